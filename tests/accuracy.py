@@ -1,7 +1,7 @@
-"""How many units in the last place generated code is off, over the whole range of numbers.
+"""Errors of functions in generated code, in units of the last place, over the range of numbers.
 
-`python -m tests.accuracy` prints the table of docs/accuracy.md and fails where a limit is passed;
-`--step 1` takes all 2**32 f32 numbers. What is right is computed in f64, by numpy and Python.
+`python -m tests.accuracy` prints the table of docs/accuracy.md and fails if an error exceeds its
+limit. `--step 1` takes all 2**32 f32 numbers. numpy and Python compute the exact results in f64.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ Oracle = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Subject:
-    """A function or an operator with attributes, what it should give, and how near.
+    """A function or an operator with attributes, its exact results, and the permitted error.
 
-    `limit` counts steps of f32 between the result and the correctly rounded one. Where `floor` is
-    given, results smaller than it are compared in steps of the floor: products with a tiny factor
-    round twice there. `argument` is what a number becomes before the function sees it.
+    `limit` is the permitted number of f32 steps between a result and the correctly rounded one.
+    Results smaller than `floor`, if given, are compared in steps of the floor, because products
+    with a denormal factor are rounded twice. `argument` maps a number to the argument of the
+    function.
     """
 
     name: str
@@ -108,11 +109,11 @@ COMPOSITIONS = [
     Subject("celu", _elu),
     Subject("hard_swish", lambda x: x * np.clip((x + 3) / 6, 0, 1), 4),
 ]
-"""Operators that are made of several functions."""
+"""Operators composed of several functions."""
 
 
 def patterns(step: int, start: int = 0, stop: int = 1 << 32) -> Iterator[Array]:
-    """Every `step`-th f32 number by its bits, in arrays; the first array ends with special ones."""
+    """Yield every `step`-th f32 by its bits, in arrays; the first ends with special numbers."""
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 1e30, -1e30], np.float32)
     special = np.concatenate([special, np.nextafter(special, np.float32(0.5))])
     for low in range(start, stop, CHUNK * step):
@@ -123,7 +124,7 @@ def patterns(step: int, start: int = 0, stop: int = 1 << 32) -> Iterator[Array]:
 
 
 def expression(subject: Subject, dtype: DType, index: str) -> str:
-    """The scalar expression of a function, or of an operator by its lowering."""
+    """Return the scalar expression of a function, or of an operator by its lowering."""
     operator = OPERATORS.get(subject.name)
     if operator is None or operator.lower_fn is None:
         return f"{subject.name}({subject.argument.format(f'x[{index}]')})"
@@ -139,7 +140,7 @@ def expression(subject: Subject, dtype: DType, index: str) -> str:
 def apply(
     subject: Subject, x: Array, *, vector: bool = True, target: Target | None = None
 ) -> Array:
-    """What generated code gives, in vectors or one by one; the length is a multiple of LANES."""
+    """Return the results of generated code, as vectors or scalars; the length divides by LANES."""
     dtype = DType.from_numpy(x.dtype)
     n = len(x)
     if vector:
@@ -155,15 +156,15 @@ def apply(
 
 
 def exact(subject: Subject, x: Array, wide: Any = np.float64) -> Array:
-    """What is right, as wide numbers."""
+    """Return the exact results, in a wider type."""
     with np.errstate(all="ignore"):
         return np.asarray(subject.oracle(x.astype(wide)))
 
 
 def errors_in_ulp(found: Array, right: Array, floor: float = 0.0) -> Array:
-    """Distances from exact results in units of the last place of the rounded ones.
+    """Return distances from exact results in units of the last place of the rounded results.
 
-    Infinite where NaN, an infinity, or the sign of a zero differs.
+    A distance is infinite if NaN, an infinity, or the sign of a zero differs.
     """
     dtype = DType.from_numpy(found.dtype)
     with np.errstate(all="ignore"):
@@ -179,7 +180,7 @@ def errors_in_ulp(found: Array, right: Array, floor: float = 0.0) -> Array:
 
 
 def _spacing(x: Array, dtype: DType) -> Array:
-    """The unit in the last place of numbers of this size in an element type."""
+    """Return the unit in the last place of numbers of this magnitude in an element type."""
     digits, least = {"f64": (52, -1022), "f32": (23, -126), "f16": (10, -14), "bf16": (7, -126)}[
         str(dtype)
     ]
@@ -189,20 +190,20 @@ def _spacing(x: Array, dtype: DType) -> Array:
 
 @dataclass
 class Worst:
-    """The largest error so far, and where."""
+    """The largest error so far, and its argument."""
 
     error: float = 0.0
     at: float = 0.0
 
     def note(self, errors: Array, x: Array) -> None:
-        """Take the errors of some more numbers into account."""
+        """Include the errors of further numbers."""
         i = int(np.argmax(errors))
         if errors[i] > self.error:
             self.error, self.at = float(errors[i]), float(x[i])
 
 
 def worst(subject: Subject, arrays: Iterator[Array], **how: Any) -> Worst:
-    """The largest error over many numbers."""
+    """Return the largest error over many numbers."""
     found = Worst()
     for x in arrays:
         made = apply(subject, x, **how)
@@ -211,12 +212,12 @@ def worst(subject: Subject, arrays: Iterator[Array], **how: Any) -> Worst:
 
 
 def is_within(error: float, limit: int) -> bool:
-    """Whether a result that is so far from the exact one is near enough to the rounded one."""
+    """Return whether an error is within the limit of the subject."""
     return error <= limit + 0.5
 
 
 def main() -> int:
-    """Print the table; 1 when something is beyond its limit."""
+    """Print the table; return 1 if an error exceeds its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--step", type=int, default=1009, help="1 for every f32 number")
     parser.add_argument("--only", default="", help="names, with commas")

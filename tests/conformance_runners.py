@@ -1,4 +1,4 @@
-"""What the pool's children do in tests of the pool, instead of compiling: named by `RUNNER`."""
+"""Substitutes for compiling, run by the children of the pool in its tests; `RUNNER` names one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ DIES = "test_sequence_model2"
 HANGS = "test_sequence_model5"
 
 HANGING = "COMPILARIUM_HANGING"
-"""The variable with the path of a file that says that a child hangs."""
+"""The environment variable with the path of a file that reports a hanging child."""
 
 
 def misbehave(case: Case) -> Outcome:
-    """End the process on one case, hang on another; print what must not disturb the answers."""
+    """End the process on one case, hang on another, and print text that is not an answer."""
     print("not an answer", flush=True)
     if case.name == DIES:
         os._exit(7)

@@ -1,4 +1,4 @@
-"""What all tests share: their order, and where the real models lie."""
+"""Fixtures of all tests, the order of tests, and the locations of real models."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-# What the developer's own programs left behind (tuned schedules, measured speeds) decides no test.
+# Files of the developer's own programs (tuned schedules, measured speeds) must not affect tests.
 os.environ["COMPILARIUM_CACHE"] = str(REPOSITORY / "var" / "test-cache")
 
-# The same examples every time, however slow the machine is; `make sweep` draws others.
+# The examples are the same every time, on any machine; `make sweep` draws others.
 settings.register_profile(
     "repeatable",
     deadline=None,
@@ -22,7 +22,7 @@ settings.register_profile(
 )
 settings.load_profile("repeatable")
 
-# Cheapest first: what breaks most often is then known soonest. The browser needs all the rest.
+# Cheap tests first, so that frequent failures show early. The browser tests need all other parts.
 _FIRST = "contracts"
 _LAST = "browser"
 

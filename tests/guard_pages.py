@@ -1,4 +1,4 @@
-"""Arrays between two pages that nobody may touch: an access outside them ends the process."""
+"""Arrays between two inaccessible pages: an access outside an array ends the process."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def at_end(a: Array, alignment: int = 1) -> Array:
-    """A copy whose last byte is followed by a guard page.
+    """Return a copy whose last byte is followed by a guard page.
 
-    With an alignment in bytes, fewer bytes than that may lie between.
+    With an alignment in bytes, the gap may be up to this many bytes minus one.
     """
     inner = _guarded_bytes(a.nbytes)
     offset = (len(inner) - a.nbytes) // alignment * alignment
@@ -25,7 +25,7 @@ def at_end(a: Array, alignment: int = 1) -> Array:
 
 
 def at_start(a: Array) -> Array:
-    """A copy that begins at a page, right behind a guard page."""
+    """Return a copy that begins directly after a guard page."""
     return _copied(a, _guarded_bytes(a.nbytes), 0)
 
 
@@ -36,7 +36,7 @@ def _copied(a: Array, memory: np.ndarray[Any, np.dtype[np.uint8]], offset: int) 
 
 
 def _guarded_bytes(nbytes: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Whole pages for this many bytes, with a guard page before and behind them."""
+    """Return entire pages for this many bytes, between two guard pages."""
     page = mmap.PAGESIZE
     n_pages = max(-(-nbytes // page), 1)
     # The array keeps the mapping, and so the guard pages, alive.

@@ -1,7 +1,7 @@
-"""Runs models whose indices lie far outside, with every buffer between guard pages.
+"""Programs for models with indices far out of range, with every buffer between guard pages.
 
-`python -m tests.guarded_programs known` (or `open`, as the sizes are) is a process of its own: an
-access outside a buffer ends it. It prints each case before it runs.
+`python -m tests.guarded_programs known` (or `open`, for open sizes) runs in a separate process,
+because an access outside a buffer ends it. It prints each case before running it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Feeds = dict[str, Array]
 
 OUTSIDE = (-6, 5, 7, -65, 4096, -(2**31) - 1, 2**31, 2**40, -(2**45), 2**62, 2**63 - 1, -(2**63))
-"""Positions outside every axis of the models: just, by a page, and by all that i64 can hold."""
+"""Indices outside every axis of the models: by one, by a page, and the extremes of i64."""
 
 LINE_BYTES = 64
 
 
 def between_guards(place: Callable[..., Array]) -> None:
-    """Let programs put arenas, constants and results where `place` does."""
+    """Let programs allocate arenas, constants and results with `place`."""
 
     def memory(nbytes: int) -> Array:
         return place(np.zeros(nbytes, np.uint8))
@@ -44,7 +44,7 @@ def between_guards(place: Callable[..., Array]) -> None:
 
 
 def cases(is_open: bool) -> Iterator[tuple[str, Any, Feeds]]:
-    """Models with names, and zeros for their inputs."""
+    """Yield models with names, and zeros as inputs."""
     for name, nodes, inputs, results, stores in _operators():
         made = model(
             nodes,
@@ -99,7 +99,7 @@ def _operators() -> Iterator[tuple[str, list[Any], dict[str, Any], dict[str, Any
 
 
 def _loop() -> Any:
-    """Each step takes the row that its position names, and puts it into the state there."""
+    """Return a Loop that copies in each iteration the row with a given index into the state."""
     body = graph(
         [
             node("Gather", ["i", "step"], ["at"]),
@@ -134,7 +134,7 @@ def _scan() -> Any:
 
 
 def main(sizes: str) -> None:
-    """Run every case with every position, guard pages behind and then before each buffer."""
+    """Run every case with every index, with guard pages after and then before each buffer."""
     placed = {"behind": partial(at_end, alignment=LINE_BYTES), "before": at_start}
     for name, made, feeds in cases(sizes == "open"):
         for side, place in placed.items():
@@ -147,12 +147,12 @@ def main(sizes: str) -> None:
                     try:
                         program.run({n: place_input(side, a) for n, a in given.items()})
                     except CompileError:
-                        continue  # refusing is an answer too
+                        continue  # a refusal is a valid outcome
     print("done", flush=True)
 
 
 def place_input(side: str, a: Array) -> Array:
-    """A copy of an input that ends, or begins, at a guard page."""
+    """Return a copy of an input that ends, or begins, at a guard page."""
     return at_end(a) if side == "behind" else at_start(a)
 
 

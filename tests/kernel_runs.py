@@ -1,4 +1,4 @@
-"""Runs a kernel twice, as machine code and by the interpreter, on the same random arrays."""
+"""Runs of a kernel as machine code and by the interpreter, on the same random arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def random_array(b: Buffer, rng: np.random.Generator) -> Array:
-    """Elements of all magnitudes that matter for a type, small integers where it has those."""
+    """Return elements of all relevant magnitudes of a type, or small integers."""
     if b.dtype is DType.bool:
         return rng.integers(0, 2, b.shape).astype(np.bool_)
     if b.dtype.is_integer:
@@ -31,7 +31,7 @@ def random_array(b: Buffer, rng: np.random.Generator) -> Array:
 
 
 def random_arrays(kernel: Kernel, seed: int = 0) -> dict[str, Array]:
-    """An array for every param."""
+    """Return an array for every parameter of a kernel."""
     rng = np.random.default_rng(seed)
     return {b.name: random_array(b, rng) for b in kernel.params}
 
@@ -46,8 +46,8 @@ def run_native(
 ) -> None:
     """Run the machine code of a kernel on arrays that end at guard pages.
 
-    Buffers begin at an element where the kernel makes no other demand, so that a load or store of
-    a single byte behind one ends the process; canaries stand before each.
+    Buffers have only the alignment of an element unless the kernel requires more, so that a load or
+    store of a single byte after a buffer ends the process. Canaries precede each buffer.
     """
     target = target or host()
     text = module_ir({"k": kernel}, [], target, threads=threads, forking=forking)
@@ -59,17 +59,17 @@ def run_native(
     library.function("k", len(pointers) + len(numbers))(*pointers, *numbers)
     for name, (outer, inner) in guarded.items():
         n, first = inner.nbytes, inner.ctypes.data - outer.ctypes.data
-        assert (outer[:first] == 171).all(), f"{name} was written before its beginning"
-        assert (outer[first + n :] == 171).all(), f"{name} was written behind its end"
+        assert (outer[:first] == 171).all(), f"{name} was written before its first byte"
+        assert (outer[first + n :] == 171).all(), f"{name} was written after its last byte"
         arrays[name][...] = inner
 
 
 CACHE_LINE_BYTES = 64
-"""Stores past the caches expect buffers that begin at a line."""
+"""Alignment of buffers for non-temporal stores."""
 
 
 def _guarded(a: Array, alignment: int) -> tuple[Array, Array]:
-    """Bytes up to a guard page, and a copy of the array at their end."""
+    """Return bytes up to a guard page, and a copy of the array at their end."""
     size = CACHE_LINE_BYTES + -(-a.nbytes // alignment) * alignment
     outer = at_end(np.full(size, 171, np.uint8), alignment)
     inner = outer[CACHE_LINE_BYTES:][: a.nbytes].view(a.dtype).reshape(a.shape)
@@ -83,7 +83,7 @@ def compare(
     rtol: float = 0.0,
     target: Target | None = None,
 ) -> dict[str, Array]:
-    """Check that machine code and interpreter agree; gives what the machine code wrote."""
+    """Check that machine code and interpreter agree; return the results of the machine code."""
     if isinstance(kernel, str):
         kernel = parse_kernel(kernel)
     assert parse_kernel(str(kernel)) == kernel

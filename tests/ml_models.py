@@ -1,4 +1,4 @@
-"""Models of one ai.onnx.ml node, compiled and run beside the numpy reference and ONNX Runtime."""
+"""Models of one ai.onnx.ml node: compiled results, the numpy reference and ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def one_node(
     strings: Sequence[str] = (),
     **attrs: Any,
 ) -> onnx.ModelProto:
-    """A model of one node, whose inputs leave the number of rows open.
+    """Return a model of one node, whose inputs have an open number of rows.
 
-    Outputs have no shapes, and are floats or i64 as their names end in `f` or `i`.
+    Outputs have no shapes, and are floats or i64 if their names end in `f` or `i`.
     """
     node = helper.make_node(op_type, list(inputs), list(outputs), domain="ai.onnx.ml", **attrs)
     given = [
@@ -51,7 +51,7 @@ def one_node(
 
 
 def by_peer(model: onnx.ModelProto, feeds: Feeds) -> dict[str, Any]:
-    """What ONNX Runtime makes of it, without its optimiser."""
+    """Return the results of ONNX Runtime without its optimizer."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -69,10 +69,10 @@ def check(
     fallbacks: int | None = None,
     columns: int | None = None,
 ) -> None:
-    """The numpy meaning is what ONNX Runtime gives; so is the program, where it is asked for.
+    """Compare the numpy reference, and the program if requested, with ONNX Runtime.
 
-    It is where the number of `fallbacks` is given: how many of its kernels the reference runs. Only
-    so many `columns` are compared.
+    The program is compared if the number of `fallbacks` is given, which must equal the number of
+    kernels that the reference executes. Only `columns` columns are compared.
     """
     needed = by_peer(model, feeds)
     found = [compiler.reference(compiler.load(model.SerializeToString()), feeds)]
@@ -87,7 +87,7 @@ def check(
 
 
 def same(made: Any, needed: Any, columns: int | None = None, tolerance: float = 2e-5) -> None:
-    """Equal in type, shape and elements; floats nearly."""
+    """Check equal types, shapes and elements; floats up to rounding."""
     assert isinstance(made, np.ndarray)
     assert made.dtype == needed.dtype
     assert made.shape == needed.shape

@@ -1,6 +1,6 @@
-"""The real models that tests use, found inside installed packages; nothing is downloaded.
+"""Real models for tests, found inside installed packages; nothing is downloaded.
 
-`python -m tests.models NAME` prints where the light model of this name lies.
+`python -m tests.models NAME` prints the path of the light model with this name.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 LIGHT_CNNS = ("squeezenet", "resnet50", "shufflenet", "inception_v2")
-"""The light models of the onnx package whose every operator has a declaration of ours."""
+"""The light models of the onnx package without foreign operators."""
 
 OCR_MODELS = (
     "ch_ppocr_mobile_v2.0_cls_infer",
@@ -20,17 +20,17 @@ OCR_MODELS = (
 
 
 def light_model(name: str) -> Path:
-    """A light model of the onnx package: real structure, weights that are splats."""
+    """Return a light model of the onnx package: real structure, splats as weights."""
     return _inside("onnx", f"backend/test/data/light/light_{name}.onnx")
 
 
 def ocr_model(name: str) -> Path:
-    """A PP-OCR model with its trained weights."""
+    """Return a PP-OCR model with its trained weights."""
     return _inside("rapidocr_onnxruntime", f"models/{name}.onnx")
 
 
 def _inside(package: str, path: str) -> Path:
-    """A file of an installed package, which is not imported: only its files are wanted."""
+    """Return a file of an installed package, without importing the package."""
     spec = importlib.util.find_spec(package)
     assert spec is not None, f"{package} is not installed: run `make setup`"
     assert spec.origin is not None, f"{package} has no folder"

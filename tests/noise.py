@@ -1,9 +1,9 @@
-"""How far results may differ, found out by shaking the computation.
+"""Margins for results, estimated by adding noise to the computation.
 
-The numpy meaning of a graph is computed again, several times, with a few units of noise in the last
-places of whatever each node reads and makes. Where that moves a result a lot, another order of
-operations may move it too, and where it decides between two answers (a comparison, a sign, an
-overflow) both are right. What does not move must come out equal.
+The graph is evaluated in numpy several times, with noise of a few units in the last place added to
+all operands and results of each node. If noise changes a result, another order of operations may
+change it as much. If noise changes a decision (a comparison, a sign, an overflow), both outcomes
+are right. Results that noise does not change must be equal.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from compiler.ir.types import DType
 from compiler.ops.evaluation.meaning import evaluate_node
 
 UNIT = {"f64": 2.0**-50, "f32": 2.0**-21, "f16": 2.0**-9, "bf16": 2.0**-6}
-"""Relative noise of each element type: a few roundings. Results of other types are exact."""
+"""Relative noise of each element type: a few roundings. Other types are exact."""
 
 N_RUNS = 6
 READS_PLACES = {"grid_sample", "roi_align"}
-"""Operators whose floats are positions, constants too; positions at infinity are unspecified."""
+"""Operators whose float operands are positions; infinite positions are undefined."""
 
 TERMS = {"random_uniform": ("low", "high"), "random_normal": ("mean", "scale")}
-"""Operators that add numbers of these sizes, which may cancel, to what they draw."""
+"""Magnitudes of the numbers, possibly cancelling, that an operator adds to its results."""
 
 FACTOR = 16.0
-"""How many times the largest movement seen is allowed."""
+"""Permitted difference as a multiple of the largest change by noise."""
 
 
 class Unsteady(Exception):
-    """A little noise decides whether the graph computes anything at all."""
+    """The graph is defined for some noise only."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """A result, how far each element may be off, and which elements are certain at all."""
+    """A result, the margin of each element, and which elements are certain."""
 
     value: Array
     margin: Array
@@ -48,14 +48,14 @@ class Expected:
 
 
 def expectations(graph: Graph, feeds: Mapping[str, Array], seed: int = 0) -> dict[str, Expected]:
-    """What every result should be, by name. Errors: what a reference raises; Unsteady."""
+    """Return the expected results, by name. Errors: those of a reference; Unsteady."""
     exact = _results(graph, feeds, None)
     shaken = [_results(graph, feeds, np.random.default_rng((seed, k))) for k in range(N_RUNS)]
     return {r.name: _expected(exact[r.name], [s[r.name] for s in shaken]) for r in graph.results}
 
 
 def objection(made: Any, expected: Expected) -> str:
-    """What is wrong with a result; "" when nothing is."""
+    """Return the error of a result; "" for none."""
     value = expected.value
     made = np.asarray(made)
     if (made.dtype, made.shape) != (value.dtype, value.shape):
@@ -94,7 +94,7 @@ def _expected(exact: Array, shaken: list[Array]) -> Expected:
     )
     tiny = float(np.finfo(np.float32).tiny) if dtype is not DType.f64 else 1e-300
     margin = np.asarray(margin + UNIT[dtype.label] * 1e-3 * scale + tiny)
-    # Where the noise is as large as the number, the number says nothing.
+    # If the noise is as large as the number, the number is meaningless.
     certain = np.all(alike, axis=0) & ~(margin > 0.5 * (scale + tiny) + np.where(finite, 0, np.inf))
     return Expected(exact, margin, np.asarray(certain))
 
@@ -129,10 +129,10 @@ def _shaken_node(
     copies = kind in ("view", "movement") and operator is not None and operator.exact
     sums = (kind not in ("elementwise", "reduction") and not copies) or node.op in READS_PLACES
     if sums and not all(map(_is_finite, operands)):
-        # Whether what counts 0 times is multiplied by 0 or left out is nobody's promise.
+        # A term with factor 0 may be multiplied by 0 or omitted; neither is guaranteed.
         return tuple(_anything(m, chance) for m in evaluate_node(node, operands, outer))
     if sums or kind == "reduction":
-        # The terms of a sum are shaken too: they may cancel. Constants may be parameters.
+        # The terms of a sum receive noise too, since they may cancel. Constants may be parameters.
         fixed = () if node.op in READS_PLACES else constants
         operands = [
             o if o is None or name in fixed else _shaken(o, chance)
@@ -155,9 +155,9 @@ def _is_finite(a: Array | None) -> bool:
 
 
 def _anything(a: Array, chance: np.random.Generator) -> Array:
-    """What makes every element uncertain."""
+    """Return an expectation in which every element is uncertain."""
     with np.errstate(all="ignore"):
-        # NaN not too often, or what is made of several such values would be NaN every time.
+        # NaN is rare, because otherwise values computed from several inputs would always be NaN.
         return chance.choice([np.nan, *[1e30, -1e30] * 3], a.shape).astype(a.dtype)
 
 
@@ -167,6 +167,6 @@ def _shaken(a: Array, chance: np.random.Generator) -> Array:
         return a
     with np.errstate(all="ignore"):
         noise = 1 + unit * chance.uniform(-1, 1, a.shape)
-        # The sign of a zero is nobody's promise either, though 1/x tells the two apart.
+        # The sign of a zero is not guaranteed either, although 1/x reveals it.
         turned = np.where((a == 0) & (chance.random(a.shape) < 0.5), -noise, noise)
         return np.asarray(a.astype(np.float64) * turned).astype(a.dtype)

@@ -1,4 +1,4 @@
-"""Small ONNX models for tests of the importer, put together from parts."""
+"""Small ONNX models for tests of the importer, built from parts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def model(
     domains: Sequence[str] = (),
     **rest: Any,
 ) -> onnx.ModelProto:
-    """A model; without more words it goes from `x: f32[2,3]` to `y` of the same type."""
+    """Return a model, by default from `x: f32[2,3]` to `y` of the same type."""
     inputs = [value("x")] if inputs is None else inputs
     outputs = [value("y")] if outputs is None else outputs
     imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(d, 1) for d in domains)]

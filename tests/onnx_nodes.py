@@ -1,4 +1,4 @@
-"""Single ONNX nodes in tests: imported by our facets, or run by onnx.reference."""
+"""Single ONNX nodes in tests: imported by the `onnx` facets, or evaluated by onnx.reference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ assert compiler.ops.__doc__
 
 
 def operand(name: str, given: str | Array | None, *, known: bool) -> Tensor | None:
-    """An operand from a type's text, or from an array whose elements are known or not."""
+    """Return an operand from the text of a type, or from an array of known or unknown elements."""
     if given is None:
         return None
     if isinstance(given, str):
@@ -35,7 +35,7 @@ def imported(
     n_outputs: int = 1,
     **attrs: Any,
 ) -> Any:
-    """What the facet makes of a node: a call, a tensor, or None where it stays foreign."""
+    """Return the result of the `onnx` facet: a call, a tensor, or None for a foreign node."""
     tensors = tuple(operand(f"x{i}", o, known=known) for i, o in enumerate(operands))
     return ONNX[op_type](OnnxCall(op_type, "", opset, tensors, attrs, n_outputs))
 
@@ -43,7 +43,7 @@ def imported(
 def computed(
     op_type: str, *operands: Array | None, opset: int, by: str = "reference", **attrs: Any
 ) -> Array:
-    """The value of an imported node."""
+    """Return the value of an imported node."""
     given = {f"x{i}": o for i, o in enumerate(operands) if o is not None}
     made = imported(op_type, *operands, opset=opset, **attrs)
     assert made is not None, f"{op_type} was left to the reference"
@@ -55,7 +55,7 @@ def computed(
 def model_of(
     op_type: str, *operands: Array | None, opset: int, **attrs: Any
 ) -> tuple[Any, dict[str, Array]]:
-    """A model of one node, and its inputs by name."""
+    """Return a model of one node, and its inputs by name."""
     names = ["" if o is None else f"x{i}" for i, o in enumerate(operands)]
     inputs = [
         helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(o.dtype), o.shape)
@@ -70,7 +70,7 @@ def model_of(
 
 
 def expected(op_type: str, *operands: Array | None, opset: int, **attrs: Any) -> Array:
-    """What onnx.reference makes of the same node, its known defects corrected."""
+    """Return the results of onnx.reference for the same node, with its known defects corrected."""
     model, feeds = model_of(op_type, *operands, opset=opset, **attrs)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -78,14 +78,15 @@ def expected(op_type: str, *operands: Array | None, opset: int, **attrs: Any) ->
 
 
 def normal(*shape: int, seed: int = 0, dtype: Any = np.float32) -> Array:
-    """Normally distributed numbers, the same in every run."""
+    """Return normally distributed numbers, the same in every run."""
     return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
 def seven_bits(weights: Array) -> Array:
-    """Signed weights of half their size, whose products with u8 the peer sums up on any processor.
+    """Return 7-bit signed weights, whose products with u8 ONNX Runtime sums exactly everywhere.
 
-    Where it has no dot instructions, it adds two products in 16 bits, and what is more saturates.
+    On processors without dot instructions, ONNX Runtime adds two products in 16 bits, with
+    saturation.
     """
     return weights // 2 if weights.dtype == np.int8 else weights
 
@@ -98,9 +99,9 @@ def by_onnxruntime(
     result: DType | None = None,
     **attrs: Any,
 ) -> Array:
-    """What ONNX Runtime makes of a node; skips the test where it is not installed.
+    """Return the results of ONNX Runtime for a node; skip the test if it is not installed.
 
-    `result` is the element type of the output unless that of the first operand.
+    `result` is the element type of the output, by default that of the first operand.
     """
     import onnxruntime as runtime
 

@@ -1,4 +1,4 @@
-"""Operator samples with symbols for their sizes, and inputs for any choice of these."""
+"""Operator samples with symbols as sizes, and inputs for any values of these symbols."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from compiler.ir.types import TensorType, parse_type
 from tests.operator_samples import operands_of, random_array, tensors_of
 
 WEIGHTS: Mapping[str, tuple[int, ...]] = {"rnn": (1, 2), "gru": (1, 2), "lstm": (1, 2)}
-"""Operands whose sizes stay known: those of a recurrent layer's weights, which give its state's."""
+"""Operands whose sizes stay known: the weights of a recurrent layer, which determine the size of
+its state."""
 
 
 def size_symbol(n: int) -> str:
-    """The symbol that stands for axes of this size."""
+    """Return the symbol for axes of this size."""
     return f"D{n}"
 
 
@@ -34,22 +35,22 @@ class OpenSample:
     sizes: tuple[int, ...]
 
     def inputs(self, grown: int, seed: int = 0) -> dict[str, Array]:
-        """Arrays for all inputs, each size that many larger than in the sample."""
+        """Return arrays for all inputs, with each size increased by this number."""
         values = {size_symbol(n): max(n + grown, 0) for n in self.sizes}
         rng = np.random.default_rng(seed)
         return {v.name: random_array(with_sizes(v.type, values), rng) for v in self.graph.inputs}
 
 
 def with_sizes(t: object, values: Mapping[str, int]) -> TensorType:
-    """A tensor type with numbers for its symbols."""
-    assert isinstance(t, TensorType), f"{t} is no tensor"
+    """Return a tensor type with numbers for its symbols."""
+    assert isinstance(t, TensorType), f"{t} is not a tensor"
     return replace(t, shape=tuple(values.get(str(d), d) for d in t.dims))
 
 
 def open_samples(operator: Operator) -> Iterator[OpenSample]:
-    """The operator's samples with all sizes of their inputs open, where type rules take that.
+    """Yield the samples of an operator with open sizes, if type rules accept these.
 
-    But for the sizes of weights.
+    The sizes of weights stay known.
     """
     for number, sample in enumerate(operator.all_samples()):
         made = _opened(operator, sample, f"{operator.name}{number}")
@@ -94,12 +95,12 @@ def _result_types(
 
 
 def _symbolic(t: object, symbols: Mapping[int, object]) -> TensorType:
-    assert isinstance(t, TensorType), f"{t} is no tensor"
+    assert isinstance(t, TensorType), f"{t} is not a tensor"
     return replace(t, shape=tuple(symbols.get(d, d) for d in t.static_shape))  # type: ignore[misc]
 
 
 def together(samples: Iterable[OpenSample]) -> Graph:
-    """One graph that computes all samples, each from inputs of its own."""
+    """Return a graph that computes all samples from separate inputs."""
     graphs = [s.graph for s in samples]
     constants = {k: c for g in graphs for k, c in g.constants.items()}
     return Graph(

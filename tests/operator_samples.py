@@ -1,4 +1,4 @@
-"""Applying operators in tests: random operands, references, lowerings under the oracle, calls."""
+"""Operators applied in tests: random operands, references, lowerings by the oracle, calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Arrays = tuple[Array, ...]
 
 
 def random_array(t: TensorType, rng: np.random.Generator) -> Array:
-    """Numbers that make bugs visible: of both signs, none zero among integers."""
+    """Return numbers that reveal bugs: of both signs, without zeros among integers."""
     shape = t.static_shape
     if t.dtype is DType.bool:
         return rng.integers(0, 2, shape).astype(np.bool_)
@@ -32,7 +32,7 @@ def random_array(t: TensorType, rng: np.random.Generator) -> Array:
 
 
 def operands_of(operator: Operator, sample: Sample, seed: int = 0) -> list[Array | None]:
-    """Arrays for a sample's operands, the same ones in every run."""
+    """Return arrays for the operands of a sample, the same in every run."""
     rng = np.random.default_rng(zlib.crc32(operator.name.encode()) + seed)
     arrays: list[Array | None] = []
     for o in sample.operands:
@@ -48,7 +48,7 @@ def operands_of(operator: Operator, sample: Sample, seed: int = 0) -> list[Array
 def tensors_of(
     operator: Operator, sample: Sample, arrays: Sequence[Array | None]
 ) -> list[Tensor | None]:
-    """Operands as the type rule sees them: elements known where the sample gives them."""
+    """Return operands as type rules receive them: elements are known if the sample gives them."""
     names = operator.schema.operands
     made: list[Tensor | None] = []
     for position, (given, array) in enumerate(zip(sample.operands, arrays, strict=True)):
@@ -80,7 +80,7 @@ def lowered(
     arrays: Sequence[Array | None],
     attrs: Mapping[str, Any],
 ) -> Arrays:
-    """What the lower facet says, evaluated by the oracle."""
+    """Return the results of the lowering, evaluated by the oracle."""
     assert operator.lower_fn is not None
     bound = operator.bind(attrs)
     types = operator.infer(tensors, bound)
@@ -98,7 +98,7 @@ def lowered(
 
 
 def value_of(operand: Any, arrays: Mapping[str, Array], *, by: str = "reference") -> Array | None:
-    """A call and the calls inside it, by references or (where there are) lowerings."""
+    """Return the value of a nested call, by references or (if they exist) lowerings."""
     match operand:
         case None:
             return None
@@ -144,7 +144,7 @@ TOLERANCE = {"f64": 1e-10, "f32": 2e-5, "f16": 2e-3, "bf16": 2e-2}
 
 
 def assert_same(got: Array, needed: Array, *, exact: bool = False, slack: float = 1.0) -> None:
-    """Equal for integers and exact operators, else close on the scale of the result."""
+    """Check equality for integers and exact operators, else closeness on the result's scale."""
     assert got.dtype == needed.dtype, f"{got.dtype} instead of {needed.dtype}"
     assert got.shape == needed.shape, f"{got.shape} instead of {needed.shape}"
     dtype = DType.from_numpy(needed.dtype)

@@ -1,4 +1,4 @@
-"""Arrays as kernels see them in memory, in blocks and with a halo, and back."""
+"""Conversions between arrays and their form in memory, with blocks and a halo."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from compiler.schedule.assemble import Scheduled
 Array = np.ndarray[Any, np.dtype[Any]]
 
 PADDING = 77
-"""What whole numbers hold where a block is padded: nothing may come to depend on it."""
+"""The contents of padding in blocks of integers, which must not affect results."""
 
 
 def laid_out(array: Array, t: TensorType, padding: float | None = None) -> Array:
-    """The array as it lies in memory, with zeros in its halo.
+    """Return the array in its memory layout, with zeros in its halo.
 
-    Padding in a block is what is given, else NaN or PADDING; zero too where there is a halo.
+    Padding in a block has the given contents, by default NaN or PADDING, or zero if the layout has
+    a halo.
     """
     if padding is None:
         padding = 0 if t.layout.halo else nothing(t.dtype)
@@ -35,7 +36,7 @@ def laid_out(array: Array, t: TensorType, padding: float | None = None) -> Array
 
 
 def nothing(dtype: DType) -> float:
-    """What lies where nobody has written."""
+    """Return the contents of memory before the first write."""
     return np.nan if dtype.is_float else PADDING
 
 
@@ -45,7 +46,7 @@ def memory_for(
     arrays: Mapping[str, Array],
     padding: float | None = None,
 ) -> dict[str, Array]:
-    """What a kernel is called with: operands packed or laid out, the rest not yet written."""
+    """Return the arguments of a kernel: operands packed or laid out, other memory uninitialised."""
     memory: dict[str, Array] = {}
     for b in made.kernel.params:
         if b.name in made.packings:
@@ -59,7 +60,7 @@ def memory_for(
 
 
 def picked_up(memory: Array, t: TensorType) -> Array:
-    """The elements in logical order, out of memory of the type's layout."""
+    """Return the elements in logical order, from memory in the layout of the type."""
     array = np.empty(t.static_shape, memory.dtype)
     for index in np.ndindex(*t.static_shape):
         array[index] = memory[tuple(int(i) for i in t.layout.physical_index(index))]

@@ -1,7 +1,7 @@
-"""What system and processor say of this machine, whatever the compiler makes of it.
+"""Facts about this machine from the system and the processor, independent of the compiler.
 
-Tests are skipped by these facts alone: a compiler that misjudges a machine then fails its tests
-instead of hiding them.
+Tests are skipped by these facts alone. So if the compiler misjudges a machine, its tests fail
+instead of being skipped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 IS_LINUX = sys.platform == "linux"
 OWN_THREADS = IS_LINUX and platform.machine() in {"x86_64", "aarch64"}
-"""Whether threads of our own are promised here."""
+"""Whether Compilarium has its own threads on this machine."""
 
 needs_own_threads = pytest.mark.skipif(not OWN_THREADS, reason="threads come from OpenMP here")
 needs_fork = pytest.mark.skipif(not IS_LINUX, reason="elsewhere processes may not be forked")

@@ -1,8 +1,9 @@
-"""What a change needs at once: its style, its types, the quick contracts, and its own tests.
+"""The checks that a change needs at once: style, types, quick contracts, and its own tests.
 
     python -m tests.quick [--base REVISION] [--workers N]
 
-Changed is what differs from the base, by default from the last commit. `make test` runs the rest.
+A file counts as changed if it differs from the base, by default the last commit. `make test` runs
+all other tests.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ CONTRACTS = (
     *("error_codes", "exports", "import_arrows", "operator_traits"),
     *("order_methods", "repository", "schedule_document", "words"),
 )
-"""Contracts that look at the text of the whole repository, or at each declaration for a moment."""
+"""Contracts that read the text of the entire repository, or briefly check each declaration."""
 
 TYPED = ("compiler", "app", "compilarium", "samples")
 
 
 def changed(base: str) -> list[Path]:
-    """The Python files that differ from a revision, new ones included, without those removed."""
+    """Return the Python files that differ from a revision, with new and without removed files."""
     since = _lines("git", "diff", "--name-only", "--diff-filter=d", base)
     new = _lines("git", "ls-files", "--others", "--exclude-standard")
     return [Path(name) for name in sorted({*since, *new}) if name.endswith(".py")]
 
 
 def mirror_of(path: Path) -> Path | None:
-    """The tests of a file, if there are any: itself, or the file that mirrors it below tests/."""
+    """Return the tests of a file, if any: itself, or the file at its path below tests/."""
     if path.parts[0] == "tests":
         return path if path.name.startswith("test_") else None
     name = path.parent.name if path.name == "__init__.py" else path.stem
@@ -42,7 +43,7 @@ def mirror_of(path: Path) -> Path | None:
 
 
 def commands(files: Iterable[Path], workers: int) -> list[Sequence[str]]:
-    """What is to be run, one after the other."""
+    """Return the commands to run, in order."""
     files = list(files)
     own = {str(found) for path in files if (found := mirror_of(path)) is not None}
     tests = sorted(own | {f"tests/contracts/test_{name}.py" for name in CONTRACTS})

@@ -1,9 +1,9 @@
-"""Random graphs made of the samples of the registered operators, for hypothesis to draw and shrink.
+"""Random graphs of samples of the registered operators, drawn and shrunk by hypothesis.
 
-Every step takes an operator and one of its samples. The operands are earlier values wherever that
-can be arranged: values of the very type, values that are cast, cut, repeated and reshaped to it, or
-(elementwise operators) whole samples moved to the type of an earlier value. So outputs feed inputs,
-values are shared, and views, movement and constants stand between the operators.
+Every step draws an operator and one of its samples. The operands are earlier values if possible:
+values of the required type, values that are cast, cut, repeated and reshaped to it, or (for
+elementwise operators) entire samples cast to the type of an earlier value. So outputs become
+inputs, values are shared, and views, movement and constants occur between the operators.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from compiler.ir.operator import OPERATORS, Array, Operator, Sample, Tensor
 from compiler.ir.types import DType, TensorType, parse_type
 
 NOT_DRAWN = {"fusion", "relayout"}
-"""What only passes make."""
+"""Operators that only passes create."""
 
 DRAWN = sorted(n for n, o in OPERATORS.items() if n not in NOT_DRAWN and o.lower_fn is not None)
 
 TAKES_WHOLE_NUMBERS = {"one_hot"}
-"""Operators that read whole numbers out of floats."""
+"""Operators that read integers from floats."""
 
 MAX_ELEMENTS = 2000
-"""Steps that would give a larger tensor are left out."""
+"""Steps with a larger result are omitted."""
 
 OTHER_TYPES: dict[str, tuple[str, ...]] = {
     "f32": ("f32", "f32", "f32", "f32", "f64", "f16", "bf16"),
     "i64": ("i64", "i64", "i32", "i8", "i16"),
     "u8": ("u8", "u16", "u32", "u64"),
 }
-"""What the element type of a sample may be exchanged for, with the chances of each."""
+"""Substitutes for the element type of a sample, with their probabilities."""
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
 @st.composite
 def random_graphs(draw: Draw, max_steps: int = 10) -> Graph:
-    """A graph with static types, at least one result, and no operator without generated code."""
+    """Return a graph of static types with at least one result, and code for every operator."""
     maker = _Maker(draw)
     for _ in range(draw(st.integers(1, max_steps))):
         maker.step()
@@ -58,12 +58,12 @@ class _Maker:
         self.draw = draw
         self.editor = Editor(Graph("random", (), (), ()))
         self.values: list[str] = []
-        """What steps made, and the inputs; constants and adapted values are not chosen again."""
+        """Results of steps, and inputs; constants and adapted values are not selected again."""
 
     # Steps
 
     def step(self) -> None:
-        """Apply one more operator; nothing happens when it refuses what was drawn for it."""
+        """Apply one more operator; if it refuses the drawn operands, leave the graph unchanged."""
         operator = OPERATORS[self.draw(st.sampled_from(DRAWN))]
         samples = operator.all_samples()
         sample = samples[self.draw(st.integers(0, len(samples) - 1))]
@@ -73,7 +73,7 @@ class _Maker:
                 return
 
     def _variants(self, operator: Operator, sample: Sample) -> list[Sample]:
-        """The sample moved to an earlier value or another element type, then as it is."""
+        """Return the sample at an earlier value or another element type, then the original."""
         found = [sample]
         if operator.kind == "elementwise" and self.draw(st.booleans()):
             moved = self._at_a_value(sample)
@@ -84,14 +84,14 @@ class _Maker:
         return [exchanged(sample, label, other), *found] if other != label else found
 
     def _at_a_value(self, sample: Sample) -> Sample | None:
-        """The operands all of the type of one value, which an elementwise operator may take."""
+        """Return operands of one value's type, which an elementwise operator may accept."""
         if not self.values or not all(isinstance(o, str) for o in sample.operands):
             return None
         t = self.editor.type(self.draw(st.sampled_from(self.values)))
         return Sample(tuple(str(t) for _ in sample.operands), sample.attrs)
 
     def _fits(self, operator: Operator, sample: Sample) -> bool:
-        """Whether the type rule accepts the sample, and the results are small."""
+        """Return whether the type rule accepts the sample, with small results."""
         tensors = [
             None if o is None else Tensor(f"o{i}", _typed(o), None if isinstance(o, str) else o)
             for i, o in enumerate(sample.operands)
@@ -118,7 +118,7 @@ class _Maker:
     # Operands
 
     def _operand(self, given: str | Array | None) -> str:
-        """A value for an operand of a sample; "" where it is left out."""
+        """Return a value for an operand of a sample; "" if it is omitted."""
         if given is None:
             return ""
         if not isinstance(given, str):
@@ -147,7 +147,7 @@ class _Maker:
         return t
 
     def _adapted(self, value: str, t: TensorType) -> str:
-        """The value's elements, as many as needed and over again, as a tensor of this type."""
+        """Return the elements of a value, cut or repeated, as a tensor of this type."""
         value = self._as_element_type(value, t.dtype)
         have, need = math.prod(self._tensor(value).static_shape), math.prod(t.static_shape)
         if have != need:
@@ -162,7 +162,7 @@ class _Maker:
         return value
 
     def _as_element_type(self, value: str, dtype: DType) -> str:
-        """A cast; floats become whole numbers by their sign, since NaN has no meaning as one."""
+        """Cast a value; floats become integers by their sign, since NaN has no integer value."""
         have = self._tensor(value).dtype
         if have is dtype:
             return value
@@ -173,7 +173,7 @@ class _Maker:
         return self._call("cast", value, to=dtype)
 
     def _within(self, value: str, low: float) -> str:
-        """A float's elements from `low` to 100 without NaN: what whole numbers can be too."""
+        """Clip a float to `low` to 100 without NaN, a range that integers can represent."""
         dtype = self._tensor(value).dtype
         if not dtype.is_float:
             return value
@@ -190,7 +190,7 @@ class _Maker:
     # The end
 
     def graph(self) -> Graph:
-        """The graph: every value that nothing reads is a result, and some others are too."""
+        """Return the graph; all unread values, and some others, are results."""
         made = [v for v in self.values if self.editor.producer(v) is not None]
         chosen = [v for v in made if not self.editor.n_uses(v) or not self.draw(st.integers(0, 3))]
         if not chosen:
@@ -215,12 +215,12 @@ def _typed(operand: str | Array) -> TensorType:
 
 
 def first_dtype(sample: Sample) -> str:
-    """The element type of the first operand that is given; "" for none."""
+    """Return the element type of the first operand that is not omitted; "" for none."""
     return next((str(t.dtype) for t in map(_type, sample.operands) if t is not None), "")
 
 
 def exchanged(sample: Sample, label: str, other: str) -> Sample:
-    """The sample with another element type, wherever it has the one named by `label`."""
+    """Return the sample with another element type instead of `label`."""
 
     def change(o: str | Array | None) -> str | Array | None:
         if o is None or str(_typed(o).dtype) != label:
@@ -234,7 +234,7 @@ def exchanged(sample: Sample, label: str, other: str) -> Sample:
 
 
 def _numbers(t: TensorType, seed: int) -> Array:
-    """Elements of a constant: often all equal, or zeros and ones, which passes look for."""
+    """Return elements of a constant: often all equal, or zeros and ones, which rules match."""
     chance = np.random.default_rng(seed)
     if seed % 4 == 0:
         return np.full(t.static_shape, (0, 1, 2, -1, 0.5)[seed // 4 % 5]).astype(t.dtype.numpy)
@@ -242,7 +242,7 @@ def _numbers(t: TensorType, seed: int) -> Array:
 
 
 def random_feeds(graph: Graph, seed: int, special: Sequence[float] = ()) -> dict[str, Array]:
-    """An array for every input; every eighth float is one of the special numbers, if any."""
+    """Return an array for every input; every eighth float is a special number, if any."""
     chance = np.random.default_rng(seed)
     found: dict[str, Array] = {}
     for v in graph.inputs:

@@ -1,4 +1,4 @@
-"""ONNX models of recurrent layers behind each other, with seeded random weights."""
+"""ONNX models of consecutive recurrent layers, with seeded random weights."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def layers(
     seed: int = 1,
     **attributes: Any,
 ) -> onnx.ModelProto:
-    """A stack as exporters write it: input `x`, all results of the last layer.
+    """Return layers as exporters write them: input `x`, all results of the last layer.
 
-    `lens`, and `h0`, `c0` and so on are inputs as well where they are asked for.
+    `lens`, `h0`, `c0` and others are inputs too if requested.
     """
     chance = np.random.default_rng(seed)
     n_directions = 2 if direction == "bidirectional" else 1
@@ -66,7 +66,7 @@ def layers(
 
 
 def inputs_of(given: onnx.ModelProto, seed: int = 2) -> dict[str, Any]:
-    """Arrays for all inputs, where open sizes are those that the closed models have."""
+    """Return arrays for all inputs, where open sizes have the values of the closed models."""
     chance, sizes = np.random.default_rng(seed), {"T": STEPS, "B": BATCH}
     made: dict[str, Any] = {}
     for v in given.graph.input:

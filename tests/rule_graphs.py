@@ -1,7 +1,8 @@
-"""Random graphs put together from the examples and near misses of rules and passes.
+"""Random graphs built from the examples and near misses of rules and passes.
 
-Random operators seldom meet as rules want them. Here every piece is something that a rule looks
-for, or nearly so, and pieces read what earlier ones made: rules meet each other's results.
+Random operators seldom match the patterns of rules. In these graphs, every piece matches a pattern
+or nearly does, and pieces read the results of earlier pieces. So rules are applied to the results
+of other rules.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from compiler.ir.verify import verify
 from compiler.passes import PASSES, RULES
 
 MAX_ELEMENTS = 20_000
-"""Pieces with larger tensors are left out: nothing would be seen in them that smaller lack."""
+"""Pieces with larger tensors are omitted, because they reveal no more faults than small pieces."""
 
 
 @cache
 def pieces() -> Sequence[Graph]:
-    """Examples before their rewrites, and near misses; those of static sizes."""
+    """Return examples before their rewrites, and near misses, with static sizes."""
     found = [r.example_graphs()[0] for r in RULES.values()]
     found += [r.near_miss_graph() for r in RULES.values() if r.near_miss]
     found += [p.example_graphs()[0] for p in PASSES.values()]
@@ -38,7 +39,7 @@ def _is_small(g: Graph) -> bool:
 
 
 def graph_of_pieces(seed: int, most: int = 6) -> Graph:
-    """A graph of a few pieces, each reading earlier values wherever the types agree."""
+    """Return a graph of a few pieces, which read earlier values if the types agree."""
     chance = random.Random(seed)
     whole = Graph("pieces", (), (), ())
     for i in range(chance.randint(1, most)):
@@ -52,7 +53,7 @@ def graph_of_pieces(seed: int, most: int = 6) -> Graph:
 
 
 def _renamed(piece: Graph, prefix: str) -> Graph:
-    """A piece with names that no other piece has, origins and regions included."""
+    """Return a piece with unique names, including those of origins and regions."""
     names = {name: prefix + name for name in piece.types}
     made = rename_values(piece, names)
     nodes = tuple(replace(n, name=n.output, origins=(n.output,)) for n in made.nodes)

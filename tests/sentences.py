@@ -1,6 +1,6 @@
-"""A random sample of sentences for a reader: `python -m tests.sentences [--count 200] [--seed 1]`.
+"""Print random sentences for a reader: `python -m tests.sentences [--count 200] [--seed 1]`.
 
-Readers who did not write them mark the sentences that they had to read twice: those are defects.
+Readers who did not write the sentences mark those that they had to read twice: these are defects.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FEWEST_WORDS = 5
 
 
 def main() -> None:
-    """Print the sample, one sentence a line, with its kind and its file."""
+    """Print the sample, one sentence per line, with its kind and its file."""
     parser = argparse.ArgumentParser(prog="python -m tests.sentences")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
@@ -38,7 +38,7 @@ def _of_code() -> Iterator[tuple[str, str, str]]:
 
 
 def _texts(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Docstrings and other strings that are read as sentences."""
+    """Yield docstrings and other strings that people read as sentences."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             if isinstance(node.value.value, str):
@@ -50,7 +50,7 @@ def _texts(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _literal(node: ast.AST) -> str:
-    """The text of a string, with what an f-string puts in as its source."""
+    """Return the text of a string; the fields of an f-string appear as source code."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):

@@ -1,7 +1,7 @@
-"""Random tasks of several shapes, from a seed, for tests and benchmarks of placement.
+"""Random tasks of several shapes from a seed, for tests and benchmarks of placement.
 
-Costs are spread over a decade, and values so that handing one over the bus of the platform `gpu`
-takes from a little to several times what its maker takes.
+Costs vary by a factor of ten. Sizes of values are such that the transfer over the bus of the
+platform `gpu` takes from a fraction to a multiple of the producer's time.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from compiler.ir.operator import Cost
 from compiler.place.tasks import Datum, Task, TaskGraph
 
 Edges = list[list[int]]
-"""By task those that it reads from, all of them before it."""
+"""For each task the tasks that it reads, all of them earlier."""
 
 OPERATORS = ("conv", "matmul", "add", "softmax")
 
 
 def layered(n: int, chance: random.Random) -> Edges:
-    """Layers of some width; a task reads one to three of the layer before."""
+    """Return layers of a given width; a task reads one to three tasks of the previous layer."""
     width = max(2, round(n**0.5 * chance.uniform(0.5, 1.5)))
     layers = [list(range(a, min(a + width, n))) for a in range(0, n, width)]
     edges: Edges = [[] for _ in layers[0]]
@@ -31,7 +31,7 @@ def layered(n: int, chance: random.Random) -> Edges:
 
 
 def fork_join(n: int, chance: random.Random) -> Edges:
-    """Tasks that spread to some others and come together again, several times."""
+    """Return tasks that fork and join several times."""
     edges: Edges = [[]]
     while len(edges) < n:
         first = len(edges) - 1
@@ -42,12 +42,12 @@ def fork_join(n: int, chance: random.Random) -> Edges:
 
 
 def out_tree(n: int, chance: random.Random) -> Edges:
-    """Each task but the first reads one that is before it."""
+    """Return a tree in which each task but the first reads one earlier task."""
     return [[], *([chance.randrange(max(0, i - 6), i)] for i in range(1, n))]
 
 
 def in_tree(n: int, chance: random.Random) -> Edges:
-    """A tree upside down: each task but the last is read by one after it."""
+    """Return a tree in which each task but the last is read by one later task."""
     edges: Edges = [[] for _ in range(n)]
     for i in range(n - 1):
         edges[chance.randrange(i + 1, min(i + 7, n))].append(i)
@@ -55,7 +55,7 @@ def in_tree(n: int, chance: random.Random) -> Edges:
 
 
 def series_parallel(n: int, chance: random.Random) -> Edges:
-    """Grown from one edge, by putting a task into an edge or a way beside it."""
+    """Return a graph grown from one edge, by inserting tasks in series or in parallel."""
     pairs = [(0, 1)]
     for new in range(2, n):
         a, b = chance.choice(pairs)
@@ -80,7 +80,7 @@ def _ordered(n: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def random_wired(n: int, chance: random.Random) -> Edges:
-    """A small world (Watts and Strogatz), each edge from the smaller to the larger number."""
+    """Return a small-world graph (Watts and Strogatz), with edges toward larger numbers."""
     pairs: set[tuple[int, int]] = set()
     for i in range(n):
         for j in (1, 2):
@@ -96,7 +96,7 @@ FAMILIES: Mapping[str, Callable[[int, random.Random], Edges]] = {
 
 
 def random_tasks(family: str, n: int, seed: int, weights: bool = True) -> TaskGraph:
-    """About `n` tasks of a family; each has weights with a chance of a half, unless told not to."""
+    """Return about `n` tasks of a family; by default half of them have weights."""
     chance = random.Random(f"{family} {n} {seed}")
     edges = FAMILIES[family](n, chance)
     data = [Datum("x", chance.randint(10_000, 300_000))]

@@ -1,8 +1,8 @@
-"""The pages docs/adding-*.md as what they tell a reader to do: new files, changes, commands.
+"""The instructions in the pages docs/adding-*.md: new files, changes, commands.
 
-A block of code belongs to the file that the line before it names: `` `path`: `` for a new file,
-`` In `path`: `` for a change, a block of `diff` whose hunks have no line numbers. Blocks of `sh`
-are commands.
+A block of code belongs to the file named in the line before the block: `` `path`: `` for a new
+file, `` In `path`: `` for a change. A change is a block of `diff` whose hunks have no line numbers.
+Blocks of `sh` are commands.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = sorted((REPOSITORY / "docs").glob("adding-*.md"))
 
 COPIED = {"app", "compilarium", "compiler", "docs", "setup", "static", "templates", "tests"}
-"""Folders that a reader may change; in a scratch copy the others are links."""
+"""Folders that a page may change; a scratch copy has links to all other folders."""
 
 LEFT_OUT = {".git", ".venv", "var", "build", ".pytest_cache", ".ruff_cache", ".hypothesis"}
 
 LIMIT_S = 380
-"""For a command on a busy machine; nothing is timed, this only ends one that hangs."""
+"""Timeout of a command on a busy machine; it only ends a command that hangs."""
 
 _BLOCK = re.compile(r"(?ms)^(?:(?P<line>[^\n]*)\n\n?)?```(?P<language>\w+)\n(?P<text>.*?)^```$")
 _PATH = re.compile(r"(?P<change>In )?`(?P<path>[\w./-]+)`:$")
@@ -35,7 +35,7 @@ _PATH = re.compile(r"(?P<change>In )?`(?P<path>[\w./-]+)`:$")
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code, and the file that it is in or changes; commands belong to none."""
+    """A block of code, and the file that it creates or changes; commands have none."""
 
     language: str
     path: str
@@ -44,7 +44,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Tutorial:
-    """One page, and what its blocks say."""
+    """One page with its blocks."""
 
     page: Path
 
@@ -67,53 +67,53 @@ class Tutorial:
 
     @property
     def files(self) -> list[str]:
-        """The files that the page makes."""
+        """Return the new files of the page."""
         return [b.path for b in self.blocks if b.language not in ("diff", "sh")]
 
     @property
     def changes(self) -> list[str]:
-        """The files that the page changes."""
+        """Return the files that the page changes."""
         return [b.path for b in self.blocks if b.language == "diff"]
 
     @property
     def commands(self) -> list[list[str]]:
-        """The commands of the page, in order."""
+        """Return the commands of the page, in order."""
         lines = [line for b in self.blocks if b.language == "sh" for line in b.text.splitlines()]
         return [shlex.split(line, comments=True) for line in lines if line]
 
     def follow(self, root: Path) -> None:
-        """Make the files of the page and its changes. Errors: AssertionError where one cannot."""
+        """Create and change the page's files. Errors: AssertionError if a change does not fit."""
         for block in self.blocks:
             path = root / block.path
             if block.language == "diff":
                 text = path.read_text(encoding="utf-8")
                 path.write_text(changed(text, block.text, block.path), encoding="utf-8")
             elif block.language != "sh":
-                assert not path.exists(), f"{self.page.name}: there is a {block.path} already"
+                assert not path.exists(), f"{self.page.name}: {block.path} exists already"
                 path.write_text(block.text, encoding="utf-8")
 
 
 def changed(text: str, diff: str, name: str) -> str:
-    """The text with every hunk of a diff applied; each must fit at exactly one place."""
+    """Return the text after all hunks of a diff; each must fit at exactly one position."""
     for hunk in re.split(r"(?m)^@@.*\n", diff):
         lines = [line or " " for line in hunk.splitlines()]
         old, new = (
             "".join(f"{line[1:]}\n" for line in lines if line[0] in kept) for kept in (" -", " +")
         )
-        assert text.count(old) == 1, f"{name} has {text.count(old)} places like\n{old}"
+        assert text.count(old) == 1, f"{name} has {text.count(old)} positions like\n{old}"
         text = text.replace(old, new)
     return text
 
 
 def scratch_copy(root: Path) -> Path:
-    """A copy of the repository to try things in, with links to what no page changes."""
+    """Create a copy of the repository, with links to all files that no page changes."""
     for path in REPOSITORY.iterdir():
         if path.name in LEFT_OUT:
             continue
         if path.is_file():
             shutil.copy2(path, root)
         elif path.name in COPIED:
-            # With the compiled modules: dates stay, so they are valid in the copy too.
+            # Copy compiled modules too: their dates are preserved, so they are valid in the copy.
             shutil.copytree(path, root / path.name, ignore=_not_copied)
         else:
             (root / path.name).symlink_to(path)
@@ -123,13 +123,13 @@ def scratch_copy(root: Path) -> Path:
 
 
 def _not_copied(folder: str, _: list[str]) -> set[str]:
-    """Pictures of documents, which are linked, and the bundle of the page, which is made anew."""
+    """Return images of documents, which are linked, and the bundle, which is built again."""
     inside = {REPOSITORY / "docs": {"images"}, REPOSITORY / "static": {"dist"}}
     return inside.get(Path(folder), set())
 
 
 def run(root: Path, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a command in a scratch copy, with the code that is there."""
+    """Run a command in a scratch copy, with the code of the copy."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COMPILARIUM_"))}
     return subprocess.run(
         command,

@@ -1,4 +1,4 @@
-"""Graphs whose branches part and meet everywhere, from a seed."""
+"""Random graphs with many branches and joins, from a seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compiler.ir.graph import Graph
 
 
 def wired(n: int, seed: int) -> Graph:
-    """Products that read one another at random: branches part and meet everywhere."""
+    """Return products that read each other at random, with many branches and joins."""
     chance = random.Random(seed)
     lines = ["v0: f32[24,40] = matmul(x, w)"]
     for i in range(1, n):

@@ -1,4 +1,4 @@
-"""An application with small limits and a folder of its own, its client, and jobs to wait for."""
+"""Fixtures: an application with small limits and its own folder, its client, and finished jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.jobs.queue import JobQueue
 from tests.app.schema import check_answers
 
 QUICK = {"measure": False, "check": False, "accuracy": False}
-"""Options of a job that compiles and does nothing besides."""
+"""Options of a job that only compiles."""
 
 ODD_WORKER = "tests.app.odd_worker"
 
@@ -27,14 +27,14 @@ MakeApp = Callable[..., Flask]
 RunJob = Callable[..., dict[str, Any]]
 
 PATIENCE_S = 150.0
-"""How long to wait for what happens elsewhere: it only ends a test that hangs."""
+"""Timeout for events in other processes; it only ends a test that hangs."""
 
 
 class SharedForkServer(ForkServer):
-    """A fork server for many applications: none of them ends it."""
+    """A fork server shared by many applications; no application ends it."""
 
     def stop(self) -> None:
-        """Go on: what an application has started ends with its jobs."""
+        """Keep the process; the processes that an application started end with its jobs."""
 
     def end(self) -> None:
         """End the process after the last test."""
@@ -43,7 +43,7 @@ class SharedForkServer(ForkServer):
 
 @pytest.fixture(scope="session")
 def fork_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServers]:
-    """Fork servers by their module: to import the compiler takes longer than most jobs."""
+    """Fork servers by module, shared because importing the compiler takes longer than most jobs."""
     made: dict[str, SharedForkServer] = {}
 
     def shared(module: str) -> ForkServer:
@@ -58,9 +58,10 @@ def fork_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServe
 
 @pytest.fixture
 def make_app(tmp_path: Path, fork_servers: ForkServers) -> Iterator[MakeApp]:
-    """Makes applications and ends their children afterwards.
+    """A factory of applications, whose children are ended after the test.
 
-    Those of the odd worker share its fork server; others may want one in their environment.
+    Applications of the odd worker share its fork server; the environment may request a separate
+    one.
     """
     made: dict[Flask, list[str]] = {}
 
@@ -75,10 +76,10 @@ def make_app(tmp_path: Path, fork_servers: ForkServers) -> Iterator[MakeApp]:
             **differences,
         }
         app = create_app(settings)
-        app.testing = False  # bugs become answers, as for users
+        app.testing = False  # bugs become error answers, as for users
         if settings["worker_module"] == ODD_WORKER:
             jobs_of(app.test_client()).fork_server = fork_servers(ODD_WORKER)
-        # Tests queue requests that are no real ones.
+        # Tests queue requests that are not valid.
         made[app] = check_answers(app, loose={"request"})
         return app
 
@@ -98,7 +99,7 @@ def client(make_app: MakeApp) -> FlaskClient:
 def real(
     tmp_path_factory: pytest.TempPathFactory, fork_servers: ForkServers
 ) -> Iterator[FlaskClient]:
-    """A client of an application whose children do real work; all tests of a file share it."""
+    """A client of an application whose children run real jobs, shared by all tests of a file."""
     folder = tmp_path_factory.mktemp("data")
     app = create_app({"data_folder": folder, "job_limit_s": 120.0})
     jobs = app.extensions["jobs"]
@@ -112,12 +113,12 @@ def real(
 
 @pytest.fixture(scope="module")
 def compiled(real: FlaskClient) -> str:
-    """The job that compiled the convolutional sample, and did nothing besides."""
+    """The finished job that only compiled the convolutional sample."""
     return compiled_job(real)
 
 
 def compiled_job(client: FlaskClient, **fields: Any) -> str:
-    """The job that compiled the convolutional sample, or what the fields say, and nothing more."""
+    """Return the job that only compiled the convolutional sample, with these fields changed."""
     body = {"kind": "compile", "model": {"sample": "digits_cnn"}, "options": QUICK, **fields}
     job = started(client, "/jobs", **body)
     assert job["state"] == "succeeded", job["error"]
@@ -125,14 +126,14 @@ def compiled_job(client: FlaskClient, **fields: Any) -> str:
 
 
 def started(client: FlaskClient, path: str, **body: Any) -> dict[str, Any]:
-    """The job that posting to a path below /api/v1 starts, when it is over."""
+    """Return the finished job that a POST to a path below /api/v1 started."""
     answer = client.post(f"/api/v1{path}", json=body)
     assert answer.status_code == 202, answer.get_json()
     return wait(client, answer.get_json()["id"])
 
 
 def submit(client: FlaskClient, trouble: str = "none", **fields: Any) -> dict[str, Any]:
-    """Queue a job of the odd worker that gets into this trouble, past the checks of a request."""
+    """Queue a job of the odd worker with this failure, without the checks of a request."""
     request = {
         "kind": "compile",
         "model": {"sample": "none"},
@@ -150,17 +151,17 @@ def jobs_of(client: FlaskClient) -> JobQueue:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, however busy the machine is."""
+    """Wait until a condition holds, however busy the machine is."""
     end = time.monotonic() + PATIENCE_S
     while not holds():
-        assert time.monotonic() < end, "it did not happen"
+        assert time.monotonic() < end, "the condition did not hold in time"
         time.sleep(0.02)
 
 
 def wait_until(
     client: FlaskClient, job_id: str, holds: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any]:
-    """The job as soon as something holds of it."""
+    """Return the job as soon as a condition holds for it."""
     job: dict[str, Any] = {}
 
     def asked() -> bool:
@@ -172,7 +173,7 @@ def wait_until(
 
 
 def wait(client: FlaskClient, job_id: str) -> dict[str, Any]:
-    """The job when it is over."""
+    """Return the job after its end."""
     over = ("succeeded", "failed", "cancelled")
     return wait_until(client, job_id, lambda job: job["state"] in over)
 

@@ -1,4 +1,4 @@
-"""A reader of texts that gets into trouble when asked to."""
+"""A child process that reads texts and fails in the way that a text requests."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A child process whose jobs misbehave in the way that the request's pipeline names."""
+"""A child process for jobs, which fails in the way that the request's pipeline names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compiler.ir.text import parse_graph
 from compiler.trace import Event, Step
 
 FOR_EVER_S = 600
-"""Longer than any test waits."""
+"""A duration longer than any test waits."""
 
 BEFORE = parse_graph("""
 graph g(x: f32[2,3]) {
@@ -38,7 +38,7 @@ graph g(x: f32[2,3]) {
 
 
 def work(request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say) -> None:
-    """Two stages first, so that there is something to keep; then trouble."""
+    """Report two stages, so that a partial result exists, and then fail."""
     if request["pipeline"] == "exit_at_once":
         os._exit(3)
     recorder = Recorder(Parts(folder), say, empty_summary(request))

@@ -1,4 +1,4 @@
-"""The part of JSON Schema that our description uses, as a check."""
+"""A validator for the subset of JSON Schema that the OpenAPI description uses."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def _described() -> dict[str, Any]:
 
 
 def check_shape(payload: Any, name: str, at: str = "$") -> None:
-    """Fail with the place where a payload does not have a shape of the description."""
+    """Raise an error with the path if a payload lacks the described shape."""
     check(payload, _described()["components"]["schemas"][name], _described(), at)
 
 
 def check_answers(app: Flask, loose: Collection[str] = ()) -> list[str]:
-    """Compare every JSON answer of an application with what its route declares.
+    """Compare every JSON answer of an application with the declaration of its route.
 
-    Gives the list to which differences are added: to be empty at the end.
+    Return the list to which differences are added; it must be empty at the end.
     """
     found: list[str] = []
     statuses = {r.name: r.status for r in ROUTES}
@@ -71,7 +71,7 @@ def check_answers(app: Flask, loose: Collection[str] = ()) -> list[str]:
 
 
 def answer_schema(method: str, rule: str) -> Any:
-    """The schema of the right answer to a method of an address, written as Flask writes it."""
+    """Return the schema of the success answer to a method of a URL rule in Flask's notation."""
     path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule)
     responses = _described()["paths"][path][method.lower()]["responses"]
     right = next(r for status, r in responses.items() if int(status) < 300)
@@ -79,19 +79,19 @@ def answer_schema(method: str, rule: str) -> Any:
 
 
 def check(value: Any, schema: Any, root: Any, at: str = "$", loose: Collection[str] = ()) -> None:
-    """Fail with the place where a value does not fit its schema; `loose` fields are left out."""
-    assert set(schema) <= _KNOWN, f"{at}: the check does not know {set(schema) - _KNOWN}"
+    """Raise an error with the path if a value violates its schema, except for `loose` fields."""
+    assert set(schema) <= _KNOWN, f"{at}: this validator does not support {set(schema) - _KNOWN}"
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return check(value, root["components"]["schemas"][name], root, at, loose)
     if "anyOf" in schema:
         return _check_any(value, schema["anyOf"], root, at, loose)
     if "enum" in schema:
-        assert value in schema["enum"], f"{at}: {value!r} is none of {schema['enum']}"
+        assert value in schema["enum"], f"{at}: {value!r} is not in {schema['enum']}"
     if "type" in schema:
         fits = isinstance(value, _TYPES[schema["type"]])
         fits = fits and (schema["type"] == "boolean" or not isinstance(value, bool))
-        assert fits, f"{at}: {value!r} is no {schema['type']}"
+        assert fits, f"{at}: {value!r} is not of type {schema['type']}"
     if isinstance(value, list | tuple):
         each = schema.get("prefixItems") or [schema.get("items", {})] * len(value)
         assert len(each) == len(value), f"{at}: {len(value)} items, not {len(each)}"

@@ -1,4 +1,4 @@
-"""The page and its bundle: digests in addresses, caching, nothing outside the folder."""
+"""Tests of the page and its bundle: digests in URLs, caching, no files outside the folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app import assets, paths
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A site of its own: one template, one script."""
+    """A separate site with one template and one script."""
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates" / "playground.html").write_text("<p>{{ asset('main.js') }}</p>")
     (tmp_path / "static" / "dist").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What other jobs have found about a compilation is listed, also after the server went away."""
+"""Tests of the list of related jobs of a compilation, also after a restart of the server."""
 
 from __future__ import annotations
 

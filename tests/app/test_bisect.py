@@ -1,4 +1,4 @@
-"""The rules that move the numbers of a compiled model: found by a job, and left out by another."""
+"""Tests of bisection jobs: the rules that change a model's results, and a job without them."""
 
 from __future__ import annotations
 

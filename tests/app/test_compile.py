@@ -1,4 +1,4 @@
-"""Real models through the real child: every part is there and agrees with the others."""
+"""Tests of compilation jobs of real models: all parts of the result exist and agree."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_lines_of_the_assembly_lead_back_to_the_loops(digits, real):
     assert products
     assert all("mul(" in texts["loops"][links["llvm"][i]] for i in products)
     in_assembly = [i for i, line in enumerate(texts["asm"]) if "fmadd" in line or "fmla" in line]
-    # Where two branches end alike, LLVM may keep one end for both, which then has no line.
+    # If two branches end alike, LLVM may merge both ends, and the merged end has no line.
     lead_to = {links["asm"][i] for i in in_assembly} - {-1}
     assert lead_to
     assert lead_to <= set(products)
@@ -344,7 +344,7 @@ def test_open_sizes_are_assumed_unless_they_are_given(real):
 
 
 def test_other_sizes_are_assumed_where_the_usual_ones_do_not_fit(real):
-    """A reader of text lines: pictures must be 48 high."""
+    """The model reads lines of text from images, whose height must be 48."""
     strip = numpy_helper.from_array(np.array([1, 3, 48, -1]), "strip")
     nodes = [helper.make_node("Reshape", ["x", "strip"], ["y"], "r")]
     inputs = [f32("x", ["N", 3, "H", "W"])]
@@ -446,7 +446,7 @@ def test_numbers_that_are_not_finite_are_null(real):
 
 
 def test_a_trace_of_many_nodes_and_passes_is_small(real):
-    """300 nodes, 20 passes: under a megabyte for all that the page may ask about stages."""
+    """For 300 nodes and 20 passes, all data of the stages take less than a megabyte."""
     rng = np.random.default_rng(0)
     nodes, constants, last = [], [], "x"
     for i in range(100):

@@ -1,4 +1,4 @@
-"""What is written from the shapes of the wire is up to date, and the shapes are all in use."""
+"""Tests that the files generated from the wire shapes are up to date, and all shapes are used."""
 
 from __future__ import annotations
 

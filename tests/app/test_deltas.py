@@ -1,4 +1,4 @@
-"""A delta put on the graph before is the graph after, however much a pass turned about."""
+"""Tests that a delta, applied to the previous graph, gives the next graph for any change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPS = st.sampled_from(["add", "neg"])
 
 @st.composite
 def graphs(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """The graphs of a few stages, in no way alike but for their names."""
+    """Return the graphs of a few stages, which share only some names."""
     made = []
     for stage in range(draw(st.integers(1, 4))):
         names = draw(NAMES)

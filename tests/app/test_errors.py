@@ -1,4 +1,4 @@
-"""One shape for every error, and nothing of ours leaks."""
+"""Tests of error answers: one shape for all errors, and no internals in any message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server-sent events: everything is told, in order, also to those who come late."""
+"""Tests of server-sent events: all events arrive in order, also for late subscribers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.app.conftest import jobs_of, submit, wait, wait_until
 
 
 def events_of(answer) -> list[tuple[int, str, dict]]:
-    """The events of a stream that has ended."""
+    """Return the events of a stream that has ended."""
     found = []
     for block in answer.get_data(as_text=True).split("\n\n"):
         fields = dict(
@@ -77,7 +77,7 @@ def test_a_silent_stream_is_kept_alive_and_ends_in_time(make_app, monkeypatch):
     wait_until(client, running["id"], lambda job: job["state"] == "running")
     waiting = submit(client)
     text = client.get(f"/api/v1/jobs/{waiting['id']}/events").get_data(as_text=True)
-    # An eighth of a second each time: what was told already, and two times nothing.
+    # Each request lasts an eighth of a second: the earlier events, then twice no event.
     assert text.count(": still here") == 2
     assert "event: queued" in text
     client.delete(f"/api/v1/jobs/{waiting['id']}")

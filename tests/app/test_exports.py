@@ -1,4 +1,4 @@
-"""A stage as an ONNX file: asked for over the wire, written in a child process, read by onnx."""
+"""Tests of export jobs: a stage becomes an ONNX file, which onnx can read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def numbers(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[Any]:
 def written(
     client: FlaskClient, job: str, stage: int, folder: Path, fused: bool = False
 ) -> onnx.ModelProto:
-    """The model of a stage, by the work of a child without the child."""
+    """Return the exported model of a stage, by calling the job's function directly."""
     compiled = client.application.extensions["jobs"].find(job).folder
     request = {"job": job, "stage": stage, "fused": fused, "compiled": compiled, "file": "f"}
     folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""The process that forks children for jobs."""
+"""Tests of the fork server, the process that forks a child for each job."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_worker_that_cannot_be_imported_is_an_error_of_ours(tmp_path):
 def test_the_number_of_an_ended_child_is_kept_until_it_is_released(fork_server, tmp_path):
     child = fork_server.fork(tmp_path / "log.txt")
     assert child.wait(timeout_s=0.0) is None
-    child.stdin.close()  # without a task it ends
+    child.stdin.close()  # without a task the child ends
     assert _ended(child) == 0
     os.kill(child.pid, 0)
     child.stop()
@@ -113,5 +113,5 @@ def test_a_child_holds_nothing_of_the_fork_server(make_app):
     client = make_app().test_client()
     job = wait(client, submit(client, "list_open_files")["id"])
     files = (jobs_of(client).folder / job["id"] / "files").read_text().split()
-    # The task, the log twice, what it says, and the folder that is being listed.
+    # The task, the log twice, the output, and the listed folder.
     assert len(files) == 5

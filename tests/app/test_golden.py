@@ -1,4 +1,4 @@
-"""The trace that both sides' tests read has the shapes of the contract, and those of today."""
+"""Tests of the golden trace: it has the declared shapes and equals a trace created now."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.wire.shapes import fields_of_shape
 from app.wire.shapes.events import EVENTS
 from tests.app.schema import check_shape
 
-# Which shape of the description each kind of file has.
+# The shape of each kind of file in the description.
 SCHEMAS = {
     "about": "About",
     "samples": "Samples",

@@ -1,4 +1,4 @@
-"""Hostile files through the web: every answer comes in time, and no child dies of one."""
+"""Tests of hostile uploads: each is answered in time, and no child process dies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.malformed import growth
 from tests.malformed.hostile import Hostile, hostile_files
 
 ANSWER_S = 20.0
-"""What an answer may take of the processor: the machine may be busy with other work."""
+"""Limit on the processor time of an answer, because the machine may have other load."""
 
 JOB_LIMIT_S = 12.0
 FAMILIES = ("doubling", "functions", "huge_dims", "strings", "work")
@@ -24,11 +24,11 @@ SOME = {
     "pattern_0",
 }
 
-assert growth.__doc__, "importing it registers its families"
+assert growth.__doc__, "importing the module registers its families"
 
 
 def answered(client: FlaskClient, method: str, path: str, **rest: Any) -> Any:
-    """The JSON of an answer that comes in time."""
+    """Return the JSON of an answer, which must arrive in time."""
     start = time.thread_time()
     answer = client.open(f"/api/v1{path}", method=method, **rest)
     assert time.thread_time() - start < ANSWER_S, path

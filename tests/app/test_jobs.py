@@ -1,4 +1,4 @@
-"""Jobs end as they should, whatever their child process does."""
+"""Tests of jobs: each ends in the right state, whatever its child process does."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _check_failed(client, job, code, says):
     assert len(result["stages"]) == 3
     graph = client.get(f"/api/v1/jobs/{job['id']}/stages/1/graph").get_json()
     assert [n["id"] for n in graph["nodes"]] == ["x", "c", "→y"]
-    # The next job is not the worse for it.
+    # The next job is not affected.
     assert wait(client, submit(client)["id"])["state"] == "succeeded"
 
 
@@ -154,7 +154,7 @@ def test_a_job_of_another_version_is_not_there_and_says_why(make_app):
     for each in (job, beside):
         path = jobs_of(client).folder / each["id"] / "job.json"
         facts = json.loads(path.read_text(encoding="utf-8"))
-        del facts["form"]  # as before there was such a field
+        del facts["form"]  # as in jobs from before this field existed
         path.write_text(json.dumps(facts), encoding="utf-8")
     again = make_app().test_client()
     for path in ("", "/result", "/beside", "/report"):
@@ -162,7 +162,7 @@ def test_a_job_of_another_version_is_not_there_and_says_why(make_app):
         assert answer.status_code == 404
         assert "another version of the program" in answer.get_json()["error"]["message"]
     assert again.get(f"/api/v1/jobs/{beside['id']}").status_code == 404
-    # Who asks for just the same has it done anew.
+    # An equal request starts a new job.
     request = jobs_of(client).find(job["id"]).request
     assert jobs_of(client).find_done(request) is not None
     assert jobs_of(again).find_done(request) is None

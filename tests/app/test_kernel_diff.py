@@ -1,4 +1,4 @@
-"""The texts of two kernels over the wire, line by line: of two jobs, or of one."""
+"""Tests of the line-by-line diff of two kernels, of two jobs or of a single job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODEL = {"model": {"sample": "digits_mlp"}, "shapes": {"image": [1, 1, 8, 8]}}
 
 @pytest.fixture(scope="module")
 def results(real: FlaskClient) -> list[Any]:
-    """One model compiled with all passes and with none."""
+    """The results of one model, compiled with all passes and with none."""
     found = []
     for pipeline in ("default", "O0"):
         job = compiled_job(real, **MODEL, pipeline=pipeline)

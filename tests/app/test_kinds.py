@@ -1,4 +1,4 @@
-"""Kinds of jobs: each is declared once, can be asked for, and refuses what was not declared."""
+"""Tests of the kinds of jobs: declared once, available, and strict about undeclared fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_every_kind_is_started_by_one_route():
     bodies = [r.body for r in ROUTES if isinstance(r.body, type) and issubclass(r.body, Asked)]
     assert len(bodies) == len(ABOUT_A_RESULT)
     assert set(bodies) == set(ABOUT_A_RESULT)
-    assert len(KINDS) == 2 + len(ABOUT_A_RESULT), "no two have the same name"
+    assert len(KINDS) == 2 + len(ABOUT_A_RESULT), "two kinds have the same name"
 
 
 def test_a_request_has_its_kind_and_all_defaults():

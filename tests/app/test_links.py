@@ -1,4 +1,4 @@
-"""Short links over HTTP: normal form, models that stay, and what hostile clients send."""
+"""Tests of short links over HTTP: normal form, pinned models, and hostile requests."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_state_that_is_too_long_is_refused_and_the_limit_is_named(client):
 
 
 def test_texts_that_the_address_holds_fit_a_short_link(client, repository):
-    """Both texts of a place as long as the page keeps them, and much of all else."""
+    """The state has two texts of the maximum length, and many other fields."""
     script = (repository / "static" / "js" / "text" / "writing.js").read_text(encoding="utf-8")
     [limit] = re.findall(r"LINK_CHARACTERS = ([\d_]+);", script)
     held = int(limit)
@@ -157,7 +157,9 @@ def test_a_link_that_is_refused_keeps_no_model(make_app):
     assert answer.status_code == 507
     assert "1 of 1" in answer.get_json()["error"]["message"]
     assert [store.is_pinned(each) for each in (first, second)] == [True, False]
-    assert post(client, f"v=1&model=upload:{first}").status_code == 201, "it is kept already"
+    assert post(client, f"v=1&model=upload:{first}").status_code == 201, (
+        "the model is stored already"
+    )
 
 
 def test_of_two_models_both_are_kept_or_none(make_app):
@@ -231,7 +233,7 @@ def test_an_address_may_not_fill_the_store_with_long_texts(make_app):
     assert refused.status_code == 429
     message = refused.get_json()["error"]["message"]
     assert "at most 300 bytes of links are accepted in 86,400 s from one address" in message
-    assert post(client, text).status_code == 201, "it is kept already"
+    assert post(client, text).status_code == 201, "the model is stored already"
 
 
 def test_a_foreign_page_makes_no_links(client):

@@ -1,4 +1,4 @@
-"""What a compilation says of a run that could not be."""
+"""Tests of the message of a compilation whose program cannot be run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.errors import CompileError
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("E-RUN-MEMORY", "needs 9 bytes"),  # with any inputs
+        ("E-RUN-MEMORY", "needs 9 bytes"),  # for any inputs
         ("E-OP-SHAPE", "the model refused random inputs: needs 9 bytes"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Checking the numbers of a compiled model: asked for over the wire, done in a child process."""
+"""Tests of check jobs: requests over HTTP, and findings from a child process."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def test_open_sizes_have_the_stage_that_gives_them_numbers(real):
 @pytest.mark.parametrize(
     ("operator", "reads", "w"),
     [
-        ("Gather", ["w", "x"], np.ones((0, 3), np.float32)),  # a table without a row
-        ("Reshape", ["w", "x"], np.ones(7, np.float32)),  # sizes that seven elements do not fill
+        ("Gather", ["w", "x"], np.ones((0, 3), np.float32)),  # a table without rows
+        ("Reshape", ["w", "x"], np.ones(7, np.float32)),  # sizes with a product other than seven
     ],
 )
 def test_a_model_that_refuses_random_inputs_says_what_it_needs(real, operator, reads, w):

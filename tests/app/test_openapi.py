@@ -1,4 +1,4 @@
-"""The description and the routes say the same, and answers have the described shapes."""
+"""Tests that the OpenAPI description lists all routes, and that answers have its shapes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_parts_of_a_result_have_the_described_shape(client, description, part):
     job = wait(client, submit(client)["id"])
     payload = client.get(f"/api/v1/jobs/{job['id']}{part}").get_json()
     path = "/api/v1/jobs/{job_id}" + re.sub(r"/stages/\d", "/stages/{stage}", part)
-    # The odd worker's requests are no real ones.
+    # The requests of the odd worker are not valid requests.
     loose = {"options", "request"}
     check(payload, answer_schema(description, "get", path, 200), description, loose=loose)
 

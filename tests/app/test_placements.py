@@ -1,4 +1,4 @@
-"""Placing the kernels of a compiled model: asked for over the wire, done in a child process."""
+"""Tests of placement jobs: requests over HTTP, and schedules from a child process."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_wrong_request_is_told_what_was_needed(client, fields, says):
 def test_what_was_not_compiled_cannot_be_placed(client):
     answer = client.post("/api/v1/jobs/nothing/placements", json={"platform": "gpu"})
     assert (answer.status_code, answer.get_json()["error"]["code"]) == (404, "E-REQUEST-UNKNOWN")
-    job = wait(client, submit(client)["id"])["id"]  # it kept no kernels
+    job = wait(client, submit(client)["id"])["id"]  # this job has no kernels
     answer = client.post(f"/api/v1/jobs/{job}/placements", json={"platform": "gpu"})
     assert (answer.status_code, answer.get_json()["error"]["code"]) == (409, "E-RESULT-ABSENT")
     for path in ("placements", "placements/heft"):

@@ -1,4 +1,4 @@
-"""Timing the kernels of a compiled model: with the compilation, again, and as a trace."""
+"""Tests of profiles: within a compilation, by a separate job, and as Chrome trace events."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_it_can_be_timed_again_for_longer(real, compiled):
     first, second = get(real, f"{compiled}/profile"), get(real, f"{again['id']}/profile")
     assert [k["kernel"] for k in second["kernels"]] == [k["kernel"] for k in first["kernels"]]
     assert second["kernels"] != first["kernels"]
-    # Again, asked of the second: what was compiled is the same.
+    # Another measurement, requested for the second job: the compiled model is the same.
     third = real.post(f"/api/v1/jobs/{again['id']}/profile", json=asked).get_json()
     assert third["request"]["job"] == compiled
 

@@ -1,4 +1,4 @@
-"""An address may ask so often in so many seconds, whatever others do."""
+"""Tests of rate limits: requests per address and time, independent of other addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report holds what the page asks for, says what it left out, and lets nothing in."""
+"""Tests of reports: they contain the page's data, list omitted parts, and run no foreign code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_small_results_are_held_whole():
     assert {"result", "union", "provenance", "neighbours", "stages/0/delta"} <= set(held.answers)
     assert {"stages/2/steps?offset=0&limit=5000", "kernels/1/loops"} <= set(held.answers)
     assert "stages/2/diff?against=1&context=3" in held.answers
-    assert "stages/1/delta" not in held.answers, "a stage without a change has the graph before"
+    assert "stages/1/delta" not in held.answers, "an unchanged stage has the previous graph"
 
 
 def test_what_has_no_room_is_left_out_and_named():
@@ -68,7 +68,7 @@ def test_graphs_that_have_no_room_are_no_report():
 
 @pytest.fixture
 def bundle(tmp_path, monkeypatch):
-    """A page that is bundled, whatever this clone has."""
+    """A bundled page, independent of the files in this clone."""
     from app.report import page
 
     folder = tmp_path / "site" / "dist"

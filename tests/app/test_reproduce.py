@@ -1,4 +1,4 @@
-"""The command that a result names does the same again, and so does another process."""
+"""Tests that the command named by a result reproduces it, as does another process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def result_of(client: FlaskClient, **request: Any) -> dict[str, Any]:
 
 
 def open_model() -> onnx.ModelProto:
-    """Two operators over sizes that the model leaves open; its name is hard on a shell."""
+    """Return two operators over open sizes, as a model whose name needs quoting in a shell."""
     weight = helper.make_tensor("w", TensorProto.FLOAT, [5, 4], [0.25 * i for i in range(20)])
     graph = helper.make_graph(
         [
@@ -91,7 +91,7 @@ def test_the_command_of_a_result_compiles_the_same(real, tmp_path, request_):
     program, *words = shlex.split(result["reproduce"])
     assert program == "compilarium"
     found = json.loads(python(["-m", "compiler", *words, "--json"], tmp_path))
-    # Beside the passes the command tells how launches were put in order, and the page the sizes.
+    # In addition to the passes, the command has the order of launches, and the page the sizes.
     passes = [(p["name"], p["changed"], p["n_nodes"]) for p in found["passes"]]
     assert [each for each in passes if each[0] != "order"] == [
         (s["name"], s["changed"], s["n_nodes"])
@@ -132,7 +132,7 @@ def test_the_command_of_a_report_finds_the_same_besides(real, tmp_path):
 
 
 def asked(job: dict[str, Any]) -> dict[str, Any]:
-    """What a job beside a compilation was asked for, whichever that was."""
+    """Return the request of a related job of any kind."""
     return {k: v for k, v in job["request"].items() if k != "job"}
 
 

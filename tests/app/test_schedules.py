@@ -1,4 +1,4 @@
-"""Edited schedules over the wire: checked as somebody types, run beside the kernel's own."""
+"""Tests of edited schedules over HTTP: checks of texts, and runs against the original."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.app.schema import check_shape
 
 @pytest.fixture(scope="module")
 def compiled(real: FlaskClient) -> dict[str, Any]:
-    """A model that was compiled for known sizes: its job, its largest kernel, and the schedule."""
+    """The job of a model compiled for known sizes, its largest kernel, and the schedule."""
     job = compiled_job(real, shapes={"image": [1, 1, 8, 8]})
     rows = real.get(f"/api/v1/jobs/{job}/result").get_json()["kernels"]
     kernel = max(rows, key=lambda k: k["flops"])["kernel"]

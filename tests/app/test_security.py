@@ -1,4 +1,4 @@
-"""What the browser is told, and who may change things."""
+"""Tests of security headers, and of the origins that may change state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server that users start, over a real connection."""
+"""Tests of the server that `compilarium serve` starts, over a real connection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = ("127.0.0.1", "localhost")
 
 @pytest.fixture
 def served(make_app) -> Iterator[tuple[object, int]]:
-    """An application with small limits, served in a thread; and its port."""
+    """An application with small limits, served by a thread, and its port."""
     with serving(make_app(trusted_hosts=NAMES)) as both:
         yield both
 
@@ -170,7 +170,7 @@ def test_the_command_says_its_address_once_and_ends_when_told(tmp_path, reposito
 
 
 def _child_of(pid: int) -> int:
-    """A child of a process, once it has one."""
+    """Wait for a child of a process, and return it."""
     children: list[str] = []
 
     def has_some() -> bool:

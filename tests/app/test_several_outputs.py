@@ -1,4 +1,4 @@
-"""A kernel with two results, in every part of an answer."""
+"""Tests of a kernel with two results, in every part of an answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.app.test_compile import compiled, f32, model_of, part, uploaded
 
 @pytest.fixture(scope="module")
 def gates(real) -> dict[str, Any]:
-    """A product, what is added to it, and both that and its activation as results."""
+    """A product and a sum, with the sum and its activation as results."""
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["a"], name="product"),
         helper.make_node("Add", ["a", "r"], ["b"], name="sum"),

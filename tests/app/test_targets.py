@@ -1,4 +1,4 @@
-"""The code of a kernel for other machines: asked for over the wire, made in a child process."""
+"""Tests of target jobs: the code of a kernel for other machines, from a child process."""
 
 from __future__ import annotations
 

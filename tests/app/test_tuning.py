@@ -1,4 +1,4 @@
-"""Faster schedules looked for over the wire: candidates told, finds kept for who asked."""
+"""Tests of tuning jobs: reported candidates, and schedules stored for the requesting user only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_candidates_are_told_and_what_was_found_is_used_by_who_asks(real: FlaskC
     kernel = max((k for k in rows if k["native"]), key=lambda k: k["flops"])["kernel"]
     asked = {"budget_seconds": 1, "search": "random", "kernel": kernel}
     posted = real.post(f"/api/v1/jobs/{compiled['id']}/tuning", json=asked).get_json()
-    # Stopped at once: a batch is tried, checked and kept all the same.
+    # The search is stopped at once, but one batch is still tried, checked and stored.
     assert real.post(f"/api/v1/jobs/{posted['id']}/tuning/stop").status_code == 202
     done = wait(real, posted["id"])
     assert (done["kind"], done["state"]) == ("tune", "succeeded"), done["error"]
@@ -38,7 +38,7 @@ def test_candidates_are_told_and_what_was_found_is_used_by_who_asks(real: FlaskC
     assert (folder / SCHEDULES).is_file()
     again = real.post("/api/v1/jobs", json={**model, "tuned": done["id"]})
     assert wait(real, again.get_json()["id"])["state"] == "succeeded"
-    # The command names the schedules as a file, and where it can be had.
+    # The command names the schedules as a file, with the URL of this file.
     same = real.get(f"/api/v1/jobs/{again.get_json()['id']}/result").get_json()["reproduce"]
     words, _, where = same.partition("  # file: ")
     kept = real.get(where)

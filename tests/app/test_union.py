@@ -1,4 +1,4 @@
-"""One drawing for all stages: every node has one place, and groups have an inside of their own."""
+"""Tests of the union of all stages: one position per node, and groups with separate layouts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.union import Drawing, union_payload
 
 
 def skeleton(*edges: str, origins: dict[str, list[str]] | None = None) -> dict:
-    """A stage from edges such as "a>b"; labels are ids in capitals, x is an input, y a result."""
+    """Return a stage from edges like "a>b"; labels are upper-case ids, x an input, y a result."""
     pairs = [e.split(">") for e in edges]
     ids = dict.fromkeys(i for pair in pairs for i in pair)
     known = origins or {}
@@ -20,7 +20,7 @@ def skeleton(*edges: str, origins: dict[str, list[str]] | None = None) -> dict:
 
 
 def layers(n: int) -> list[str]:
-    """Edges of n layers in a row, each of eight nodes; the last of each is read by the next."""
+    """Return the edges of n layers of eight nodes; each layer reads the last node before it."""
     names = [f"/layer.{k}/{c}" for k in range(n) for c in "abcdefgh"]
     skips = [f"/layer.{k}/h>/layer.{k + 1}/h" for k in range(n - 1)]
     return [*(f"{a}>{b}" for a, b in zip(["x", *names], [*names, "y"], strict=True)), *skips]

@@ -1,4 +1,4 @@
-"""Uploads are counted, named by their content, and never looked at in the web process."""
+"""Tests of uploads: size limits, ids by content, and no parsing in the web process."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def test_one_text_in_two_languages_is_two_uploads(client):
     text = b"def m(x: f32[2]):\n    return x\n"
     ids = [post(client, text, name).get_json()["id"] for name in ("a.py", "a.ir", "a.onnx", "b.PY")]
     assert len(set(ids)) == 3
-    assert ids[3] == ids[0], "as the language is the same"
+    assert ids[3] == ids[0], "same text and language: same upload"
     kept = client.get(f"/api/v1/uploads/{ids[1]}").get_json()
-    assert kept["name"] == "a.ir", "what came later is another upload"
+    assert kept["name"] == "a.ir", "another language: another upload"
 
 
 def test_a_form_does_the_same(client):
@@ -184,7 +184,7 @@ def test_what_a_dead_server_left_unfinished_goes(client):
 
 
 def malformed() -> list[bytes]:
-    """Twenty files that are no models: noise, and a small message broken in several ways."""
+    """Twenty files that are not models: noise, and a small message broken in several ways."""
     rng = np.random.default_rng(7)
     noise = [rng.integers(0, 256, n, np.uint8).tobytes() for n in (1, 2, 10, 1000, 90_000)]
     whole = b"\x08\x09\x12\x04test:\x10" + b"\x0a\x02x\x12\x01y" * 20

@@ -1,4 +1,4 @@
-"""Requests and payloads, one builder at a time."""
+"""Tests of requests and payloads, one builder at a time."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_modules_are_split_into_their_functions():
 
 
 def a_choice() -> Program:
-    """A sum, and by a condition its exponential or its negative; then words put together."""
+    """A sum, then its exponential or negative by a condition, and a concatenation of strings."""
     branches: dict[str, Any] = {
         f"{name}_branch": graph([node(op, ["k"], ["t"], op)], outputs=[value("t", None)])
         for name, op in (("then", "Exp"), ("else", "Neg"))
@@ -91,7 +91,7 @@ def test_kernels_inside_control_flow_say_where_they_run():
 
 
 def test_a_kernel_names_the_texts_that_it_has():
-    # A few numbers put beside each other need no move: there is no schedule to show.
+    # Concatenating a few numbers needs no move, so there is no schedule to show.
     names = [f"x{i}" for i in range(3)]
     made = model(
         [node("Concat", names, ["y"], axis=0)], [value(n, (1,)) for n in names], [value("y", (3,))]

@@ -1,4 +1,4 @@
-"""Models that are being written: read in a child that stays, and compiled as uploads are."""
+"""Tests of written models: checks in a persistent child, and compilation like an upload."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_child_that_hangs_or_dies_is_replaced():
     slow = TextReader(limit_s=0.3, memory_bytes=4 << 30, module="tests.app.odd_text_reader")
     with pytest.raises(CompileError, match="E-LIMIT-SECONDS"):
         slow.read("py", "hang")
-    slow.limit_s = PATIENCE_S  # the others answer at once, where the machine lets them
+    slow.limit_s = PATIENCE_S  # the other children answer at once if the machine permits
     with pytest.raises(CompileError, match="E-LIMIT-CRASH"):
         slow.read("py", "die")
     assert slow.read("py", "fine") == {"problems": []}

@@ -1,4 +1,4 @@
-"""What axe finds on a page, and what a keyboard cannot reach on it."""
+"""Accessibility findings of a page: those of axe, and elements that the keyboard cannot reach."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ OTHER: dict[str, Literal["light", "dark"]] = {"light": "dark", "dark": "light"}
 
 
 class Inspector:
-    """Looks at a page through axe, and along its keyboard."""
+    """An inspection of a page by axe and by the Tab key."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -108,9 +108,9 @@ class Inspector:
         page.evaluate(_FOCUSABLE)
 
     def in_both_themes(self, selector: str = "html") -> list[str]:
-        """All that is found in a part of the page; afterwards it stands in the other theme.
+        """Return all findings in a part of the page, and switch the theme.
 
-        Where that one is the same page in other colours, what sees no colours is asked once.
+        If both themes differ only in colours, checks independent of colours run once.
         """
         theme = self._theme()
         found = self.violations(selector) + self.unreachable(selector)
@@ -126,11 +126,11 @@ class Inspector:
         ]
 
     def violations(self, selector: str = "html", category: str = "") -> list[str]:
-        """What axe has to say about a part of the page, by its rules of one category or by all."""
+        """Return axe's findings in a part of the page, by the rules of one category or by all."""
         return self.page.evaluate(_RUN, [selector, TAGS, category])
 
     def unreachable(self, selector: str = "body") -> list[str]:
-        """What a pointer can press and no key, and what has a focus that is not seen."""
+        """Return elements that only a pointer can press, and elements with an invisible focus."""
         found = self.page.evaluate(_UNREACHABLE, selector)
         return found + self.page.evaluate(_UNMARKED, selector)
 
@@ -140,7 +140,7 @@ class Inspector:
 
 
 def each_pane(playground: Playground) -> Iterator[str]:
-    """Opens every pane that the page has, one after another, and gives its id."""
+    """Open every pane of the page, one after another, and yield its id."""
     traffic = Traffic(playground.page)
     groups = playground.page.locator(".pane-groups [data-group]")
     for group in range(groups.count()):
@@ -153,6 +153,6 @@ def each_pane(playground: Playground) -> Iterator[str]:
                 tab.click()
             expect(tab).to_have_attribute("aria-selected", "true")
             traffic.settle()
-            # the numbers of a quick model are checked without being asked
+            # the page checks a quick model without a request
             expect(playground.page.locator("#pane[data-checked=running]")).to_have_count(0)
             yield name

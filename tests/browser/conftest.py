@@ -1,4 +1,4 @@
-"""A real server and a real browser; pages fail their test when anything goes wrong in them."""
+"""Fixtures: a real server and a real browser; an error in a page fails the test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.browser.playground import Playground
 from tests.browser.serving import served
 
 STEP_MS = 60_000
-"""How long one step may take: nothing is timed, this only ends a test that hangs."""
+"""Timeout of one step; it only ends a test that hangs."""
 
 
 LONG = (
@@ -26,7 +26,8 @@ LONG = (
     "test_sharing.py",
     "test_compare.py",
 )
-"""Files that take longest: they come first, or one worker is left with them while others idle."""
+"""The files that take longest. They run first, because otherwise one worker runs them last while
+the others idle."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,27 +44,27 @@ def _turn(path: Path) -> int:
 
 @pytest.fixture(scope="session")
 def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the playground that all browser tests share keeps its jobs."""
+    """The folder with the jobs of the playground that all browser tests share."""
     return tmp_path_factory.mktemp("server") / "data"
 
 
 @pytest.fixture(scope="session")
 def server(data_folder: Path) -> Iterator[str]:
-    """The address of a playground that all browser tests share."""
+    """The URL of a playground that all browser tests share."""
     with served(data_folder.parent) as address:
         yield address
 
 
 @pytest.fixture(scope="session")
 def browser(server: str) -> Iterator[Browser]:
-    """A browser that has gone before the server ends: none is answered while it does."""
+    """A browser that is closed before the server ends, which answers no request while ending."""
     expect.set_options(timeout=STEP_MS)
     with chromium.launched() as launched:
         yield launched
 
 
 class Watch:
-    """Collects what a page must not do: errors in its console, failed or foreign requests."""
+    """Collects forbidden events of a page: console errors, failed requests, foreign requests."""
 
     def __init__(self, page: Page, address: str) -> None:
         self.problems: list[str] = []
@@ -76,11 +77,11 @@ class Watch:
         page.on("response", self._response)
 
     def expect(self, pattern: str) -> None:
-        """Problems that match are what this test is about; at least one must come."""
+        """Permit problems that match a pattern; at least one must occur."""
         self._expected.append(re.compile(pattern))
 
     def finish(self) -> None:
-        """Errors: AssertionError for a problem nobody expected, and for one that did not come."""
+        """Raise AssertionError for an unexpected problem, or if an expected problem is missing."""
         for pattern in self._expected:
             assert any(pattern.search(p) for p in self.problems), (
                 f"{pattern.pattern} did not happen"
@@ -97,7 +98,7 @@ class Watch:
             self.problems.append(f"asked another server: {request.url}")
 
     def _failed(self, request: Request) -> None:
-        # A page that closes a stream of events or leaves a request behind is no failure.
+        # Closing a stream of events, or leaving a request unfinished, is not a failure.
         if request.failure != "net::ERR_ABORTED":
             self.problems.append(f"request failed: {request.url} {request.failure}")
 
@@ -108,7 +109,7 @@ class Watch:
 
 @pytest.fixture
 def page(browser: Browser, server: str) -> Iterator[Page]:
-    """An empty page of its own; whatever goes wrong in it fails the test at its end."""
+    """A separate empty page, whose problems fail the test at its end."""
     context = browser.new_context(
         base_url=server, viewport={"width": 1280, "height": 800}, reduced_motion="reduce"
     )
@@ -123,11 +124,11 @@ def page(browser: Browser, server: str) -> Iterator[Page]:
 
 @pytest.fixture
 def watch(page: Page) -> Watch:
-    """What the page of this test is being watched for."""
+    """The watch of this test's page."""
     return page.watch  # type: ignore[attr-defined]
 
 
 @pytest.fixture
 def playground(page: Page) -> Playground:
-    """The page as somebody finds it who comes for the first time."""
+    """The page as a new user finds it."""
     return Playground(page).open()

@@ -1,4 +1,4 @@
-"""Links as those who get them open them, and what the address of a page says."""
+"""Helpers to open shared links like a recipient, and to read the state in a page's URL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINKED = {"check", "measured", "tuning", "bisect"}
 
 
 def said(page: Page) -> dict[str, list[str]]:
-    """What the page's address says, by name; of jobs beside the compilation only that there are."""
+    """Return the fields of the page's URL; of related jobs only whether they exist."""
     found: dict[str, list[str]] = {}
     for name, text in parse_qsl(page.evaluate("location.hash.slice(1)"), keep_blank_values=True):
         if name not in JOBS:
@@ -26,13 +26,13 @@ def said(page: Page) -> dict[str, list[str]]:
 
 
 def written(page: Page, *names: str) -> None:
-    """Until the address says these."""
+    """Wait until the URL has these fields."""
     for name in names:
         expect(page).to_have_url(re.compile(rf"[#&]{name}\b"))
 
 
 def shared(page: Page) -> str:
-    """The short link of the view."""
+    """Return the short link of the view."""
     page.get_by_role("button", name="Share this view").click()
     page.get_by_role("button", name="Make a short link").press("Enter")
     field = page.locator("#share-dialog [data-part=short]")
@@ -42,7 +42,7 @@ def shared(page: Page) -> str:
 
 @contextmanager
 def elsewhere(browser: Browser, server: str, link: str, width: int = 1280) -> Generator[Playground]:
-    """The link as somebody else opens it, who has nothing of this browser's."""
+    """Open the link in a new browser context, without any data of the first."""
     context = browser.new_context(
         base_url=server, viewport={"width": width, "height": 800}, reduced_motion="reduce"
     )

@@ -1,4 +1,4 @@
-"""The page as its users handle it. Every wait is for something that the page shows."""
+"""The page as a user handles it; every wait is for something visible in the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Locator, Page, expect
 
 COMPILE_MS = 120_000
-"""Compiling may wait for a busy machine; nothing is timed, this only ends a test that hangs."""
+"""Timeout of a compilation on a busy machine; it only ends a test that hangs."""
 
 _DROP = """
 ([name, content]) => {
@@ -27,13 +27,13 @@ _DROP = """
 
 
 class Playground:
-    """The start screen and the walk through the passes."""
+    """The start screen, and the walk through the passes."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
 
     def part(self, name: str) -> Locator:
-        """The element that the page marks with this name."""
+        """Return the element with this `data-part`."""
         return self.page.locator(f'[data-part="{name}"]')
 
     # The start
@@ -59,65 +59,65 @@ class Playground:
         return self
 
     def compile(self) -> Playground:
-        """Press Compile, and wait until everything is there, the figures too."""
+        """Press Compile, and wait until the result is complete, with all times."""
         self.part("compile").click()
         self.wait_for_walk()
         expect(self.page.locator(".header-busy")).to_have_count(0, timeout=COMPILE_MS)
         return self
 
     def walk(self, sample: str) -> Playground:
-        """The walk of a sample as a link opens it: what was compiled before is shown again.
+        """Open the walk of a sample by a link, and reuse its compilation if there is one.
 
-        For tests to which it is all one who has compiled it.
+        This is for tests that do not depend on the compilation itself.
         """
         return self.follow(f"#v=1&screen=walk&model=sample:{sample}")
 
     def follow(self, fragment: str) -> Playground:
-        """The walk that a fragment speaks of."""
+        """Open the walk that a fragment describes."""
         self.page.goto("about:blank")
         self.open(fragment)
         self.wait_for_walk()
         return self
 
     def fragment(self) -> str:
-        """What brings this walk back, its job too."""
+        """Return the fragment that restores this walk, including its job."""
         expect(self.page).to_have_url(re.compile(r"[#&]job="))
         return self.page.evaluate("location.hash")
 
     # The walk
 
     def wait_for_walk(self) -> None:
-        """Until the list of passes and a drawn graph are there, and nothing is still being made."""
+        """Wait for the list of passes and a drawn graph, without pending results."""
         expect(self.part("walk")).to_be_visible(timeout=COMPILE_MS)
         expect(self.part("stage")).to_have_attribute("data-layout", "ready", timeout=COMPILE_MS)
         expect(self.page.locator(".header-busy")).to_have_count(0, timeout=COMPILE_MS)
 
     def stages(self) -> list[tuple[int, bool]]:
-        """Number of every listed stage, and whether its pass changed the graph."""
+        """Return the number of every listed stage, and whether its pass changed the graph."""
         rows = self.page.locator("[data-part=list] .pass-row[data-stage]")
         return rows.evaluate_all(
             "rows => rows.map(r => [Number(r.dataset.stage), !('unchanged' in r.dataset)])"
         )
 
     def expect_stage(self, stage: int) -> None:
-        """Until this stage is the marked one, and the drawing shows what its pass changed."""
+        """Wait until this stage is selected and the drawing shows the changes of its pass."""
         current = self.page.locator('.pass-row[aria-current="step"]')
         expect(current).to_have_attribute("data-stage", str(stage))
         if current.get_attribute("data-unchanged") is None:
             expect(self.part("stage")).to_have_attribute("data-stage", str(stage))
 
     def expect_laid_out(self) -> None:
-        """Until the node in focus is drawn, in the groups that were opened for it."""
+        """Wait until the node in focus is drawn, inside the groups opened for it."""
         expect(self.part("stage")).to_have_attribute("data-layout", "ready")
         expect(self.part("stage")).to_have_attribute("data-focus-at", re.compile(r"^-?\d"))
 
     def press(self, key: str) -> None:
-        """A key, as if the page and nothing in it had the focus."""
+        """Press a key while no element of the page has the focus."""
         self.page.evaluate("document.activeElement?.blur()")
         self.page.keyboard.press(key)
 
     def show_pane(self, name: str) -> Locator:
-        """Open a pane by the tabs of its kind and its own, and give it."""
+        """Open a pane by the tab of its group and its own tab, and return it."""
         tab = self.page.locator(f'[role="tab"][data-pane="{name}"]')
         for kind in self.page.locator("[data-group][aria-pressed]").all():
             if tab.count():
@@ -130,11 +130,11 @@ class Playground:
 
     @property
     def pane(self) -> Locator:
-        """The pane that is open."""
+        """Return the open pane."""
         return self.page.locator("#pane")
 
     def walk_all(self) -> Iterator[int]:
-        """Every stage from the first to the last, one key at a time."""
+        """Step through every stage from the first to the last, one key at a time."""
         stages = self.stages()
         self.press("Home")
         self.expect_stage(0)
@@ -146,7 +146,7 @@ class Playground:
 
 
 def compiled_once(browser: Browser, server: str, path: Path) -> str:
-    """The fragment of a link to a model of a test's own, for all tests that begin with it."""
+    """Return the link's fragment of a test's model, compiled once for all tests of the model."""
     page = browser.new_page(base_url=server)
     playground = Playground(page).open().drop(path)
     expect(playground.part("says")).to_contain_text(path.name)

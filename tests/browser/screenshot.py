@@ -1,4 +1,4 @@
-"""Takes the pictures of every view that docs/tour.md and README.md show: `make screenshots`."""
+"""Screenshots of all views for docs/tour.md and README.md: `make screenshots`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.browser.serving import served
 SAMPLE, PASS, NODE = "squeezenet", "fuse", "n63"
 SIZES = {"wide": (1440, 900), "phone": (390, 844)}
 COLORS = 256
-"""Of a picture's palette, rare hues too: files are a third of what they were."""
+"""Number of colours in a picture's palette, enough for rare hues; it reduces files to a third."""
 
 View = tuple[str, Callable[[Playground], object]]
 
 
 def views() -> Iterator[View]:
-    """Name and how to get there, in an order in which each follows from the one before."""
+    """Yield the name of each view, after the steps that lead from the previous view to it."""
     yield "start", lambda playground: playground.open()
     yield "write", write
     yield "walk", walk
@@ -43,7 +43,7 @@ def views() -> Iterator[View]:
 
 
 def write(playground: Playground) -> None:
-    """A text with a mistake in it."""
+    """Show a text with an error."""
     playground.part("write-examples").get_by_role("button", name="mlp").click()
     expect(playground.part("write-says")).to_contain_text("nodes", timeout=COMPILE_MS)
     text = playground.part("write-text")
@@ -53,7 +53,7 @@ def write(playground: Playground) -> None:
 
 
 def walk(playground: Playground) -> None:
-    """A pass that did and declined much."""
+    """Show a pass with many applied and declined steps."""
     playground.part("write-close").click()
     playground.pick(SAMPLE).compile()
     names = playground.page.locator(".pass-row .pass-name")
@@ -62,16 +62,16 @@ def walk(playground: Playground) -> None:
 
 
 def steps(playground: Playground) -> None:
-    """The steps of that pass, and from here on a node that is selected."""
+    """Show the steps of this pass, with a node selected in this and all later views."""
     playground.press("v")
     to_pane("steps")(playground)
     playground.part("search").fill(NODE)
     playground.part("search").press("Enter")
-    playground.part("search").fill("")  # while there is a name, all others are pale
+    playground.part("search").fill("")  # during a search, all other nodes are pale
 
 
 def to_pane(name: str) -> Callable[[Playground], None]:
-    """Opens a pane, and waits for what it asks the server for."""
+    """Open a pane, and wait for the data that it requests."""
 
     def go(playground: Playground) -> None:
         pane = playground.show_pane(name)
@@ -96,7 +96,7 @@ def to_pane(name: str) -> Callable[[Playground], None]:
 
 
 def search(pane: Locator) -> None:
-    """A short search to its end."""
+    """Run a short search to its end."""
     budgets = pane.locator("[data-part=budget] option")
     budgets.first.wait_for(state="attached")
     pane.locator("[data-part=budget]").select_option(index=0)
@@ -106,7 +106,7 @@ def search(pane: Locator) -> None:
 
 
 def edit(playground: Playground) -> None:
-    """The kernel with a schedule that fetches nothing ahead, run beside its own."""
+    """Run the kernel with a schedule without prefetches against the original."""
     pane = playground.show_pane("schedule")
     pane.locator("[data-part=edit]").click()
     text = pane.locator("textarea")
@@ -121,7 +121,7 @@ def edit(playground: Playground) -> None:
 
 
 def compare(playground: Playground) -> None:
-    """Beside the pipeline that does nothing."""
+    """Compare with the pipeline that changes nothing."""
     pane = playground.show_pane("compare")
     pane.locator("[data-part=preset]").select_option("O0")
     pane.locator("[data-part=run]").click()
@@ -130,13 +130,13 @@ def compare(playground: Playground) -> None:
 
 
 def keys(playground: Playground) -> None:
-    """The list of keys, in place of the dialog before it."""
+    """Show the list of keys, instead of the previous dialog."""
     playground.page.keyboard.press("Escape")
     playground.part("help").click()
 
 
 def save(page: Page, path: Path) -> None:
-    """The window as a picture with a palette."""
+    """Save the window as a picture with a palette."""
     page.mouse.move(0, 0)
     page.screenshot(path=path)
     with Image.open(path) as taken:
@@ -147,7 +147,7 @@ def save(page: Page, path: Path) -> None:
 
 
 def take(folder: Path) -> None:
-    """Every view at every size, as `VIEW-SIZE.png`."""
+    """Save every view at every size as `VIEW-SIZE.png`."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as data,

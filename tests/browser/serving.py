@@ -1,4 +1,4 @@
-"""The playground served as `make serve` serves it, with data of its own, on a free port."""
+"""A playground server like that of `make serve`, with its own data and a free port."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ START_LIMIT_S = 60
 
 @contextmanager
 def served(folder: Path, repository: Path = REPOSITORY) -> Generator[str]:
-    """The address of a server that lives as long as the block; its log and data go into `folder`.
+    """Yield the URL of a server that runs as long as the block; its log and data go to `folder`.
 
-    `repository` is where the code and the page are: this one, or a copy.
+    `repository` has the code and the page: this repository, or a copy.
 
-    Errors: AssertionError when it does not come up, or when it had a bug while it was there.
+    Errors: AssertionError if the server does not start, or if its log reports a bug.
     """
     log_path = folder / "log.txt"
-    # Port 0 takes one that is free; which one is in the first line that the server prints.
+    # With port 0 the system chooses a free port; the first printed line has its number.
     command = [sys.executable, "-m", "compiler", "serve", "--host", "127.0.0.1", "--port", "0"]
     with log_path.open("w") as log:
         process = subprocess.Popen(
@@ -54,5 +54,5 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
         found = re.search(r"http://127\.0\.0\.1:\d+", log.read_text())
         if found:
             return found[0]
-        time.sleep(0.05)  # between two looks, until it has said where it listens
-    raise AssertionError(f"nothing is served after {START_LIMIT_S} s: {log.read_text()}")
+        time.sleep(0.05)  # pause between reads of the log, until the server has printed its port
+    raise AssertionError(f"the server does not answer after {START_LIMIT_S} s: {log.read_text()}")

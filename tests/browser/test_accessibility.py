@@ -1,4 +1,4 @@
-"""No finding of axe and nothing for pointers alone: screens, panes, dialogs, themes, a phone."""
+"""Tests of accessibility: no findings in screens, panes, dialogs, themes and at phone width."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LAID_OUT = ("data-layout", "ready")
 
 @dataclass(frozen=True)
 class View:
-    """A window that somebody looks through, and the theme in which a page begins there."""
+    """A window size, and the theme in which a page begins."""
 
     theme: Literal["light", "dark"]
     width: int
@@ -37,7 +37,7 @@ REPORT = "/report.html"
 
 @pytest.fixture(scope="module")
 def link(browser: Browser, server: str) -> str:
-    """The fragment of a finished walk with a node selected, that every view opens."""
+    """The fragment of a finished walk with a selected node, which every view opens."""
     page = browser.new_page(base_url=server)
     page.set_default_timeout(STEP_MS)
     playground = Playground(page).walk("digits_mlp")
@@ -52,25 +52,25 @@ def link(browser: Browser, server: str) -> str:
 
 @dataclass(frozen=True)
 class Taken:
-    """What was made of a walk for somebody else to look at."""
+    """The shared forms of a walk: an embedded view and a report."""
 
     embed: str
     report: bytes
 
     def offer(self, page: Page) -> None:
-        """Let the report be at an address of the server, for this page alone."""
+        """Serve the report at a URL of the server, for this page only."""
         page.route(f"**{REPORT}", lambda route: route.fulfill(body=self.report))
 
 
 @pytest.fixture(scope="module")
 def taken(browser: Browser, server: str, link: str) -> Taken:
-    """An embedded view of checked numbers, and a report that has them."""
+    """An embedded view and a report of a walk with checked numbers."""
     context = browser.new_context(base_url=server)
     ask = context.request
     job = re.search("[#&]job=([^&]+)", link)
     assert job
     check = ask.post(f"/api/v1/jobs/{job[1]}/numerics", data={}).json()["id"]
-    ask.get(f"/api/v1/jobs/{check}/events", timeout=COMPILE_MS)  # ends with the job
+    ask.get(f"/api/v1/jobs/{check}/events", timeout=COMPILE_MS)  # the stream ends with the job
     made = ask.post("/api/v1/links", data={"fragment": link[1:] + "&pane=numerics&check=x"})
     report = ask.get(f"/api/v1/jobs/{job[1]}/report", params={"fragment": link[1:]})
     found = Taken(f"/embed{made.json()['path']}", report.body())
@@ -80,7 +80,7 @@ def taken(browser: Browser, server: str, link: str) -> Taken:
 
 @pytest.fixture(params=VIEWS, ids=str)
 def viewed(request: pytest.FixtureRequest, browser: Browser, server: str) -> Iterator[Page]:
-    """An empty page in one of the views, watched as all are."""
+    """An empty page with one of the views, watched like all pages."""
     view: View = request.param
     context = browser.new_context(
         base_url=server,
@@ -124,7 +124,7 @@ def test_the_walk_and_every_pane(viewed: Page, link: str) -> None:
     names = []
     for name in each_pane(playground):
         names.append(name)
-        if name == "numerics":  # axe measures a page that stands still
+        if name == "numerics":  # axe measures a page without running changes
             expect(playground.pane).to_have_attribute("data-checked", "done", timeout=COMPILE_MS)
         at_pane = inspector.in_both_themes(".walk-side")
         found += [f"{name}: {each}" for each in at_pane]
@@ -177,7 +177,7 @@ def test_tab_visits_everything_and_is_never_caught(page: Page, link: str, taken:
             expect(page.locator("[data-sample]").first).to_be_visible()
         else:
             expect(page.locator(DRAWN)).to_have_attribute(*LAID_OUT, timeout=COMPILE_MS)
-        traffic.settle()  # what comes later would bring stops that were not counted
+        traffic.settle()  # later content would add focusable elements that were not counted
         Inspector(page)
         expect_tab_to_visit(page, "body")
         if link in address:
@@ -190,7 +190,7 @@ def test_tab_visits_everything_and_is_never_caught(page: Page, link: str, taken:
 
 
 def expect_tab_to_visit(page: Page, selector: str) -> None:
-    """All that can be focused in a part of the page gets the focus, Tab after Tab."""
+    """Check that Tab visits every focusable element in a part of the page."""
     page.evaluate(
         "window.visited = new Set(); document.activeElement?.blur();"
         "addEventListener('focusin', ({target}) => visited.add(target))"

@@ -1,4 +1,4 @@
-"""The rules that move the numbers: found, left out in a comparison, shown on a small model."""
+"""Tests of bisection in the page: rules found, disabled in a comparison, and a reduced model."""
 
 from __future__ import annotations
 

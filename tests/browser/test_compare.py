@@ -1,4 +1,4 @@
-"""Any two stages, and any two pipelines, side by side; passes and rewrites by key."""
+"""Tests of comparisons: any two stages, any two pipelines, and steps by keyboard."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def test_the_code_of_a_pair_of_kernels_is_side_by_side_and_in_the_link(
         "data-shown", re.compile(r"^\d+:\d+ schedule$"), timeout=COMPILE_MS
     )
     pairs = pane.locator("[data-part=pairs] tbody tr")
-    # A fused kernel of A shares nodes with one of B; the others of B say where their work is in A.
+    # A kernel of A and one of B share nodes; other kernels of B name the kernel of A with their
+    # nodes.
     fused = pairs.filter(has_text=re.compile(r"1 of \d shared")).first
     alone = pairs.filter(has_text="only in B; part of").first
     a = fused.locator("button").nth(0).inner_text().split()[0]
@@ -65,7 +66,7 @@ def test_the_code_of_a_pair_of_kernels_is_side_by_side_and_in_the_link(
     expect(code).to_have_attribute("data-shown", f"{a}:{b} asm")
     expect(code.locator("[data-kind=removed]").first).to_be_visible()
     expect(code.locator("[data-kind=added]").first).to_be_visible()
-    # What stands on the left is the assembly of A, whole.
+    # The left side is the complete assembly of A.
     pane.get_by_label("whole text").check()
     expect(code.locator("[data-gap]")).to_have_count(0)
     pane.get_by_role("button", name="Split").click()
@@ -79,11 +80,11 @@ def test_the_code_of_a_pair_of_kernels_is_side_by_side_and_in_the_link(
     expect(code).to_have_attribute("data-shown", f"{a}:{b} asm")
     inspector = Inspector(page)
     assert inspector.violations(".walk-side") + inspector.unreachable(".walk-side") == []
-    # A kernel of one side alone shows its own text.
+    # A kernel without counterpart shows only its own text.
     alone.locator("button").first.click()
     expect(code).to_have_attribute("data-shown", re.compile(r"^:\d+ asm$"))
     expect(pane.locator("[data-part=counts]")).to_contain_text("\u22120")
-    # Walked the other way round, the same two stand beside each other.
+    # Selected from the other side, the same pair is shown.
     fused.locator("button").nth(0).click()
     pane.get_by_role("button", name="Walk through B").click()
     playground.wait_for_walk()
@@ -117,7 +118,7 @@ def test_any_two_stages_are_compared_in_drawing_and_text(playground: Playground)
         "+0 \u22120 lines"
     )
     expect(playground.page).to_have_url(re.compile(r"[#&]base=0"))
-    # The last pass changed nothing by itself; the table has what the drawing has.
+    # The last pass changed nothing; the table has the rows of the drawing.
     playground.press("v")
     gone = playground.part("table-twin").locator("tr[data-status=removed]")
     expect(gone.first).to_be_attached()

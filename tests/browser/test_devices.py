@@ -1,4 +1,4 @@
-"""The chart of kernels on several devices: chosen, walked, followed, and kept in the link."""
+"""Tests of the chart of devices: selection, keyboard, links to nodes, and state in the URL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.browser.playground import COMPILE_MS, Playground
 
 
 def placed(playground: Playground, what: str) -> Locator:
-    """The pane when it shows this choice: platform, scheduler, how early operands come."""
+    """Return the pane once it shows this platform, scheduler and prefetch distance."""
     body = playground.pane.locator("[data-part=body]")
     expect(body).to_have_attribute("data-placed", what, timeout=COMPILE_MS)
     expect(body).to_be_visible()
@@ -31,7 +31,7 @@ def test_a_platform_and_a_scheduler_are_chosen_and_compared(page: Page) -> None:
     expect(body.locator("[data-scheduler=min_cut]")).to_have_attribute("aria-pressed", "true")
     expect(pane.locator("[data-part=scheduler]")).to_have_value("min_cut")
     expect(body.locator("[data-part=words]")).to_contain_text("minimum cut")
-    # A scheduler that searches is asked only when it is chosen.
+    # A searching scheduler starts only when it is selected.
     pane.locator("[data-part=scheduler]").select_option("cp_sat")
     placed(playground, "two-sockets cp_sat -1")
 
@@ -52,7 +52,7 @@ def test_a_chosen_bar_is_chosen_in_every_view(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"[#&]select="))
     kernels = playground.show_pane("kernels").locator("tbody tr")
     expect(pane.locator("tbody tr[data-selected]")).to_have_count(1)
-    # And the other way round: what is chosen elsewhere is marked on the chart.
+    # In reverse: a node selected in another pane is marked in the chart.
     kernels.last.locator("button").first.click()
     expect(kernels.last).to_have_attribute("data-selected", "")
     playground.show_pane("devices")

@@ -1,4 +1,4 @@
-"""The drawing beyond looking: files of stages, motion, devices, edges by keys, small windows."""
+"""Tests of the drawing: saved files, animation, device colours, edges by key, small windows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_IN_ONNX = """graph g(x: f32[2,3]) {
 
 
 def expect_clean(playground: Playground) -> None:
-    """Nothing for axe to say and nothing that a keyboard cannot reach, in both themes."""
+    """Check that axe finds nothing and the keyboard reaches everything, in both themes."""
     inspector = Inspector(playground.page)
     for _ in ("light", "dark"):
         assert inspector.violations(".walk") + inspector.unreachable(".walk") == []
@@ -36,7 +36,7 @@ def test_the_shown_stage_is_saved_as_a_model_with_equal_numbers(page: Page, tmp_
     menu = playground.part("export")
     menu.locator("summary").press("Enter")
     functions = page.locator("[data-onnx=functions]")
-    expect(functions).to_be_visible()  # as soon as the last stage is there, which has fused nodes
+    expect(functions).to_be_visible()  # once the last stage exists, which has fused nodes
     with page.expect_download() as saved:
         functions.press("Enter")
     assert saved.value.suggested_filename.endswith(".onnx")
@@ -114,16 +114,16 @@ def test_from_pass_to_pass_only_what_is_gone_or_new_moves(browser: Browser, serv
     page.clock.install()
     playground = Playground(page).walk("digits_cnn")
     stage = playground.part("stage")
-    # A node in focus says where it is; the input survives every pass.
+    # The attributes have the position of the node in focus; the input survives every pass.
     page.locator('[data-part="canvas"]').focus()
     page.keyboard.press("ArrowDown")
     expect(stage).to_have_attribute("data-focus-at", re.compile(r"^\d"))
-    page.clock.fast_forward(1000)  # who goes on at once is in a hurry: nothing moves for them
+    page.clock.fast_forward(1000)  # the next pass follows at once, so there is no animation
     seen = page.evaluate(_FRAMES)
     assert seen["frames"] > 0
-    assert seen["most"] <= 3, "what survives is the same in every frame, but for rounding"
+    assert seen["most"] <= 3, "surviving nodes are equal in every frame, up to rounding"
     expect(stage).not_to_have_attribute("data-moving", "")
-    # Who is in a hurry sees the last pass at once.
+    # If passes follow quickly, the last pass is shown at once.
     page.keyboard.press("Home")
     for _ in range(6):
         page.keyboard.press("j")
@@ -143,7 +143,7 @@ def test_nothing_moves_for_those_who_want_that(page: Page) -> None:
         }"""
     )
     for _ in playground.walk_all():
-        page.clock.fast_forward(1000)  # nobody is in a hurry here
+        page.clock.fast_forward(1000)  # no pass follows quickly
     assert page.evaluate("window.moved") == 0
 
 
@@ -151,7 +151,7 @@ def test_nodes_are_coloured_by_the_device_they_were_placed_on(page: Page) -> Non
     playground = Playground(page).walk("digits_cnn")
     playground.press("End")
     playground.part("color").select_option("device")
-    # Nobody has placed anything yet: the colours do.
+    # No placement exists yet; selecting this colour starts one.
     expect(playground.part("legend").locator("[data-class]").first).to_be_visible()
     expect(playground.part("no-colors")).to_be_hidden()
     playground.show_pane("devices")
@@ -207,7 +207,7 @@ def test_edges_are_walked_by_keyboard_and_a_link_restores_the_one_that_is_pinned
     playground.wait_for_walk()
     expect(stage).to_have_attribute("data-edge", incoming)
     expect(pinned).to_be_visible()
-    # Along the edge to where it begins, whose node is then chosen and the edge no more.
+    # Follow the edge to its start: this node is selected, and the edge is deselected.
     canvas.focus()
     page.keyboard.press("ArrowUp")
     expect(stage).to_have_attribute("data-edge", "")
@@ -234,7 +234,7 @@ _OVER = [".graph-bar", ".graph-look", ".legend", ".graph-map", ".graph-notices >
 def test_legend_and_map_are_reached_at_phone_width_and_nothing_overlaps(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     playground = Playground(page).walk("digits_cnn")
-    playground.part("color").select_option("error")  # with a notice, as nothing was checked yet
+    playground.part("color").select_option("error")  # with a notice, because no check has run yet
     expect(playground.part("no-colors")).to_be_visible()
     legend, minimap = playground.part("legend"), playground.part("map")
     expect(legend).to_be_hidden()
@@ -250,7 +250,7 @@ def test_legend_and_map_are_reached_at_phone_width_and_nothing_overlaps(page: Pa
         expect_clean(playground)
     page.locator("button[data-over=map]").click()
     expect(minimap).to_be_hidden()
-    # In a wide window both are there without being asked for.
+    # In a wide window both are visible without buttons.
     page.set_viewport_size({"width": 1280, "height": 800})
     expect(legend).to_be_visible()
     expect(minimap).to_be_visible()

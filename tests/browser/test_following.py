@@ -1,4 +1,4 @@
-"""A job is followed to its end when the server has no stream free; and can be left before."""
+"""Tests of following a job: without a free event stream, and leaving it before its end."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def test_without_a_stream_the_job_is_asked_after_now_and_then(page: Page, watch:
         return route.fulfill(json={**route.fetch().json(), "state": "running"})
 
     page.route(EVENTS, refuse)
-    page.route(re.compile(r"/jobs/[\w-]+$"), still_running)  # however quick it is
+    page.route(re.compile(r"/jobs/[\w-]+$"), still_running)  # even if the job ends quickly
     watch.expect("503")
     playground = Playground(page).open().pick("digits_mlp")
     with page.expect_response(lambda each: told[each.url] > 2, timeout=COMPILE_MS):
         playground.part("compile").click()
     playground.wait_for_walk()
     expect(page.locator(".pass-row").nth(3)).to_be_visible(timeout=COMPILE_MS)
-    # Asked for at once, after 1 s, 2 s, 4 s and then every 8 s.
+    # Requests follow at once, after 1 s, 2 s, 4 s, and then every 8 s.
     most = 5 + (monotonic() - start_s) // 8
     assert 3 <= max(Counter(asked).values()) <= most
 
@@ -49,7 +49,7 @@ def test_a_search_for_a_placement_can_be_ended_and_begun_again(page: Page) -> No
     expect(playground.part("busy")).to_have_text("", timeout=COMPILE_MS)
     again = playground.part("again")
     expect(again).to_be_hidden()
-    # The page does not hear of an end that comes before it is asked for.
+    # The page does not learn about the end of the job before its next request.
     page.route(EVENTS, lambda _: None)
     playground.part("scheduler").select_option("cp_sat")
     again.click()
@@ -76,4 +76,4 @@ def test_a_job_that_passed_a_limit_says_so_below_its_passes(page: Page) -> None:
     page.keyboard.press("Escape")
     expect(page.locator(".passes-stopped")).to_contain_text(message)
     expect(page.locator(".pass-row").nth(3)).to_be_visible()
-    page.unroute_all(behavior="wait")  # the job goes on, and its result is asked for again
+    page.unroute_all(behavior="wait")  # the job continues, and its result is requested again

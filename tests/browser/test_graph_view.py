@@ -1,4 +1,4 @@
-"""The graph view: colours, files of the drawing, and the first graph while the job still runs."""
+"""Tests of the graph view: colours, saved drawings, and the first graph of a running job."""
 
 from __future__ import annotations
 

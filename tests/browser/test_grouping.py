@@ -1,4 +1,4 @@
-"""Groups of the drawing: opened and closed by pointer and key, found into, and kept in the link."""
+"""Tests of groups in the drawing: opening and closing, search inside, and state in the URL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N_BLOCKS = 75
 
 @pytest.fixture(scope="module")
 def link(browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Equal blocks with more nodes than are drawn at once, compiled once for all tests here."""
+    """A model of equal blocks with more nodes than are drawn initially, compiled once."""
     path = tmp_path_factory.mktemp("models") / "long.onnx"
     path.write_bytes(blocks(N_BLOCKS))
     return compiled_once(browser, server, path)
@@ -59,7 +59,7 @@ def test_groups_open_and_close_by_pointer_and_key_and_the_link_says_which(
     for _ in range(2):
         page.keyboard.press("ArrowDown")
     expect(page.locator("#announce")).to_contain_text(f"block ×{N_BLOCKS}")
-    Traffic(page).settle()  # the place is that of the frame in which it is drawn
+    Traffic(page).settle()  # the position is that of the frame in which the node is drawn
     playground.expect_laid_out()
     x, y = map(float, (stage.get_attribute("data-focus-at") or "").split(","))
     playground.part("canvas").click(position={"x": x, "y": y})
@@ -81,9 +81,9 @@ def test_what_is_found_in_a_closed_group_is_selected_in_it_and_stays_while_walki
     for key in ("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowUp"):
         playground.press(key)
         expect(stage).to_have_attribute("data-focus-at", place)
-    # It was chosen, and one has gone on: nothing is pale beside it any more.
+    # After the node was selected and another step taken, no node is pale any more.
     expect(playground.part("found")).to_have_text("")
-    # The table twin has every node, in groups or not, in tables of a hundred: the selected one too.
+    # The table has every node, also those in closed groups, in tables of a hundred rows.
     playground.press("v")
     rows = playground.part("table-twin").locator("tbody tr")
     expect(rows).to_have_count(8 * N_BLOCKS + 3)

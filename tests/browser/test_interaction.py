@@ -1,4 +1,4 @@
-"""Selection, keyboard, pipeline and failures: what only a real browser can show."""
+"""Tests of selection, keyboard, pipeline editing and failures that require a real browser."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_passes_are_reordered_and_the_text_follows(playground: Playground, watch
     expect(names.first).to_have_text(before[1])
     text = playground.part("text").input_value()
     assert text.replace("\n", "").startswith(f"{before[1]},{before[0]}")
-    # An option that cannot be is told of at once, and the keyboard stays where it was.
+    # An illegal option gives an error at once, and the focus stays in the field.
     folding = rows.filter(has=playground.page.get_by_text("fold_constants", exact=True)).first
     folding.locator('[data-part="options"]').click()
     growth = folding.locator("[data-option=max_growth]")
@@ -144,7 +144,7 @@ def test_open_sizes_can_be_given(playground: Playground) -> None:
     field.press("Tab")
     expect(playground.part("shape-fields")).not_to_contain_text("needs")
     playground.compile()
-    # The sizes are put in before all passes; of a later stage only the lines around a change show.
+    # Sizes are inserted before all passes; a later stage shows only the lines around a change.
     playground.press("Home")
     changed = next(stage for stage, did in playground.stages()[1:] if did)
     playground.show_pane("steps").get_by_role("button", name="the first pass that").click()
@@ -182,7 +182,7 @@ def test_a_name_from_a_model_is_text_and_never_markup(playground: Playground, tm
     playground.drop(path).compile()
     for pane in ("text", "node", "kernels", "memory", "timing", "loops"):
         shown = playground.show_pane(pane)
-        if pane == "memory":  # from the input to the result nothing is kept
+        if pane == "memory":  # no values are live from the input to the result
             expect(shown).to_contain_text("The arena is empty")
     assert playground.page.evaluate("window.broken") is None
     assert playground.page.locator("img").count() == 0

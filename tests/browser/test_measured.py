@@ -1,4 +1,4 @@
-"""What was measured: the dearest kernel in the flame chart, a run timed again, the roofline."""
+"""Tests of measurements: flame chart, repeated timing, and roofline."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_dearest_kernel_is_found_in_the_flame_and_followed_to_its_assembly(p
     expect(chosen).to_have_count(1)
     name = chosen.locator("button").inner_text()
     expect(says).to_contain_text(name)
-    # The slowest stands first in the table, which is the same in numbers.
+    # The slowest kernel is first in the table, which has the same numbers.
     shares = pane.locator("[data-part=table] tbody tr")
     expect(shares.first.locator("button")).to_have_text(name)
     page.keyboard.press("ArrowUp")

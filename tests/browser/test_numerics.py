@@ -1,4 +1,4 @@
-"""Whether the numbers are right: checked, walked, selected, cancelled, and kept in the link."""
+"""Tests of the pane Numbers: check, keyboard, selection, cancellation, and state in the URL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.browser.playground import COMPILE_MS, Playground
 
 
 def checked(playground: Playground, how: str = "done") -> Locator:
-    """The pane when the check is over."""
+    """Return the pane after the end of the check."""
     expect(playground.page.locator(f'#pane[data-checked="{how}"]')).to_be_visible(
         timeout=COMPILE_MS
     )
@@ -35,7 +35,7 @@ def test_a_small_model_is_checked_at_once_and_its_passes_get_badges(
     badge = page.locator(f'.pass-row[data-stage="{stage}"] .pass-error')
     expect(badge).to_have_text(re.compile(r"≤ \de-\d"))
     expect(badge).to_have_attribute("data-moved", "")
-    # The pass is a click away, here and in the plot; its values come with it.
+    # A click, here or in the plot, leads to the pass and its values.
     moved.click()
     playground.expect_stage(int(stage))
     expect(pane.locator("[data-part=values-title]")).to_contain_text("fold_affine")
@@ -46,7 +46,7 @@ def test_a_small_model_is_checked_at_once_and_its_passes_get_badges(
 
 def test_a_value_is_selected_everywhere_and_the_graph_shows_errors(page: Page) -> None:
     playground = Playground(page).walk("digits_cnn")
-    # Before there are errors the colours lead to where they are found.
+    # Before a check, the colour *Error* links to the pane that starts the check.
     playground.part("color").select_option("error")
     note = playground.part("no-colors")
     note.get_by_role("button", name="Check them in Numbers").click()
@@ -87,7 +87,7 @@ def _saved(folder: Path, weights: Any, *nodes: Any, dtype: int, shape: list[int]
 def test_a_model_that_refuses_random_inputs_is_told_what_to_do(
     playground: Playground, tmp_path: Path
 ) -> None:
-    table = np.ones((0, 3), np.float32)  # no index is inside it
+    table = np.ones((0, 3), np.float32)  # every index is out of range
     node = helper.make_node("Gather", ["w", "x"], ["y"])
     path = _saved(tmp_path, table, node, dtype=TensorProto.INT64, shape=[2])
     playground.drop(path)
@@ -114,7 +114,7 @@ def test_a_large_model_is_checked_when_asked_and_can_be_cancelled(
 
 
 def test_a_pass_beyond_what_is_allowed_is_named_with_its_rewrite(page: Page) -> None:
-    """No pass of ours is wrong: what the server found is made worse on its way."""
+    """No pass of ours is wrong, so the test worsens the answer of the server."""
 
     def worsen(route: Route) -> None:
         answer = route.fetch()

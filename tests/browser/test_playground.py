@@ -1,4 +1,4 @@
-"""From a model to its timing, in a real browser, as a person would go through it."""
+"""Tests of the path from a model to its timing, in a real browser, as a user takes it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def playground(page: Page) -> Playground:
 
 
 def walk_and_look(playground: Playground) -> None:
-    """All passes by the keyboard, then everything that came out of them."""
+    """Step through all passes by keyboard, then inspect every result."""
     stages = playground.stages()
     assert [stage for stage, _ in stages] == list(range(len(stages)))
     assert sum(changed for _, changed in stages[1:]) >= 3
@@ -55,7 +55,7 @@ CODE = {
     "llvm": re.compile(r"define .*\bret\b", re.DOTALL),
     "asm": re.compile(r"\w:.*\bret", re.DOTALL),
 }
-"""What each form of a kernel must show to be that form."""
+"""A text that each level of a kernel must contain."""
 
 
 def test_squeezenet_is_walked_from_the_import_to_its_timing(playground: Playground) -> None:
@@ -126,13 +126,13 @@ def test_the_digits_show_their_accuracy_before_and_after_compiling(
 def test_a_pass_that_is_switched_off_does_not_run(playground: Playground, page: Page) -> None:
     playground.open().pick("digits_mlp")
     rows = playground.part("rows").locator("li")
-    # It comes in pieces; the last pass is one of a kind.
+    # The list appears in slices; the last pass is the only one of its kind.
     expect(rows.last.locator('[data-part="down"]')).to_be_disabled()
     names = [row.locator('[data-part="name"]').inner_text() for row in rows.all()]
     rows.first.locator(".switch").click()
     playground.compile()
     ran = page.locator(".pass-row .pass-name").all_inner_texts()
-    # The model leaves its batch open, so the sizes that were assumed are put in before all passes.
+    # The batch size of the model is open, so assumed sizes are inserted before all passes.
     assert ran[:2] == ["as imported", "specialise"]
     assert ran[2:] == names[1:]
 

@@ -1,4 +1,4 @@
-"""Where a result is only looked at, in another page or in a file, nothing pretends to work."""
+"""Tests of read-only views, embedded or in a report: no visible control starts a job."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PANES = dict(
         (REPOSITORY / "static" / "js" / "panes" / "index.js").read_text(encoding="utf-8"),
     )
 )
-"""Whether each pane of the page only reads, is nothing without the server's work, or shows what
-other jobs have found."""
+"""Kind of each pane: it only reads, it needs jobs of the server, or it shows findings of related
+jobs."""
 READING = [name for name, kind in PANES.items() if kind == "mount"]
 WORDS = "".join(
     each.read_text(encoding="utf-8") for each in (REPOSITORY / "templates" / "words").iterdir()
@@ -46,21 +46,21 @@ WINDOW: ViewportSize = {"width": 1280, "height": 800}
 
 @dataclass(frozen=True)
 class Shared:
-    """A walk that was shared: the fragment of its state, and the job."""
+    """A shared walk: the fragment of its state, and the job."""
 
     fragment: str
     job: str
 
     def at(self, pane: str) -> str:
-        """The same with another pane open."""
+        """Return the same state with another pane open."""
         return re.sub(r"(&pane=\w+)?$", f"&pane={pane}", self.fragment, count=1)
 
 
 @pytest.fixture(scope="module")
 def shared(browser: Browser, server: str) -> Shared:
-    """A compiled model, at a pass that has steps, with a node and its kernel selected.
+    """A compiled model at a pass with steps, with a selected node and kernel.
 
-    What panes ask other jobs for has been found.
+    The related jobs that panes show have finished.
     """
     page = browser.new_page(base_url=server)
     page.set_default_timeout(STEP_MS)
@@ -90,7 +90,7 @@ def shared(browser: Browser, server: str) -> Shared:
 
 @pytest.fixture
 def watched(browser: Browser, server: str) -> Iterator[tuple[Page, list[Request]]]:
-    """An empty page, and what it asks the server to do."""
+    """An empty page, and its requests that start jobs."""
     context = browser.new_context(base_url=server, viewport=WINDOW, reduced_motion="reduce")
     context.set_default_timeout(STEP_MS)
     page = context.new_page()
@@ -103,13 +103,13 @@ def watched(browser: Browser, server: str) -> Iterator[tuple[Page, list[Request]
 
 
 def expect_all_that_is_shown_to_work(page: Page) -> None:
-    """The open pane has content, and whatever can be pressed in it does something."""
+    """Check that the open pane has content, and that every button in it has an effect."""
     pane = page.locator("#pane")
     expect(pane).not_to_be_empty()
     expect(pane.locator(".pane-empty")).to_have_count(0)
     for link in pane.locator("a:visible").all():
         assert link.get_attribute("href"), link.evaluate("each => each.outerHTML")
-    # A pane may be drawn anew by what is pressed: buttons are known by their words, not by places.
+    # A click may draw the pane again, so buttons are identified by their texts, not positions.
     names = pane.locator("button:visible:enabled").evaluate_all(
         "all => [...new Set(all.map((each) => each.dataset.part || each.className))]"
     )
@@ -121,7 +121,7 @@ def expect_all_that_is_shown_to_work(page: Page) -> None:
             page.evaluate(_LISTEN)
             button.first.click()
             if button.count() and button.last.is_visible():
-                button.last.click()  # the first may choose what is chosen already
+                button.last.click()  # the first button may select what is already selected
             expect(page.locator("html"), name).to_have_attribute("data-changed", "")
     expect(page.locator(".problem:visible, dialog:visible")).to_have_count(0)
 
@@ -151,14 +151,14 @@ def test_an_embedded_view_starts_nothing_with_any_pane(
         assert f'<span data-word="pane.{shown}">{title}</span>' in WORDS
         if kind != "works":
             expect_all_that_is_shown_to_work(page)
-    # Of a compilation that no other test makes nothing of the kind is kept, and the view says so.
+    # No related job is stored for a compilation of this test alone, and the view reports this.
     other = shared.at("devices").replace("digits_cnn", "digits_mlp") + "&precision=bf16"
     answer = page.request.post("/api/v1/links", data={"fragment": other})
     page.goto(f"/embed{answer.json()['path']}")
     expect(page.locator("#pane .pane-empty")).to_contain_text(
         "no longer keeps the result", timeout=COMPILE_MS
     )
-    # The view asks for its own compilation, which the server has already.
+    # The view requests its own compilation, which the server has stored.
     assert {(r.method, r.url.split("/api/v1")[1]) for r in asked} == {("POST", "/jobs?reuse=1")}
 
 
@@ -197,7 +197,7 @@ def test_a_report_has_every_pane_but_those_that_need_work(
             report.show_pane(pane)
     assert opened == [name for name, kind in PANES.items() if kind != "works"]
 
-    # A file that came in pieces says so.
+    # A truncated file gives an error message.
     file.write_bytes(file.read_bytes().replace(b'id="answers">', b'id="answers">!', 1))
     page.reload()
     expect(page.get_by_role("alert")).to_contain_text("this report cannot be read")

@@ -1,4 +1,4 @@
-"""What the page says about how a run is divided: fallbacks with reasons, and what runs inside."""
+"""Tests of the division of a run: fallbacks with reasons, and kernels inside launches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG = "z" * 200
 
 @pytest.fixture(scope="module")
 def mixed(browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A link to a choice between two operators, a sum over axes of an input's, and words."""
+    """A link to an If, a sum over axes given by an input, and string operators."""
     branches: dict[str, Any] = {
         f"{name}_branch": graph([node(op, ["k"], ["t"], op)], outputs=[value("t", None)])
         for name, op in (("then", "Exp"), ("else", "Neg"))

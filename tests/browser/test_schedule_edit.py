@@ -1,4 +1,4 @@
-"""Editing a schedule: a mistake under its characters, mended, completed, run beside the own one."""
+"""Tests of the schedule editor: marked errors, completion, and runs against the original."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_schedule_is_edited_mended_and_run(page: Page) -> None:
     text, says = pane.locator("textarea"), pane.locator("[data-part=says]")
     expect(says).to_contain_text("ready to run", timeout=COMPILE_MS)
     own = text.input_value()
-    # One lane at a time, and a loop that is not there.
+    # Without vectors, one element at a time, and with a loop that does not exist.
     slow = "\n".join(row for row in own.split("\n") if "split" in row)
     text.fill(f"{slow}\nY: unroll(nowhere)")
     mark = pane.locator(".write-mark")
@@ -52,7 +52,7 @@ def test_a_schedule_is_edited_mended_and_run(page: Page) -> None:
     result.get_by_label("Level").select_option("schedule")
     expect(result.locator('[data-kind="removed"]').first).to_contain_text("Y: ")
     assert Inspector(page).violations() == []
-    # The link brings the text back; undoing brings the kernel's own.
+    # The link restores the text; undoing restores the schedule of the policy.
     link = page.url
     page.goto("about:blank")
     page.goto(link)

@@ -1,4 +1,4 @@
-"""A view leaves the page, and comes back the same: short links, embedding, reports."""
+"""Tests that short links, embedded views and reports restore a view."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ JOBS = {"job", "other"}
 
 
 def state_of(page: Page) -> list[tuple[str, str]]:
-    """All that the page's address says, but for the ids of jobs."""
+    """Return the fields of the page's URL, except for the ids of jobs."""
     fragment = page.evaluate("location.hash.slice(1)")
     return sorted(pair for pair in parse_qsl(fragment) if pair[0] not in JOBS)
 
 
 def make_link(page: Page) -> str:
-    """Share the view; the short link."""
+    """Share the view, and return the short link."""
     page.get_by_role("button", name="Share this view").click()
     page.get_by_role("button", name="Make a short link").click()
     field = page.locator("#share-dialog [data-part=short]")
@@ -41,7 +41,7 @@ def make_link(page: Page) -> str:
 
 
 def look_closely(playground: Playground) -> None:
-    """A view that has something of everything: pass, selection, zoom, pane, colours, steps."""
+    """Set a pass, selection, zoom, pane, colours and steps."""
     page = playground.page
     page.locator(".pass-row .pass-name").get_by_text("fuse", exact=True).click()
     playground.part("color").select_option("bytes")
@@ -54,7 +54,7 @@ def look_closely(playground: Playground) -> None:
 
 
 def in_a_window(browser: Browser, address: str) -> Page:
-    """An empty page of somebody who has nothing of other pages."""
+    """Open an empty page in a new context, without data of other pages."""
     return browser.new_page(
         base_url=address, viewport={"width": 1280, "height": 800}, reduced_motion="reduce"
     )
@@ -63,7 +63,7 @@ def in_a_window(browser: Browser, address: str) -> Page:
 @pytest.fixture
 def shared_with(
     browser: Browser, server: str, page: Page
-) -> Iterator[Page]:  # another person: no state, no storage
+) -> Iterator[Page]:  # another user, without state and storage
     made = in_a_window(browser, server)
     watch = Watch(made, server)
     yield made
@@ -131,7 +131,7 @@ def test_a_link_to_an_upload_outlives_jobs_uploads_and_the_server(
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """The address of another site, and the file that is its page."""
+    """Serve an HTML file as another site, and return its URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(tmp_path)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -184,7 +184,7 @@ def test_a_view_can_be_embedded_by_another_site_and_only_be_read_there(
     href = frame.get_by_role("link", name="Open in Compilarium").get_attribute("href") or ""
     assert href.startswith("/#")
     assert "model=sample:digits_cnn" in href
-    # The playground itself does not let itself be framed; nothing else may go wrong.
+    # The playground forbids framing; no other error may occur.
     refused = [p for p in problems if "frame-ancestors 'none'" in p]
     assert len(refused) == 1
     assert problems == refused
@@ -215,7 +215,7 @@ def test_a_report_opens_from_disk_and_asks_nobody(
     report = Playground(saved)
     report.wait_for_walk()
     restored = dict(state_of(saved))
-    restored.pop("check", None)  # a report has what was checked of the same model, by whomever
+    restored.pop("check", None)  # a report contains earlier checks of the same model
     assert restored == wanted
     for pane in ("steps", "text", "node", "stack", "memory", "kernels", "timing", "asm"):
         report.show_pane(pane)

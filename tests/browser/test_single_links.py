@@ -1,4 +1,4 @@
-"""One thing each that a link brings back elsewhere, or does without, where a server has lost it."""
+"""Tests of single states that a link restores, also if the server has evicted their data."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_an_edge_and_what_lies_over_a_small_window_come_back(
         over = again.page.locator("button[data-over=map]")
         expect(over).to_have_attribute("aria-pressed", "true")
         expect(again.pane.locator(".verdicts [aria-current]")).to_have_count(1)
-        # The address is written a moment after a change: by then nothing else has moved.
+        # The URL is written a moment after a change; nothing else has changed by then.
         again.page.locator("button[data-over=map]").click()
         expect(again.page).not_to_have_url(re.compile("over="))
         assert said(again.page)["camera"] == address["camera"]
@@ -99,21 +99,21 @@ def test_what_a_job_of_another_version_made_is_not_shown(
     fragment, wanted = page.evaluate("location.hash"), said(page)
     job = re.search("[#&]job=([^&]+)", fragment)
     assert job
-    # The same, as a server of that version has left it: this one has to read it from disk.
+    # The same job in the form of an earlier server, which this server reads from disk.
     older = f"20260101-{'f' * 20}"
     folder = data_folder / "jobs" / older
     shutil.copytree(data_folder / "jobs" / job[1], folder)
     facts = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     text = json.dumps({**facts, "id": older, "form": "older"})
     (folder / "job.json").write_text(text, encoding="utf-8")
-    empty = gzip.compress(b'{"version": 1, "stages": []}')  # as none is any more
+    empty = gzip.compress(b'{"version": 1, "stages": []}')  # an obsolete form
     (folder / "parts" / "result.json.gz").write_bytes(empty)
     page.goto("about:blank")
     page.goto(f"/{fragment.replace(job[1], older)}")
     playground.wait_for_walk()
     expect(page.locator("#pane tbody tr")).not_to_have_count(0)
     assert said(page) == wanted
-    assert older not in page.evaluate("location.hash"), "another job did it"
+    assert older not in page.evaluate("location.hash"), "the result comes from another job"
 
 
 def test_a_step_far_down_comes_with_what_it_explains(

@@ -1,4 +1,4 @@
-"""One selection through the whole stack, and why two nodes are one kernel or two."""
+"""Tests of the pane Stack and of fusion verdicts: one selection at every level."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.browser.playground import Playground
 
 @pytest.fixture
 def playground(page: Page) -> Playground:
-    """The small convolutional network, at its last stage, with its second convolution selected."""
+    """The small convolutional network at its last stage, with its second convolution selected."""
     made = Playground(page).walk("digits_cnn")
     made.press("End")
     made.part("search").fill("conv2")

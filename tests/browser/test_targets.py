@@ -1,4 +1,4 @@
-"""The code of a kernel for other machines: figures of all, two listings beside each other."""
+"""Tests of the pane Targets: instruction counts of all machines, and two listings."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def test_two_machines_are_put_side_by_side_and_kept_in_the_link(page: Page) -> N
     left.get_by_label("Machine on the left").select_option("x86-64-v3")
     expect(left.locator("[data-part=code]")).to_have_attribute("data-code", "x86-64-v3 asm")
     expect(left.locator("[data-part=code]")).to_contain_text("%ymm")
-    # A machine of the table takes the place on the right.
+    # A machine selected in the table appears on the right.
     pane.locator("[data-part=table] button", has_text="aarch64-sve256").click()
     expect(right.locator("[data-part=code]")).to_have_attribute("data-code", "aarch64-sve256 asm")
     expect(pane.locator("[data-part=says]")).to_contain_text(
         re.compile(r"x86-64-v3: \d+ instructions in \d+ B of code")
     )
-    # A line is followed from the assembly to the LLVM text of its own machine.
+    # A line of assembly is linked to the LLVM text of the same machine.
     listing = left.get_by_role("listbox")
     listing.locator(".code-line", has_text=re.compile("vmovups|vmaxps")).first.click()
     expect(listing.locator("[data-selected]")).not_to_have_count(0)

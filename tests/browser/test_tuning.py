@@ -1,4 +1,4 @@
-"""A search for faster schedules: followed as it goes, stopped, and kept in the link."""
+"""Tests of the pane Tuning: progress of a search, stopping it, and state in the URL."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def test_a_search_is_followed_and_stopped_and_keeps_what_it_has(
     pane.locator("[data-part=search]").select_option("random")
     pane.locator("[data-part=budget] option").first.wait_for(state="attached")
     pane.locator("[data-part=start]").click()
-    # Candidates come while it searches; then it is asked to end.
+    # Candidates appear during the search; then the search is stopped.
     expect(pane.locator(".tuning-right, .tuning-bad")).not_to_have_count(0, timeout=COMPILE_MS)
-    # At once, or it may have come to its end between a look and a click.
+    # Without delay, because the search may end between the check and the click.
     pane.locator("[data-part=stop]").evaluate("each => each.hidden || each.click()")
     body = pane.locator("[data-part=body]")
     expect(body).to_have_attribute("data-over", re.compile(r"\d"), timeout=COMPILE_MS)

@@ -1,4 +1,4 @@
-"""The pane that docs/adding-a-pane.md builds, in a copy where somebody built it."""
+"""Tests of the pane that docs/adding-a-pane.md builds, in a copy of the repository."""
 
 from __future__ import annotations
 

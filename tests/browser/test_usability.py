@@ -1,7 +1,7 @@
-"""The tasks of docs/usability.md, walked as a new user walks them.
+"""Tests of the tasks of docs/usability.md, walked as a new user walks them.
 
-Each answer is held against something that does not know the page: the compiler called directly, or
-the numbers that the page was given, searched here by force.
+Each answer is compared with a source independent of the page: the compiler called directly, or an
+exhaustive search over the numbers that the page received.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SIZES = {"image": (1, 1, 8, 8)}
 
 
 def fragment_of(browser: Browser, server: str, sample: str) -> str:
-    """A sample compiled once for all tests here, as the link that brings it back."""
+    """Return the link to a sample, compiled once for all tests of this file."""
     page = browser.new_page(base_url=server)
     link = Playground(page).walk(sample).fragment()
     page.close()
@@ -45,24 +45,24 @@ def digits(browser: Browser, server: str) -> str:
 
 @pytest.fixture(scope="module")
 def squeezenet(browser: Browser, server: str) -> str:
-    """Large enough that kernels take longer than their calls."""
+    """SqueezeNet, whose kernels take longer than their calls."""
     return fragment_of(browser, server, "squeezenet")
 
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    """The same small network, compiled here and not by the server."""
+    """The same small network, compiled in this process instead of on the server."""
     return compiler.compile(compiler.load(samples()["digits_cnn"].path), inputs=SIZES)
 
 
 def events_of(program: Program) -> Sequence[Event]:
-    """What each pass did, in order."""
+    """Return the effect of each pass, in order."""
     assert program.trace is not None
     return program.trace.events
 
 
 def answer(page: Page, path: str) -> dict[str, Any]:
-    """What the server says of the job that is open."""
+    """Return the server's answer about the open job."""
     job = re.search(r"[#&]job=([\w-]+)", page.url)
     assert job, page.url
     return page.request.get(f"/api/v1/jobs/{job[1]}/{path}").json()
@@ -80,7 +80,7 @@ def test_the_most_expensive_kernel_and_why(page: Page, squeezenet: str) -> None:
     expect(says).to_contain_text(
         re.compile(r"At least .+ bound by (arithmetic|L\d|DRAM|launch overhead)")
     )
-    # The next pane says how far it is from what the machine could do.
+    # The next pane shows the distance from the roofline.
     playground.show_pane("roofline")
     expect(says).to_contain_text(slowest["name"])
     expect(says).to_contain_text(re.compile(r"% of its ceiling"))
@@ -92,7 +92,7 @@ def test_why_two_nodes_are_not_one_kernel(page: Page, digits: str, program: Prog
     playground.part("search").press("Enter")
     playground.expect_laid_out()
     x, y = map(float, (playground.part("stage").get_attribute("data-focus-at") or "").split(","))
-    # The line that leaves the node; what it leads to is found by looking down along it.
+    # The line leaves the node; its other end is found by looking downward along the line.
     tip = page.locator(".graph-tip")
     canvas = playground.part("stage").locator("canvas").first
     below = 20
@@ -128,7 +128,7 @@ def test_which_pass_cut_memory_most(page: Page, digits: str, program: Program) -
 
 
 def held_bytes(graph: Graph) -> int:
-    """Bytes of all constants, and of all that nodes make."""
+    """Return the bytes of all constants and of all results of nodes."""
     made = [kind for node in graph.nodes for kind in node.types]
     types = [*(each.type for each in graph.constants.values()), *made]
     sizes = [kind.nbytes for kind in types if isinstance(kind, TensorType) and kind.is_static]
@@ -147,7 +147,7 @@ def test_from_a_node_of_the_model_to_its_instructions_and_back(
     expect(pane.locator("[data-part=loops] [data-selected]")).to_contain_text("add(acc")
     (kernel,) = (each for each in program.kernels if "conv2" in each.origins)
     expect(pane.locator("[data-level=kernel]")).to_contain_text(kernel.name)
-    # Back: an instruction of another kernel, and the nodes of the model that it is for.
+    # In reverse: an instruction of another kernel, and the ONNX nodes that it computes.
     listing = playground.show_pane("asm")
     expect(listing.locator(".code-line[data-selected]").first).to_be_visible()
     listing.locator("[data-part=kernel]").select_option(index=0)
@@ -181,7 +181,7 @@ def test_which_buffer_makes_the_peak_and_who_takes_its_place(page: Page, squeeze
 
 
 def next_in_place(left: dict[str, Any], buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The buffers that are the first, after `left` has ended, to hold one of its bytes."""
+    """Return the first buffers after the end of `left` that reuse one of its bytes."""
     found: dict[int, dict[str, Any]] = {}
     later = sorted((b for b in buffers if b["start"] >= left["end"]), key=lambda b: b["start"])
     taken = np.zeros(left["size"], bool)
@@ -213,7 +213,7 @@ def test_which_pass_moved_the_numbers_first(page: Page, digits: str, program: Pr
 
 
 def results(graph: Graph, image: np.ndarray) -> list[np.ndarray]:
-    """What a graph computes of an image, by the reference."""
+    """Return the results of a graph for an image, by the reference."""
     return [np.asarray(each) for each in evaluate_graph(graph, {"image": image}).values()]
 
 
@@ -273,13 +273,13 @@ def test_two_devices_and_which_of_them_waits(page: Page, squeezenet: str) -> Non
 
 
 def shares(rows: Locator) -> dict[str, float]:
-    """Name and share of the rows that have one."""
+    """Return name and share of the rows that have a share."""
     cells = [row.locator("td").all_inner_texts() for row in rows.all()]
     return {c[0]: float(c[-1].split()[0]) / 100 for c in cells if c[-1].endswith("%")}
 
 
 def seconds(text: str) -> float:
-    """ "14.4 µs" as a number."""
+    """Return a text such as "14.4 µs" as a number."""
     number, unit = text.split()
     return float(number) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
 

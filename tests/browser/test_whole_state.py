@@ -1,4 +1,4 @@
-"""All that can be set in the page is set, by its controls, and comes back from a link elsewhere."""
+"""Tests that a link restores every setting of the page in another browser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.browser.serving import REPOSITORY
 
 
 def declared() -> set[str]:
-    """What a fragment may say, as the page's table of fields has it."""
+    """Return the fields of a fragment, by the page's table of fields."""
     text = (REPOSITORY / "static" / "js" / "state" / "url.js").read_text(encoding="utf-8")
     table = text[text.index("const FIELDS = {") :]
     rows = re.findall(r"^  (\w+): (.*)$", table[: table.index("\n};")], re.MULTILINE)
@@ -37,7 +37,7 @@ _SEEN = """
 
 
 def look(playground: Playground) -> dict[str, Any]:
-    """What every pane shows of its controls, sorted tables, folds and marked rows."""
+    """Return the visible state of every pane: controls, sorted tables, folds and marked rows."""
     seen: dict[str, Any] = {}
     for pane, ready in PANES.items():
         root = playground.show_pane(pane)
@@ -66,11 +66,11 @@ PANES: dict[str, list[tuple[str, str, str]]] = {
     "targets": [("[data-part=left] [data-part=code]", "data-code", "x86-64-v3 loops")],
     "compare": [("[data-part=code]", "data-shown", r"^\d+:\d+ asm$")],
 }
-"""Panes with controls, and what says that each is all there."""
+"""Panes with controls, and the element that appears when a pane is complete."""
 
 
 def sort_by(playground: Playground, pane: str, column: str, table: str = "table") -> None:
-    """Sort a table of a pane, upwards: two clicks on the head of a column."""
+    """Sort a table of a pane in ascending order: two clicks on the head of a column."""
     root = playground.show_pane(pane).locator(f"[data-part={table}]")
     for way in ("descending", "ascending"):
         root.locator(f"[data-column={column}]").click()
@@ -78,7 +78,7 @@ def sort_by(playground: Playground, pane: str, column: str, table: str = "table"
 
 
 def set_the_start(playground: Playground) -> None:
-    """A text, a model, its shapes, passes and arithmetic, and what is opened there."""
+    """Set the state of the start screen: text, model, shapes, passes, precision, open folds."""
     page = playground.page
     page.locator("[data-part=write-examples] button").first.click()
     says = playground.part("write-says")
@@ -102,7 +102,7 @@ def set_the_start(playground: Playground) -> None:
 
 
 def set_the_walk(playground: Playground) -> None:
-    """The lists, the drawing, and what panes show of the one result."""
+    """Set the state of the lists, the drawing, and the panes of the result."""
     page = playground.page
     playground.part("changed-only").check()
     playground.part("filter").fill("f")
@@ -133,9 +133,9 @@ def set_the_walk(playground: Playground) -> None:
 
 
 def find_things(playground: Playground) -> None:
-    """What jobs beside the compilation find, asked for with choices that are not the first.
+    """Start related jobs with options other than the defaults, and wait for them.
 
-    All are started before any is waited for: who looks for schedules takes five seconds.
+    All are started before the first wait, because a search for schedules takes five seconds.
     """
     page = playground.page
     pane = playground.show_pane("tuning")
@@ -186,7 +186,7 @@ def find_things(playground: Playground) -> None:
 
 
 def look_at_code(playground: Playground) -> None:
-    """A kernel, a line of it, a schedule that is edited, two other machines."""
+    """Select a kernel, a line of it, an edited schedule, and two other machines."""
     page = playground.page
     pane = playground.show_pane("loops")
     pane.locator("[data-part=kernel]").select_option(index=1)
@@ -227,7 +227,7 @@ def test_all_that_is_set_comes_back_from_a_short_link(
     written(page, f"pane={list(PANES)[-1]}")
     address = said(page)
     left = declared() - set(address) - JOBS - ELSEWHERE
-    assert not left, f"the test sets nothing of {sorted(left)}"
+    assert not left, f"the test does not set {sorted(left)}"
 
     with elsewhere(browser, server, shared(page)) as again:
         assert said(again.page) == address
@@ -263,4 +263,4 @@ SORTED = {
 """A column by which the table of each pane is sorted."""
 TABLES = {"numerics": "stages", "compare": "pairs"}
 ELSEWHERE = {"edge", "over", "open", "within", "without", "tuned"}
-"""What other tests set: those of single links, of groups and of what was measured."""
+"""Fields that other tests cover: single links, groups and measurements."""

@@ -1,4 +1,4 @@
-"""Writing a model: a mistake under its characters, completed, compiled, kept in the link."""
+"""Tests of writing a model in the page: marked errors, completion, compilation, and links."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_model_is_written_corrected_and_compiled(playground: Playground, page:
     assert Inspector(page).violations() == []
     problem.get_by_role("button", name="3:20").click()
     assert text.evaluate("area => area.selectionStart") == text.input_value().index("rleu")
-    # The rest of the name is taken from the list.
+    # The rest of the name comes from the completion list.
     for _ in "rleu":
         page.keyboard.press("Delete")
     page.keyboard.type("sig")

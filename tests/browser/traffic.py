@@ -1,4 +1,4 @@
-"""What a page has asked for and has not got yet."""
+"""The requests of a page that have not been answered yet."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from playwright.sync_api import Page, Request
 from tests.browser.playground import COMPILE_MS
 
 QUIET_FRAMES = 3
-"""So long nothing is on its way when a page has what it wants: what comes is drawn in the next."""
+"""Number of frames without requests after which a page is complete: data are drawn in the next
+frame."""
 
 _FRAME = "() => new Promise((done) => requestAnimationFrame(() => done()))"
 
 
 class Traffic:
-    """Listens to a page from now on."""
+    """The requests of a page from now on."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -25,7 +26,7 @@ class Traffic:
         page.on("requestfailed", lambda request: self.waiting.discard(request))
 
     def settle(self) -> None:
-        """Until all that was asked for is there, and drawn. Errors: AssertionError if it stays."""
+        """Wait until all answers have arrived and are drawn. Errors: AssertionError on timeout."""
         end_s = time.monotonic() + COMPILE_MS / 1000
         quiet = 0
         while quiet < QUIET_FRAMES:

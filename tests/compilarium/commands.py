@@ -1,4 +1,4 @@
-"""Commands as a shell runs them."""
+"""Helpers that run commands as a shell does."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ def invoke(*args: object) -> Result:
 
 
 def told(*args: object, code: int = 0) -> Any:
-    """What a command says with --json; the error stream holds nothing that looks like a bug."""
+    """Return the JSON output of a command; its error stream must contain no traceback."""
     result = invoke(*args, "--json")
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.stderr

@@ -1,4 +1,4 @@
-"""A small model that commands are run on."""
+"""Fixture: a small model for the tests of commands."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """x[N,3] -> relu(x @ w + b): one open dimension, three nodes."""
+    """A file with x[N,3] -> relu(x @ w + b): one open dimension, three nodes."""
     value = helper.make_tensor_value_info
     chance = np.random.default_rng(0)
     weights = {"w": (3, 5), "b": (5,)}

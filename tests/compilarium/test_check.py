@@ -1,4 +1,4 @@
-"""`check` and `bisect` as a shell sees them."""
+"""Tests of the commands `check` and `bisect`."""
 
 import importlib
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The commands as a shell sees them: what they print, write, and exit with."""
+"""Tests of all commands: printed text, written files and exit codes."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.compilarium.commands import invoke, told
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sum over axes that an input gives, and beside it strings put together."""
+    """A model with a sum over axes given by an input, and a concatenation of strings."""
     value = helper.make_tensor_value_info
     graph = helper.make_graph(
         [

@@ -1,4 +1,4 @@
-"""`compilarium conformance` as a shell sees it."""
+"""Tests of the command `compilarium conformance`."""
 
 import json
 import re

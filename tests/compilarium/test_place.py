@@ -1,4 +1,4 @@
-"""`compilarium place`: its tables, its JSON, what it writes, and what it refuses."""
+"""Tests of `compilarium place`: tables, JSON, written files and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plan` as a shell sees it."""
+"""Tests of the command `plan`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`--spread`: what threads share is said on the command line."""
+"""Tests of `--spread`, the choice between sharing loops and sharing branches among threads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BRANCHES = ("--threads", "2", "--spread", "branches")
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Branches that part and meet everywhere."""
+    """A model with many branches and joins."""
     path = tmp_path_factory.mktemp("models") / "wired.onnx"
     path.write_bytes(compiler.to_onnx(wired(20, 2)))
     return path

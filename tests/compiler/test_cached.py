@@ -1,4 +1,4 @@
-"""Programs that come from disk: the same results, the same answers, and no harm from damage."""
+"""Tests of programs loaded from disk: equal results and answers, and damaged files."""
 
 import gc
 import os
@@ -19,7 +19,7 @@ X = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
 
 
 def model(scale: float = 3.0, op: str = "Exp", size: object = 2) -> bytes:
-    """y = op(x @ w) with w of 3 x 5."""
+    """Return a model of y = op(x @ w) with w of 3 x 5."""
     value = helper.make_tensor_value_info
     w = (np.arange(15, dtype=np.float32).reshape(3, 5) - 7) / 16 * np.float32(scale)
     graph = helper.make_graph(
@@ -120,7 +120,7 @@ def test_a_file_that_changed_is_another_model(tmp_path: Path) -> None:
         assert np.allclose(compiler.compile(path).run({"x": X})["y"], expected, rtol=1e-5)
 
 
-# Weights of the right size are taken as they are: a digest would cost what is won.
+# Weights of the right size are accepted without a digest, which would take the time saved.
 @pytest.mark.parametrize(
     ("name", "damage"),
     [

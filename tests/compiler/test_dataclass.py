@@ -1,4 +1,4 @@
-"""Dataclasses whose methods are written late behave like the standard library's."""
+"""Tests that dataclasses with lazily generated methods behave like the standard library's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PACKAGE = Path(home.__file__).parent
 def declared(make: Callable[..., Any], **options: Any) -> Any:
     @make(**options)
     class Box:
-        """Two sizes, and what is in it."""
+        """Two sizes and the contents."""
 
         n_kinds: ClassVar[int] = 3
         width: int
@@ -75,7 +75,7 @@ def test_whether_there_is_a_hash_is_as_in_the_standard_library(options: dict[str
 @pytest.mark.parametrize("given", [(), (1, 2, 3, 4, 5, 6)])
 def test_operands_that_do_not_fit_are_refused(given: tuple[int, ...]) -> None:
     Box = declared(dataclass, frozen=True, slots=True)
-    for _ in range(2):  # before and after the method is written
+    for _ in range(2):  # before and after the method is generated
         with pytest.raises(TypeError, match=r"Box.__init__\(\)"):
             Box(*given)
 
@@ -92,7 +92,7 @@ def test_frozen_instances_stay_as_they_are(slots: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Two places."""
+    """Two coordinates."""
 
     x: int
     y: int = 5
@@ -119,7 +119,7 @@ def test_a_class_of_a_class_has_the_fields_of_both() -> None:
 def test_what_a_class_defines_itself_stays() -> None:
     @dataclass(frozen=True)
     class Word:
-        """Equal to words that differ in case."""
+        """A word that equals words with other capitalisation."""
 
         text: str
 
@@ -157,4 +157,4 @@ def test_a_value_within_itself_can_be_printed() -> None:
 def test_all_of_the_compiler_uses_them() -> None:
     imported = re.compile(r"^from dataclasses import .*\bdataclass\b", re.M)
     modules = {p for p in PACKAGE.rglob("*.py") if imported.search(p.read_text())}
-    assert not modules, "these take longer to be imported"
+    assert not modules, "the standard library's version takes longer"

@@ -1,4 +1,4 @@
-"""The public door as docs and outside checks know it."""
+"""Tests of the public API, as documentation and external checks use it."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ import onnx.numpy_helper
 import pytest
 
 import compiler
-import compiler.reference  # the module of the same name must not hide the door's function
+import compiler.reference  # the module of this name must not hide the public function
 from compiler.runtime.inputs import random_inputs
 
 TEXT = (
@@ -132,7 +132,7 @@ def test_shapes_that_are_none_are_refused(inputs: Any) -> None:
 def onnx_bytes(
     op: str, shape: list[int], *constants: Any, n_inputs: int = 1, **attrs: Any
 ) -> bytes:
-    """A model of one node: inputs x0, x1... of one shape, then constants (None: left out)."""
+    """Return a model of one node with inputs x0, x1, ... of one shape, and constants (or None)."""
     names = [f"x{i}" for i in range(n_inputs)]
     stored = [
         onnx.numpy_helper.from_array(np.asarray(c), f"c{i}")

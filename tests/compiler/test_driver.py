@@ -62,7 +62,7 @@ def test_steps_of_the_compilation_are_timed_and_told_as_they_happen() -> None:
     assert {"passes", "loops", "llvm", "memory", "machine code"} <= set(told)
     assert all(s.seconds >= 0 for s in program.stages)
     assert program.trace is not None
-    # Putting launches in order is no pass: it is in the trace alone.
+    # Ordering launches is not a pass: only the trace contains it.
     assert [*passes, "order"] == [e.name for e in program.trace.events]
 
 

@@ -1,4 +1,4 @@
-"""Questions to the ledger, on graphs where the answers are known."""
+"""Tests of queries on the ledger, on graphs with known answers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_node_is_found_by_a_value_too() -> None:
 
 
 def chain(n: int) -> Graph:
-    """Products and activations in a row: one kernel for two of them."""
+    """Return consecutive products and activations, two of which share each kernel."""
     links = "\n".join(
         f"m{i}: f32[2,3] = matmul(h{i}, w) @ m{i} <- m{i}\n"
         f"h{i + 1}: f32[2,3] = relu(m{i}) @ h{i + 1} <- h{i + 1}"
@@ -76,7 +76,7 @@ def chain(n: int) -> Graph:
 
 
 def test_a_question_takes_no_longer_in_a_larger_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A page asks about each edge: what grows with the model here grows with its square there.
+    # A page queries each edge, so time linear in the model here is quadratic there.
     spans = compiler.ledger._spans
     looked_at: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Limits on time and memory hold in every call of the public door."""
+"""Tests that every call of the public API respects limits on time and memory."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_run_that_cannot_end_in_time_says_its_work_and_is_not_begun(
     graph, inputs = products(512)
     program = compiler.compile(graph)
     operations = 2 * 512 * 4096**2
-    # A slow machine, so that the limit is one that a busy one does not come near.
+    # A slow machine, so that the limit is far from the time on a busy machine.
     slow = replace(estimated(host()), flops_per_second=operations / 1000)
     monkeypatch.setattr("compiler.runtime.within.machine_of", lambda _: slow)
     monkeypatch.setattr("compiler.limits.OPERATIONS_PER_SECOND", operations / 1000)
@@ -126,7 +126,7 @@ def test_python_between_two_checks_is_interrupted(monkeypatch: pytest.MonkeyPatc
     spinning = threading.Event()
 
     def clock() -> float:
-        """The time is over as soon as it spins, for the thread that watches over it not before."""
+        """Return a time beyond the limit once a test spins, except to the watchdog thread."""
         if threading.current_thread() is not threading.main_thread():
             spinning.wait()
         return 1.0 if spinning.is_set() else 0.0
@@ -146,7 +146,7 @@ def test_python_between_two_checks_is_interrupted(monkeypatch: pytest.MonkeyPatc
         work()
     assert e.value.code == "E-LIMIT-SECONDS"
     assert "spinning" in e.value.message
-    time.sleep(0.6)  # no interrupt comes afterwards
+    time.sleep(0.6)  # no interrupt arrives afterwards
 
 
 def test_inner_limits_hold_within_outer_ones() -> None:

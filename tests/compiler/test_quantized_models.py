@@ -1,4 +1,4 @@
-"""Models that ONNX Runtime's quantizer wrote, in each of its forms: native, and right to a step."""
+"""Tests of models from ONNX Runtime's quantizer, in all forms: native, within one step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORMS = [
 
 
 class Builder:
-    """A model, node by node."""
+    """A model, built node by node."""
 
     def __init__(self, seed: int) -> None:
         self.chance = np.random.default_rng(seed)
@@ -101,7 +101,7 @@ def quantized(
 ) -> bytes:
     plain, made = folder / "plain.onnx", folder / "quantized.onnx"
     onnx.save(model, plain)
-    # Weights of seven bits: see `seven_bits` of tests/onnx_nodes.py.
+    # 7-bit weights: see `seven_bits` of tests/onnx_nodes.py.
     kinds = {
         "weight_type": quantization.QuantType[weights],
         "per_channel": each,

@@ -1,4 +1,4 @@
-"""The numpy meaning of a graph, and the check of inputs."""
+"""Tests of the numpy evaluation of a graph, and of the check of inputs."""
 
 from __future__ import annotations
 

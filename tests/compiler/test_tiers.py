@@ -1,4 +1,4 @@
-"""Tier 0: code that is there sooner gives the same, until better code takes over."""
+"""Tests of tier 0: code that is available sooner, with equal results, until it is replaced."""
 
 import threading
 

@@ -1,7 +1,7 @@
-"""A running program asks for the memory that its plan says, and writes nothing outside of it.
+"""Tests that a run allocates the memory of its plan and writes only inside.
 
-The planner is not asked: requests for memory are caught and get bytes full of a pattern between
-guards; what is no longer the pattern after a run was written.
+The test does not rely on the planner: it intercepts allocations and returns memory filled with a
+pattern between guard bytes. Every byte that differs from the pattern after a run was written.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from tests.wired_graphs import wired
 GUARD_BYTES = 4096
 
 PATTERNS = (0xA5, 0x5A)
-"""Two, since a byte that is written may be the same by chance."""
+"""Two patterns, since a written byte may equal the pattern by chance."""
 
 Feeds = Mapping[str, Array]
 
 
 class Guarded:
-    """Memory as it is asked for, between guards, and all of it."""
+    """An allocation between guard bytes, and the entire memory."""
 
     def __init__(self) -> None:
         self.whole: list[Array] = []
 
     def __call__(self, nbytes: int) -> Array:
-        """So many bytes that start at a line."""
+        """Return this many bytes that start at a cache line."""
         room = np.empty(nbytes + 2 * GUARD_BYTES + LINE_BYTES, np.uint8)
         start = -room.ctypes.data % LINE_BYTES
         whole = room[start : start + nbytes + 2 * GUARD_BYTES]
@@ -50,21 +50,21 @@ class Guarded:
 
 
 def written(whole: Array, pattern: int) -> Array:
-    """For each byte between the guards whether it was written. Fails where a guard was."""
+    """Return for each byte between the guards whether it was written. Fail if a guard was."""
     changed = whole != pattern
     before, behind = changed[:GUARD_BYTES], changed[-GUARD_BYTES:]
-    assert not before.any(), f"written {before.sum()} bytes before the arena"
-    assert not behind.any(), f"written {behind.sum()} bytes behind the arena"
+    assert not before.any(), f"{before.sum()} bytes before the arena were written"
+    assert not behind.any(), f"{behind.sum()} bytes after the arena were written"
     return changed[GUARD_BYTES:-GUARD_BYTES]
 
 
 def arena_bytes(plan: Plan) -> int:
-    """What is asked for: one byte at least."""
+    """Return the requested bytes, at least one."""
     return max(plan.peak_bytes, 1)
 
 
 def planned(plan: Plan) -> Array:
-    """For each byte of the arena whether a buffer of the plan lies there."""
+    """Return for each byte of the arena whether a buffer of the plan covers it."""
     found = np.zeros(arena_bytes(plan), bool)
     for b in plan.buffers:
         found[b.offset : b.limit] = True
@@ -72,31 +72,31 @@ def planned(plan: Plan) -> Array:
 
 
 def touched(program: Program, feeds: Feeds) -> Array:
-    """Runs twice in watched memory; for each byte of the arena whether it was written."""
+    """Run twice in watched memory; return for each byte of the arena whether it was written."""
     plan = program.memory
     memory = Guarded()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frame, "aligned_bytes", memory)
         first = program.run(feeds)
         made_bytes = [w.nbytes - 2 * GUARD_BYTES for w in memory.whole]
-        assert made_bytes == [arena_bytes(plan)], "one arena of the planned size"
+        assert made_bytes == [arena_bytes(plan)], "a run allocates one arena of the planned size"
         (whole,) = memory.whole
         found = written(whole, PATTERNS[0])
         whole[:] = PATTERNS[1]
         again = program.run(feeds)
         found |= written(whole, PATTERNS[1])
-        assert len(memory.whole) == 1, "the next run uses the arena of the one before"
+        assert len(memory.whole) == 1, "the next run reuses the arena"
     for name, value in first.items():
         same = np.asarray(again[name]).tobytes() == np.asarray(value).tobytes()
         assert same, f"{name} depends on bytes that the run did not write"
-    assert not (found & ~planned(plan)).any(), "written where no buffer lies"
+    assert not (found & ~planned(plan)).any(), "bytes between buffers were written"
     return found
 
 
 def used_to_the_end(program: Program, feeds: Feeds) -> None:
-    """The runs keep to the plan, and the last line of the arena is written."""
+    """Check that runs respect the plan and write the last cache line of the arena."""
     found = touched(program, feeds)
-    assert found[-LINE_BYTES:].any(), "the arena is larger than what runs write"
+    assert found[-LINE_BYTES:].any(), "runs do not write the end of the arena"
 
 
 MODELS = {

@@ -1,6 +1,6 @@
-"""Every case that the onnx package has for single operators is imported, printed, parsed and run.
+"""Tests that all single-operator cases of the onnx package import, print, parse and run.
 
-Foreign operators, sequences, strings, control flow and functions are among them.
+The cases include foreign operators, sequences, strings, control flow and functions.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ NOT_COMPUTED = {
     "test_image_decoder": "onnx.reference needs Pillow for it",
     "test_gradient": "onnx.reference does not compute it",
 }
-"""Beginnings of names of cases that are imported but not run."""
+"""Prefixes of the names of cases that are imported but not run."""
 
 ROUNDING = {"bf16": 2e-2, "f16": 2e-3}
-"""Relative error of the short floats: their steps may be rounded at other places."""
+"""Relative error of 8- and 16-bit floats, whose steps may be rounded at other positions."""
 
 
 @cache
 def cases() -> dict[str, list[Case]]:
-    """The cases in groups by the first letters of their names, so that one test is no long one."""
+    """Return the cases in groups by first letters, so that no single test takes long."""
     groups: dict[str, list[Case]] = {}
     for case in collect("node"):
         groups.setdefault(case.name.removeprefix("test_")[0], []).append(case)
@@ -53,7 +53,7 @@ def test_there_are_hundreds_of_cases_under_these_letters() -> None:
 
 
 def objection_to(case: Case) -> str:
-    """What is wrong with the import or the results of a case."""
+    """Return the error in the import or the results of a case."""
     g = load(case.model.SerializeToString())
     verify(g)
     if compiler.parse(str(g)) != g:

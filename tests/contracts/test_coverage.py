@@ -1,4 +1,4 @@
-"""Every case of every suite of onnx, compiled: nothing is wrong, and docs/coverage.md is true."""
+"""Tests of all cases of all suites of onnx: none is wrong, and docs/coverage.md is up to date."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ def test_nothing_is_wrong_or_crashes_and_the_page_tells_what_falls_back() -> Non
     failed = [f"{o.suite} {o.name}: {o.kind}: {o.why}" for o in outcomes if o.kind in FAILED]
     assert not failed, "\n".join(failed)
     same = page(outcomes, onnx.__version__, COMMAND) == PAGE.read_text(encoding="utf-8")
-    assert same, f"write the page anew: {COMMAND}"
+    assert same, f"update the page: {COMMAND}"

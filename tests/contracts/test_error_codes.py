@@ -1,4 +1,4 @@
-"""Every error code that the source names is in the table, is used, and has a test."""
+"""Tests that every error code in the source is in the table, is raised, and has a test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sources(*tops: str) -> Iterator[Path]:
 
 
 def codes_in(path: Path) -> set[str]:
-    """The string constants of a module that are codes; docstrings that mention one do not count."""
+    """Return the string constants of a module that are error codes, without docstrings."""
     text = path.read_text(encoding="utf-8")
     if not CODE.search(text):
         return set()
@@ -66,4 +66,4 @@ def test_every_code_has_a_meaning_and_a_hint() -> None:
         assert CODE.fullmatch(code)
         assert row.meaning.endswith("."), f"{code}: the meaning is a sentence"
         assert row.hint, f"{code}: the hint is an action"
-        assert not row.hint.endswith("."), f"{code}: the hint is no sentence"
+        assert not row.hint.endswith("."), f"{code}: the hint is not a sentence"

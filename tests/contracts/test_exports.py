@@ -1,4 +1,4 @@
-"""Every operator has a way to ONNX: its samples mean the same there, for onnx and for its peer."""
+"""Tests that every operator can be exported: onnx and ONNX Runtime give the sample results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_WRITTEN = {
     "couple": "its rounds end when they are good enough, which ONNX has no operator for",
     "quantize": "onnx's own inference refuses QuantizeLinear to f6e2m3, which it lists",
 }
-"""Operators some of whose samples have no way to ONNX, and why."""
+"""Operators with samples that cannot be exported to ONNX, with the reasons."""
 
 DRAWN = {
     "random_normal": "every runtime draws its own numbers",
@@ -59,7 +59,7 @@ PEER_DIFFERS = {
     "top_k": "a NaN is not larger than all numbers",
     "unique_rows": "a NaN is not found",
 }
-"""Operators with samples on which ONNX Runtime has a kernel that gives something else, or fails."""
+"""Operators with samples for which a kernel of ONNX Runtime gives other results, or fails."""
 
 
 PEER_LACKS = {
@@ -107,17 +107,17 @@ PEER_LACKS = {
     "tan": "f64",
     "unique_rows": "u64",
 }
-"""Element types in which ONNX Runtime has no kernel for some sample of an operator."""
+"""Element types for which ONNX Runtime has no kernel for some sample of an operator."""
 
 EXCHANGED = {
     "f32": ("f32", "f64"),
     "i64": ("i64", "i32", "i16", "i8", "u8", "u16", "u32", "u64"),
 }
-"""Element types to write a sample in, by the one it has."""
+"""Element types in which a sample is exported, by its original type."""
 
 
 def graph_of(operator: Operator, sample: Sample) -> tuple[Graph, dict[str, Any]]:
-    """A graph of one application: operands given as types are inputs, the others constants."""
+    """Return a graph of one application: operands given as types are inputs, others constants."""
     arrays = operands_of(operator, sample)
     tensors = tensors_of(operator, sample, arrays)
     given = [(t, a) for t, a in zip(tensors, arrays, strict=True) if t and t.value is None]
@@ -139,14 +139,14 @@ def compare(found: Mapping[str, Any], needed: Mapping[str, Any], slack: float) -
 
 
 def slack_of(operator: Operator, sample: Sample) -> float:
-    """Attributes of ONNX are of single precision, also where tensors are of double."""
+    """Return the error of ONNX attributes, which are f32 also for tensors of f64."""
     is_double = any("f64" in str(o) or getattr(o, "dtype", "") == "f8" for o in sample.operands)
     has_fractions = any(isinstance(v, float) for v in operator.bind(sample.attrs).values())
     return 1e4 if is_double and has_fractions else 1
 
 
 def is_for_peer(graph: Graph) -> bool:
-    """Whether all values of a graph are arrays that ONNX Runtime's door takes and gives."""
+    """Return whether ONNX Runtime can receive and return all values of a graph as arrays."""
     return all(
         isinstance(t, TensorType)
         and not t.dtype.is_storage
@@ -164,12 +164,12 @@ def run_peer(data: bytes, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def disagreement(data: bytes, inputs: Mapping[str, Any], needed: Any, slack: float) -> str:
-    """What the peer gives differently; "" for nothing, also where it has no kernel."""
+    """Return the difference from the peer's results; "" for none, or without kernel."""
     try:
         compare(run_peer(data, inputs), needed, slack)
     except NoKernel:
         return ""
-    except Exception as e:  # its own exceptions have no common class
+    except Exception as e:  # its exceptions have no common base class
         return f"{type(e).__name__}: {e}"
     return ""
 
@@ -219,7 +219,7 @@ def test_the_version_is_the_newest_that_the_peer_reads() -> None:
 
 
 def types_without_kernel(operator: Operator) -> set[str]:
-    """Element types in which a sample is written with a node that the peer has no kernel for."""
+    """Return the element types in which an exported sample has a node without a peer kernel."""
     found: set[str] = set()
     for sample in operator.all_samples():
         have = first_dtype(sample)
@@ -231,7 +231,7 @@ def types_without_kernel(operator: Operator) -> set[str]:
                 continue
             if not is_for_peer(graph):
                 continue
-            with suppress(Exception):  # what it gives, and its other errors, are judged above
+            with suppress(Exception):  # its results and other errors are judged above
                 try:
                     run_peer(data, inputs)
                 except NoKernel:

@@ -1,6 +1,6 @@
-"""Small files that ask for terabytes or years: each is answered in time, by a result or an error.
+"""Tests of small files that request terabytes or years: a result or an error, in time.
 
-`make sweep-malformed` sends all of them; here are some of each kind.
+`make sweep-malformed` tests all such files; this file tests some of each kind.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SMALL = ("doubling", "functions", "huge_dims", "strings")
 
 
 def swept(*options: str) -> subprocess.CompletedProcess[str]:
-    """What a sweep prints; it counts the files that were not answered as they should be."""
+    """Return the output of a sweep, which counts the files with a wrong answer."""
     command = [sys.executable, "-m", "tests.malformed.sweep", "--list", *options]
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
 

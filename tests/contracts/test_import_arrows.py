@@ -1,4 +1,4 @@
-"""Import arrows point one way, and the rooms that run in a browser need neither LLVM nor Flask."""
+"""Tests of import directions, and that folders used in a browser need neither LLVM nor Flask."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-# The order of docs/architecture.md: a room imports only from rooms that stand before it.
+# The order in docs/architecture.md: a folder imports only from folders before it.
 ORDER = (
     "dataclass",
     "errors",
@@ -42,16 +42,17 @@ ORDER = (
     "app",
     "compilarium",
 )
-# These stand beside `passes`: what they may import, and from which room on they may be imported.
+# Folders on the level of `passes`: their permitted imports, and the first folder that may import
+# them.
 BESIDE = {
     "frontend": {"dataclass", "errors", "targets", "limits", "ir", "compute", "ops"},
     "export": {"dataclass", "errors", "targets", "limits", "ir", "compute", "ops"},
     "reference": {"dataclass", "errors", "targets", "limits", "ir", "compute", "ops"},
 }
 BESIDE_ARE_SEEN_FROM = "loops"
-# The public door and `python -m compiler`: no logic of their own, open onto every room.
+# The public API and `python -m compiler`: without logic, they may import every folder.
 DOORS = {"compiler", "compiler.__main__"}
-# Packages that are one room each, after all rooms of the compiler.
+# Packages after all folders of the compiler; each counts as a single folder.
 PACKAGES = ("app", "compilarium")
 
 LIGHT_ROOMS = ("ir", "compute", "ops", "passes", "memory", "place")
@@ -68,7 +69,7 @@ def allowed(room: str) -> set[str]:
 
 @cache
 def modules() -> dict[str, Path]:
-    """Every module of the packages by its dotted name."""
+    """Return every module of the packages by its dotted name."""
     found = {}
     for top in ("compiler", *PACKAGES):
         for path in sorted((REPOSITORY / top).rglob("*.py")):
@@ -84,7 +85,7 @@ def room_of(module: str) -> str:
 
 @cache
 def imports_of(module: str, path: Path) -> tuple[tuple[int, str], ...]:
-    """The line and dotted name of every import, also inside functions and type-checking blocks."""
+    """Return line and dotted name of every import, also in functions and type-checking blocks."""
     return tuple(_imports_of(module, path))
 
 
@@ -99,7 +100,7 @@ def _imports_of(module: str, path: Path) -> Iterator[tuple[int, str]]:
                 kept = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*kept, *([node.module] if node.module else [])])
             yield node.lineno, base
-            # `from compiler import ir` names a room only in its last word.
+            # In `from compiler import ir`, only the last word names a folder.
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
 
 
@@ -123,7 +124,7 @@ def wrong_arrows(module: str, path: Path) -> list[str]:
 
 def test_every_room_has_a_place_in_the_order() -> None:
     rooms = {room_of(name) for name in modules() if name not in DOORS}
-    assert rooms <= set(ORDER) | set(BESIDE), "give each new room a place in docs/architecture.md"
+    assert rooms <= set(ORDER) | set(BESIDE), "add each new folder to docs/architecture.md"
 
 
 def test_rooms_import_only_rooms_to_their_left() -> None:
@@ -136,12 +137,12 @@ def folder_of(room: str) -> Path:
 
 
 def start_of(room: str) -> str:
-    """The beginning of the dotted names of a room's modules."""
+    """Return the common prefix of the dotted names of a folder's modules."""
     return f"{room}." if room in PACKAGES else f"compiler.{room}."
 
 
 def order_inside(room: str) -> list[str]:
-    """The order of parts that the docstring of a room draws with arrows, if any."""
+    """Return the order of parts that a folder's docstring draws with arrows, if any."""
     path = folder_of(room) / "__init__.py"
     words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) if path.exists() else ""
     lines = (line for line in (words or "").splitlines() if "->" in line and line.startswith(" "))
@@ -149,7 +150,7 @@ def order_inside(room: str) -> list[str]:
 
 
 def wrong_arrows_inside(room: str, order: list[str]) -> list[str]:
-    """Imports of a part of a room by a part before it."""
+    """Return imports of a part of a folder by an earlier part."""
     start = start_of(room)
     inside = {name: path for name, path in modules().items() if name.startswith(start)}
     wrong: list[str] = []
@@ -158,7 +159,7 @@ def wrong_arrows_inside(room: str, order: list[str]) -> list[str]:
         for line, name in imports_of(module, path):
             other = name.removeprefix(start).split(".")[0]
             if not name.startswith(start) or other not in order:
-                continue  # another room, or a name that the room itself defines
+                continue  # another folder, or a name that the folder itself defines
             if order.index(other) > order.index(part):
                 wrong.append(f"{path.name}:{line}: {part} imports {other}")
     return wrong
@@ -176,9 +177,9 @@ def test_some_rooms_have_an_order_inside() -> None:
 def test_parts_of_a_room_import_only_what_stands_before_them(room: str) -> None:
     order, start = order_inside(room), start_of(room)
     parts = {n.removeprefix(start).split(".")[0] for n in modules() if n.startswith(start)}
-    assert sorted(order) == sorted(parts), "the docstring of the room names each part once"
+    assert sorted(order) == sorted(parts), "the docstring of the folder names each part once"
     assert not wrong_arrows_inside(room, order)
-    assert wrong_arrows_inside(room, order[::-1]), "an order that is wrong would be seen"
+    assert wrong_arrows_inside(room, order[::-1]), "the test must find a wrong order"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Files that are broken, hostile or absurd: each gets one error, and nothing else happens."""
+"""Tests of broken, hostile or absurd files: each raises one error, without side effects."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_there_are_many_kinds_of_malformed_models() -> None:
     assert reading <= codes
 
 
-# From a path: nothing but the model is opened
+# Models from a path: only the model file is opened
 
 
 @contextmanager
 def opened_files() -> Iterator[list[str]]:
-    """The files that Python code opens meanwhile."""
+    """Yield the list of files that Python code opens in the block."""
     opened: list[str] = []
     listening = [True]
 
@@ -97,7 +97,7 @@ def test_a_file_beyond_the_limit_is_refused_before_it_is_read(tmp_path: Path) ->
 
 
 def outcome(data: bytes) -> str:
-    """The code of the error that bytes get; "read" for none."""
+    """Return the code of the error for some bytes; "read" for no error."""
     try:
         load(data, UPLOAD_LIMITS)
     except CompileError as e:
@@ -127,7 +127,7 @@ def test_changed_bytes_are_refused_or_read_but_never_break() -> None:
 
 
 def test_numbers_that_onnx_does_not_check_are_never_handed_to_its_inference() -> None:
-    """Each of these ends the process when the package's own inference is asked about it."""
+    """onnx's own type inference ends the process for each of these."""
     big = 2**63 - 1
     norm = node("LayerNormalization", ["x", "w"], ["y", "m", "s"], axis=big)
     gather = node("GatherND", ["x", "i"], ["y"], batch_dims=-5)

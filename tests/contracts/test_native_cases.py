@@ -1,6 +1,6 @@
-"""Operators that are compositions, and those lowered to reductions, leave nothing to the reference.
+"""Tests that composite operators, and operators lowered to reductions, have no fallback.
 
-A few of the cases that onnx publishes for each, from file to verdict.
+Each operator is tested on a few of its cases in the onnx package, from the file to the verdict.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from compiler.conformance.cases import Case, collect
 from compiler.conformance.outcome import outcome_of
 
 N_CASES = 4
-"""Cases of one operator that are run here; docs/coverage.md counts them all."""
+"""Number of cases of one operator that run in this test; docs/coverage.md counts all cases."""
 
 OPERATORS = (
     "AffineGrid",
@@ -53,7 +53,7 @@ OPERATORS = (
 
 @cache
 def by_operator() -> dict[str, list[Case]]:
-    """The cases that consist of one operator."""
+    """Return the cases that consist of one operator, by operator."""
     found: dict[str, list[Case]] = defaultdict(list)
     for case in collect("node"):
         if len(case.operators) == 1:

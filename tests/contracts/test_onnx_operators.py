@@ -1,7 +1,7 @@
-"""Every ONNX name that is imported means what ONNX's own test cases say it means.
+"""Tests that every imported ONNX operator gives the results of ONNX's own test cases.
 
-The onnx package generates those cases: small models of one node, with inputs and outputs. Nothing
-of ours is involved in their numbers.
+The onnx package generates these cases: models of one node, with inputs and outputs. Their numbers
+do not depend on Compilarium's code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.operator_samples import value_of
 assert compiler.ops.__doc__
 
 FOREIGN = {
-    # Left to onnx.reference by intent: what a facet answers with None.
+    # Nodes left to onnx.reference on purpose: their facet returns None.
     "Cast": "8-bit and smaller floats, 4-bit and 2-bit integers, strings",
     "CastLike": "as Cast",
     "DFT": "the inverse of a whole spectrum",
@@ -40,7 +40,7 @@ FOREIGN = {
 
 @cache
 def cases() -> dict[str, list[Any]]:
-    """ONNX's cases of one node of the standard domain, by operator."""
+    """Return ONNX's single-node cases of the standard domain, by operator."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
@@ -115,7 +115,7 @@ def applications(op_type: str) -> Iterator[tuple[Any, dict[str, np.ndarray], lis
 
 
 def compared(case: Any, given: dict[str, np.ndarray], outputs: list[np.ndarray], by: str) -> bool:
-    """Whether the node became calls of ours; their values are then compared with the outputs."""
+    """Compare the outputs if the node became calls of declared operators; return whether it did."""
     made = call_of(case.model, given)
     if made is None:
         return False

@@ -1,4 +1,4 @@
-"""Every operator with code for known sizes has code for open ones, and the same results."""
+"""Tests that operators with code for known sizes have code for open sizes, with equal results."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_operators_have_code_for_open_sizes() -> None:
 
 
 def _needed(sample: OpenSample, grown: int) -> Results | None:
-    """Inputs and results for sizes so much larger; None where the operator does not take these."""
+    """Return inputs and results for increased sizes; None if the operator refuses them."""
     inputs = sample.inputs(grown)
     if sum(a.size for a in inputs.values()) > LARGEST:
         return None
@@ -74,7 +74,7 @@ def _needed(sample: OpenSample, grown: int) -> Results | None:
 
 
 def _serve(samples: list[OpenSample]) -> tuple[list[OpenSample], list[list[Results]]]:
-    """The samples that take all the sizes tried, and their results for each."""
+    """Return the samples that accept all tested sizes, and their results for each."""
     rows = [(s, [_needed(s, g) for g in GROWN]) for s in samples]
     kept = [(s, [r for r in found if r is not None]) for s, found in rows if None not in found]
     return [s for s, _ in kept], [found for _, found in kept]

@@ -1,4 +1,4 @@
-"""Traits of operators hold for their references; passes ask for traits instead of listing names."""
+"""Tests that traits hold for the references, and that passes query traits instead of names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.operator_samples import operands_of, reference
 
 PASSES = Path(__file__).resolve().parents[2] / "compiler" / "passes"
 FEW = 3
-"""So many names of operators make a list."""
+"""Number of operator names from which on a literal counts as a list of operators."""
 
 
 def each(names: set[str] | frozenset[str]) -> Any:
@@ -34,7 +34,7 @@ def having(trait: Trait) -> Any:
 
 
 def applied(operator: Operator) -> Iterator[tuple[list[Array | None], Any, Array]]:
-    """Operands, attributes and the first result of each sample."""
+    """Yield operands, attributes and the first result of each sample."""
     for seed, sample in enumerate(operator.all_samples()):
         arrays = operands_of(operator, sample, seed)
         yield arrays, sample.attrs, reference(operator, arrays, sample.attrs)[0]
@@ -45,7 +45,7 @@ def flipped(array: Array | None) -> Array | None:
 
 
 def numbers(array: Array) -> Array:
-    """Short floats as f64, in which NaN equals NaN."""
+    """Return narrow floats as f64, in which NaN equals NaN."""
     return array.astype(np.float64) if array.dtype.isbuiltin != 1 else array
 
 
@@ -54,7 +54,7 @@ def elements(array: Array) -> set[bytes]:
 
 
 def test_passes_asked_when_all_operators_were_there() -> None:
-    """Sets that modules keep are made when these are imported."""
+    """Modules compute their sets of operators when they are imported."""
     assert with_trait("commutative") == COMMUTATIVE
     assert with_trait("expensive") == EXPENSIVE
     assert with_trait("positional") == POSITIONAL
@@ -94,7 +94,7 @@ def test_places_alone_say_which_element_is_read(operator: Operator) -> None:
 
 @each({n for n, o in OPERATORS.items() if o.kind == "elementwise"} - with_trait("positional"))
 def test_elements_elsewhere_give_the_same_elsewhere(operator: Operator) -> None:
-    """All axes are flipped, of the operands and so of the result; blocks would not lie alike."""
+    """All axes of operands and results are flipped; block boundaries would not be symmetric."""
     for arrays, attrs, made in applied(operator):
         if not attrs.get("block_size"):
             there = reference(operator, [flipped(a) for a in arrays], attrs)[0]
@@ -117,7 +117,7 @@ def test_only_elementwise_operators_are_expensive(operator: Operator) -> None:
 
 
 def lists_of_operators(path: Path) -> Iterator[tuple[int, frozenset[str]]]:
-    """Literal sets, tuples, lists and keys of mostly operator names: line and names."""
+    """Yield line and names of literal collections that consist mostly of operator names."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.Set | ast.Tuple | ast.List | ast.Dict):
             continue

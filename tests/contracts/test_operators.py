@@ -1,4 +1,4 @@
-"""Every operator has every facet, and the facets say the same thing."""
+"""Tests that every operator has all facets, and that its facets agree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.operator_samples import (
 assert compiler.ops.__doc__
 
 STRUCTURAL = {"fusion"}
-"""Holds a region instead of having a meaning of its own: its facets are the body's."""
+"""Operators with a region that defines their results; the facets are those of the body."""
 
 NOT_IN_ONNX = {
     "attention",
@@ -38,7 +38,7 @@ NOT_IN_ONNX = {
     "rotary",
     "transfer",
 }
-"""Operators that our own passes introduce: no ONNX node becomes one directly."""
+"""Operators that only our passes create: no ONNX node becomes one directly."""
 
 THROUGH_ANOTHER = {
     "shift_right": "BitShift",
@@ -52,11 +52,11 @@ THROUGH_ANOTHER = {
     "probit": "ai.onnx.ml:TreeEnsemble",
     "class_of": "ai.onnx.ml:TreeEnsembleClassifier",
 }
-"""Made by the facet that another operator registers for an ONNX name which covers both, or by
-a pass from what that facet made."""
+"""Operators created by the `onnx` facet that another operator registers for both, or by a pass from
+the result of that facet."""
 
 WITHOUT_LOWERING: set[str] = set()
-"""Evaluated by their reference only."""
+"""Operators that only their reference evaluates."""
 
 
 def named(operators: Iterator[Operator]) -> list[object]:
@@ -79,12 +79,14 @@ def describe(sample: Sample) -> str:
 
 @pytest.mark.parametrize("operator", ALL)
 def test_no_facet_is_missing(operator: Operator) -> None:
-    assert operator.words, "the docstring is what the page shows"
+    assert operator.words, "the page shows the docstring"
     assert operator.reference_fn, "reference"
     assert operator.cost_fn, "cost"
     assert operator.samples_fn, "samples"
     if operator.name not in WITHOUT_LOWERING:
-        assert operator.lower_fn or operator.decompose_fn, "one of lower and decompose"
+        assert operator.lower_fn or operator.decompose_fn, (
+            "declare exactly one of `lower` and `decompose`"
+        )
     if operator.name not in NOT_IN_ONNX:
         assert operator.onnx_names or THROUGH_ANOTHER.get(operator.name) in ONNX, (
             "register an ONNX name, or list the operator in NOT_IN_ONNX"
@@ -186,7 +188,7 @@ def test_the_type_rule_with_open_dimensions_agrees_once_they_are_given(operator:
 def inferred_or_refused(
     operator: Operator, operands: list[Tensor | None], attrs: dict[str, Any]
 ) -> tuple[Type, ...] | None:
-    """The types; None where a rule needs numbers (the sizes of a kernel) and says so."""
+    """Return the types; None if a rule refuses because it needs numbers (sizes of a kernel)."""
     try:
         return operator.infer(operands, attrs)
     except CompileError as e:
@@ -196,7 +198,7 @@ def inferred_or_refused(
 
 
 def opened_up(t: Tensor, prefix: str, values: dict[str, int]) -> Tensor:
-    """The operand with a symbol for every dimension larger than 1; notes what they stand for."""
+    """Return the operand with a symbol for every dimension above 1; record the symbols' values."""
     dims: list[Dim] = []
     for d, n in enumerate(t.type.static_shape):
         name = f"N{prefix}_{d}"

@@ -1,4 +1,4 @@
-"""The machine code of every operator computes its reference, on all of its samples."""
+"""Tests that the machine code of every operator equals its reference, on all samples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = sorted(n for n, o in OPERATORS.items() if o.lower_fn or o.decompose_fn)
 
 
 def graph_of_samples(operator: Operator) -> tuple[Graph, dict[str, Array], dict[str, Array]]:
-    """One graph that applies the operator to every sample; its inputs, and what comes out."""
+    """Return a graph that applies an operator to every sample, its inputs and its results."""
     editor = Editor(Graph(operator.name, (), (), ()))
     inputs: list[Value] = []
     feeds: dict[str, Array] = {}

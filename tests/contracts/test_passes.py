@@ -1,4 +1,4 @@
-"""Every pass keeps what its declaration promises, alone and in any order with others."""
+"""Tests of the contract of every pass, alone and in any order with other passes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ each_network = pytest.mark.parametrize("network", NETWORKS.values(), ids=list(NE
 
 
 def near(*passes: Pass) -> float:
-    """How far results may move: by other roundings, and by what passes do on purpose."""
+    """Return the permitted change of results, by roundings and by errors that passes declare."""
     return max(2e-5, *(8 * p.error for p in passes))
 
 
@@ -36,7 +36,7 @@ def test_the_example_holds_in_text(declared: Pass) -> None:
     after = declared.run(before, **(declared.example_options or {}))
     verify(after)
     if declared.kind == "rules":
-        # The example shows one of the rules; the others may do more.
+        # The example shows one of the rules; other rules may apply too.
         assert after is not before
     else:
         assert plain(after) == plain(expected)
@@ -120,7 +120,7 @@ def test_every_preset_keeps_the_numbers(network: Graph, name: str) -> None:
 
 @each_network
 def test_every_node_is_an_origin_or_was_taken_by_a_step(network: Graph) -> None:
-    """Whoever selects a node of the model finds out what became of it."""
+    """So the page can show the fate of every selected node of the model."""
     after, trace = run_pipeline(network, "default")
     found = {o for n in after.nodes for o in n.origins}
     found |= {o for c in after.constants.values() for o in c.origins}

@@ -1,4 +1,4 @@
-"""Presets are data: their page is written from them; manners of other systems map every pass."""
+"""Tests of presets: their generated document, and a mapping of every pass to other compilers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ each_manner = pytest.mark.parametrize("manner", manners(), ids=lambda m: m.name)
 
 
 def test_the_page_is_what_the_declarations_say() -> None:
-    assert PAGE.read_text() == page(), "`make tables` writes it anew"
+    assert PAGE.read_text() == page(), "run `make tables` to update it"
 
 
 def test_every_system_of_the_folder_is_listed() -> None:
@@ -34,7 +34,9 @@ def test_a_manner_lists_their_passes_and_says_what_is_not_alike(manner: Manner) 
     assert manner.unlike
     assert manner.source
     assert sum(s.ours is not None for s in manner.steps) >= 6
-    assert all(s.words for s in manner.steps if s.ours is None), "why we have nothing of the kind"
+    assert all(s.words for s in manner.steps if s.ours is None), (
+        "give the reason why no pass corresponds"
+    )
 
 
 @each_manner

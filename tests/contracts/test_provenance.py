@@ -1,4 +1,4 @@
-"""The ledger accounts for every node of every model: there, merged, folded, or removed and why."""
+"""Tests that the ledger accounts for every node: present, merged, folded, or removed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_preset_accounts_for_the_nodes_it_meets(preset: str) -> None:
 
 @pytest.fixture(scope="module")
 def met() -> list[Graph]:
-    """Graphs as passes meet them: as they were read, and after all that comes before fusion."""
+    """Return graphs as passes receive them: as imported, and after the passes before fusion."""
     read = [load(MODELS[m]) for m in ("digits_transformer", "shufflenet", OCR_MODELS[2])]
     before = "default,-fuse,-assign_layout,-fuse_data_movement"
     return [*NETWORKS.values(), *read, *(run_pipeline(g, before, verify=False)[0] for g in read)]
@@ -73,4 +73,4 @@ def cases(suite: str) -> Iterator[tuple[str, Graph]]:
         try:
             yield case.name, load(case.model.SerializeToString())
         except CompileError:
-            continue  # models that ONNX's own checker refuses have no ledger
+            continue  # models that onnx's checker refuses have no ledger

@@ -1,4 +1,4 @@
-"""The quick check runs contracts that there are, and the tests of what changed."""
+"""Tests that the quick check runs existing contracts and the tests of changed files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random graphs of random operators: text, passes and programs keep what they compute.
+"""Tests of random graphs of random operators: text, passes and programs preserve results.
 
 `make test` draws the same graphs every time; `make sweep-graphs` draws many more.
 """
@@ -40,7 +40,7 @@ long = settings(quick, max_examples=3000, derandomize=False, print_blob=True)
 def check_text(graph: Graph) -> None:
     text = str(graph)
     again = parse_graph(text)
-    assert again == graph, "the text reads back as another graph"
+    assert again == graph, "the text parses to another graph"
     assert str(again) == text
 
 
@@ -74,7 +74,7 @@ def check_programs(graph: Graph, feeds: Feeds, expected: Mapping[str, Expected])
 
 @dataclass(frozen=True)
 class Case:
-    """A graph to examine, which a failure shows as text."""
+    """A graph to examine; a failure shows it as text."""
 
     graph: Graph
     seed: int

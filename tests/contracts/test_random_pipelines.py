@@ -1,6 +1,6 @@
-"""Random graphs through O3, and through random subsets and orders of the passes.
+"""Tests of random graphs with O3, and with random subsets and orders of the passes.
 
-`make test` draws a few; `make sweep-pipelines` draws 5,000.
+`make test` draws a few graphs; `make sweep-pipelines` draws 5,000.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from tests.rule_graphs import graph_of_pieces
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 1e-3, 1e3, float("inf"), float("-inf"), float("nan"))
 
 SLACK = 16
-"""Constants that rules combine are rounded too, which the shaking does not show."""
+"""Additional margin, because rules also round the constants that they combine, unlike the noise."""
 
 SHARDS = 10
-"""Parts of the long sweep, so that several processes can share it."""
+"""Number of parts of the long sweep, which several processes can share."""
 
 quick = settings(
     max_examples=60,
@@ -44,7 +44,7 @@ long = settings(quick, max_examples=5000 // SHARDS, derandomize=False, print_blo
 
 @dataclass(frozen=True)
 class Case:
-    """A graph to examine, which a failure shows as text."""
+    """A graph to examine; a failure shows it as text."""
 
     graph: Graph
     seed: int
@@ -57,9 +57,10 @@ cases = st.builds(Case, random_graphs(max_steps=14), st.integers(0, 9999))
 
 
 def random_pipeline(chance: random.Random) -> Pipeline:
-    """Passes drawn with replacement, some of them with an option of their own.
+    """Return passes drawn with replacement, some of them with a random option.
 
-    What rounds on purpose moves results of ill-conditioned graphs by more than can be told.
+    Passes that round on purpose are excluded: they change ill-conditioned results without a known
+    bound.
     """
     lines = []
     exact = [name for name, p in PASSES.items() if not p.error]
@@ -71,7 +72,7 @@ def random_pipeline(chance: random.Random) -> Pipeline:
 
 
 def examine(case: Case) -> bool:
-    """Whether the graph has a meaning for these numbers: an index may be out of bounds."""
+    """Return whether the graph is defined for these numbers, since indices may be out of range."""
     chance = random.Random(case.seed)
     feeds = random_feeds(case.graph, case.seed, SPECIAL if case.seed % 3 == 0 else ())
     try:
@@ -88,7 +89,7 @@ def examine_pipeline(
 ) -> None:
     after, trace = run_pipeline(graph, pipeline)
     again, _ = run_pipeline(graph, pipeline)
-    assert str(after) == str(again), f"{pipeline} gave two results"
+    assert str(after) == str(again), f"{pipeline} gave two different results"
     made = reference(after, feeds)
     assert list(made) == list(expected), pipeline
     for name, e in expected.items():
@@ -105,7 +106,7 @@ def test_rules_that_meet_each_other_keep_the_meaning(start: int) -> None:
 
 
 def keep_the_meaning(case: Case) -> None:
-    """As `examine`; hypothesis wants no answer."""
+    """Call `examine` without a result, as hypothesis requires."""
     examine(case)
 
 

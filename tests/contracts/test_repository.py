@@ -1,4 +1,4 @@
-"""What must hold of the files of the repository, whatever is in them."""
+"""Tests of conventions for all files of the repository."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT = {".py", ".js", ".mjs", ".css", ".html", ".md", ".toml", ".sh", ".json", "
 CODE = {".py", ".js", ".mjs", ".css", ".html", ".md"}
 LINES_AT_MOST = 500
 LONGER: dict[str, str] = {}
-"""Files that may be longer, each with the reason why it is one thing all the same."""
+"""Files that may be longer, each with a reason why it is not split."""
 
 MACHINE_PATH = re.compile(r"(?<![\w.:])/(?:work|root|home|farm|Users)/\w")
 INDEX_ADDRESS = re.compile(
@@ -33,7 +33,7 @@ UNFINISHED = re.compile(
 
 @cache
 def files() -> list[Path]:
-    """Everything that is or would be committed, relative to the repository."""
+    """Return the paths of all files that are or would be committed."""
     done = subprocess.run(
         [
             "git",
@@ -117,7 +117,7 @@ def test_nothing_is_left_unfinished() -> None:
 
 
 def test_tests_are_skipped_for_what_a_machine_is_and_for_nothing_else() -> None:
-    """Conditions that ask the compiler would hide what is broken: tests/platforms.py asks none."""
+    """A condition that asks the compiler would hide bugs; tests/platforms.py never asks it."""
     skips = [line for line in lines_with(SKIPS) if not line.startswith("tests/platforms.py:")]
     assert not skips
     text = (REPOSITORY / "tests" / "platforms.py").read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ def test_no_file_is_longer_than_one_thing() -> None:
             if n_lines > LINES_AT_MOST:
                 long[str(path)] = n_lines
     assert long.keys() <= LONGER.keys(), f"over {LINES_AT_MOST} lines: {long}"
-    assert LONGER.keys() <= long.keys(), "listed as long, and no longer so"
+    assert LONGER.keys() <= long.keys(), "listed as long, but no longer long"
 
 
 def test_nothing_built_or_installed_is_kept() -> None:

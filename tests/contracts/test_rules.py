@@ -1,4 +1,4 @@
-"""Every rule keeps what its declaration promises: example, numbers, words."""
+"""Tests of the contract of every rule: example, results, description."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_the_example_holds_in_numbers(rule: Rule) -> None:
 
 
 def sums_products(graph: Graph) -> bool:
-    """Whether infinities meet others in sums, so that another order may lose or keep them.
+    """Return whether infinities may be summed, so that another order may lose or keep them.
 
-    The sum of infinity times 2 and infinity times -1 is NaN, infinity times their sum is not.
+    The sum of infinity times 2 and infinity times -1 is NaN; infinity times (2 - 1) is not.
     """
     return any(OPERATORS[n.op].kind == "contraction" for n in graph.nodes if n.op in OPERATORS)
 
@@ -70,7 +70,7 @@ def test_the_rule_holds_for_other_constants(rule: Rule) -> None:
 
 
 def with_random_constants(graph: Graph, seed: int) -> Graph:
-    """Other elements for floating point constants that are not one number; variances positive."""
+    """Replace floating-point constants except single numbers; variances stay positive."""
     rng = np.random.default_rng(seed)
     constants: dict[str, Constant] = {}
     for name, c in graph.constants.items():
@@ -102,7 +102,7 @@ def test_a_second_application_changes_nothing(rule: Rule) -> None:
 
 @each_rule
 def test_the_example_would_show_swapped_axes(rule: Rule) -> None:
-    """Sizes of larger tensors differ, so that exchanging two of them changes a type."""
+    """The sizes of larger tensors differ, so that exchanging two of them changes a type."""
     before, _ = rule.example_graphs()
     shapes = [v.type.dims for v in before.inputs if hasattr(v.type, "dims")]
     assert any(len({d for d in s if d != 1}) == len([d for d in s if d != 1]) for s in shapes)
@@ -120,4 +120,4 @@ def test_the_rule_has_words_a_pattern_and_a_place(rule: Rule) -> None:
 
 def test_every_rule_belongs_to_a_pass() -> None:
     in_passes = {r.name for p in PASSES.values() for r in p.rules}
-    assert in_passes == set(RULES), "a list of rules is part of no pass: see docs/adding-a-rule.md"
+    assert in_passes == set(RULES), "a rule belongs to no pass: see docs/adding-a-rule.md"

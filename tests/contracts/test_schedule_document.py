@@ -1,4 +1,4 @@
-"""docs/schedules.md: its table is that of the declarations, its schedules compile and are right."""
+"""Tests of docs/schedules.md: its table is up to date, and its schedules are correct."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def blocks(path: Path, language: str) -> list[str]:
 
 
 def test_the_table_of_moves_is_that_of_the_declarations() -> None:
-    assert moves_table() in PAGE.read_text(encoding="utf-8"), "`make tables` writes it anew"
+    assert moves_table() in PAGE.read_text(encoding="utf-8"), "run `make tables` to update it"
 
 
 @pytest.mark.parametrize("number", range(5))

@@ -1,4 +1,4 @@
-"""The text of every schedule that a policy makes gives the same kernel when it is replayed."""
+"""Tests that replaying the text of every schedule of a policy gives the same kernel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPTIONS = [CodeOptions(by_name("x86-64-v3")), CodeOptions(by_name("x86-64-v4"))]
 
 
 def assert_replayed(graph: Graph, options: CodeOptions) -> int:
-    """Replay all kernels of a graph; how many there are."""
+    """Replay the schedules of all kernels of a graph, and return their number."""
     n_kernels = 0
     for thunk in inner_thunks(Selector(graph, options).thunks()):
         lowered, made = thunk.lowered, thunk.scheduled

@@ -1,6 +1,6 @@
-"""Each page docs/adding-*.md, followed to the letter in a copy of the repository, keeps its word.
+"""Tests that following each page docs/adding-*.md in a copy of the repository succeeds.
 
-The commands of the pages run there: what they add keeps the contract of its registry.
+The tests run the commands of the pages: the additions must pass the contract of their registry.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ assert replay.__doc__, "all moves are declared once it is imported"
 TUTORIALS = {page.stem: Tutorial(page) for page in PAGES}
 PYTEST = [".venv/bin/python", "-m", "pytest"]
 MOST = 0.6
-"""A file that tests such a share of a registry by name holds a contract of it."""
+"""A file whose tests name at least this share of a registry is a contract of it."""
 
 REGISTRIES: Mapping[str, Mapping[str, object]] = {
     "adding-a-fusion-policy": POLICIES,
@@ -43,7 +43,7 @@ REGISTRIES: Mapping[str, Mapping[str, object]] = {
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a page runs with pytest: files or folders, and words of which a test has one."""
+    """The pytest runs of a page: files or folders, and words that select tests."""
 
     files: list[str]
     words: list[str]
@@ -55,7 +55,7 @@ def chosen_by(tutorial: Tutorial) -> Chosen:
     for command in tutorial.commands:
         if command[:3] == PYTEST:
             *named, flag, expression = command[3:]
-            assert flag == "-k", f"the tests of {tutorial.page.name} are chosen by the new name"
+            assert flag == "-k", f"the tests of {tutorial.page.name} are selected by the new name"
             files += named
             words += expression.split(" or ")
     return Chosen(files, words)
@@ -63,7 +63,7 @@ def chosen_by(tutorial: Tutorial) -> Chosen:
 
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository in which somebody followed all pages."""
+    """A copy of the repository with the files and changes of all pages."""
     root = scratch_copy(tmp_path_factory.mktemp("scratch"))
     for tutorial in TUTORIALS.values():
         tutorial.follow(root)
@@ -75,7 +75,7 @@ Commands = Mapping[tuple[str, ...], str]
 
 @pytest.fixture(scope="module")
 def commands(scratch: Path) -> Commands:
-    """All commands but the tests of Python, and what those that failed said."""
+    """All commands of the pages except pytest, with the output of those that failed."""
     asked = [tuple(c) for t in TUTORIALS.values() for c in t.commands if c[:3] != PYTEST]
     said: dict[tuple[str, ...], str] = {}
     for command in dict.fromkeys(asked):
@@ -93,7 +93,7 @@ def test_the_commands_of_a_page_succeed(name: str, commands: Commands) -> None:
 
 @dataclass(frozen=True)
 class Tried:
-    """The tests of all pages, in one run: what they printed, and of each whether it passed."""
+    """The tests of all pages in a single run: its output, and whether each test passed."""
 
     printed: str
     passed: dict[str, bool]
@@ -104,9 +104,9 @@ class Tried:
 
 @pytest.fixture(scope="module")
 def tried(scratch: Path, commands: Commands) -> Tried:
-    """One process for all pages: to collect the tests of a registry takes longer than to run them.
+    """The tests of all pages in one process, because collecting them takes longer than running.
 
-    The tables of the documents are written before.
+    The tables of the documents are generated before.
     """
     assert commands
     parts = [chosen_by(t) for t in TUTORIALS.values()]
@@ -127,7 +127,7 @@ def _cases(path: Path) -> Iterator[tuple[str, bool]]:
 def test_what_a_page_adds_keeps_the_contract(name: str, tried: Tried) -> None:
     words = chosen_by(TUTORIALS[name]).words
     for word in words:
-        assert tried.about([word]), f"no test is about {word}\n{tried.printed}"
+        assert tried.about([word]), f"no test has {word} in its name\n{tried.printed}"
     assert all(tried.about(words).values()), tried.printed
 
 
@@ -165,7 +165,7 @@ def test_the_copy_runs_its_own_code(scratch: Path) -> None:
 def test_the_tests_of_a_page_are_all_that_the_registry_has(
     name: str, request: pytest.FixtureRequest
 ) -> None:
-    """Of those that this run has collected: in `make test` that is every file."""
+    """Only collected tests count: in `make test`, the tests of every file."""
     registry = REGISTRIES[name]
     found: dict[Path, set[str]] = {}
     for item in request.session.items:

@@ -1,4 +1,4 @@
-"""A type rule that takes an operand of unknown rank takes it also where other sizes are known."""
+"""Tests that type rules that accept an operand of unknown rank accept other known sizes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _refusal(operator: Operator, operands: Sequence[Tensor | None], sample: Samp
 
 
 def _refused_for_knowledge(operator: Operator) -> Iterator[str]:
-    """The states of a sample's operands that are refused, though fewer known sizes are not."""
+    """Yield refused states of a sample's operands although fewer known sizes are accepted."""
     for sample in operator.all_samples():
         tensors = tensors_of(operator, sample, operands_of(operator, sample))
         at = [k for k, t in enumerate(tensors) if t is not None and t.value is None]

@@ -1,1 +1,1 @@
-"""Faults seeded into rules and passes, to see that `check` finds and `bisect` names them."""
+"""Faults seeded into rules and passes, to test that `check` finds and `bisect` names them."""

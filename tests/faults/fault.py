@@ -1,4 +1,4 @@
-"""What a seeded fault is, and the ways to seed one without touching the code that it breaks."""
+"""The declaration of a seeded fault, and ways to seed it without editing the faulty code."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.compiler.passes.numbers import graph as parsed
 
 Body = Callable[..., Any]
 Seed = Callable[[], Any]
-"""Makes a context in which something is broken."""
+"""A function that creates a context with a fault."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something broken in a rule or pass, a model on which that shows, and whom to name.
+    """A fault in a rule or pass, a model that reveals it, and the rules to be named.
 
-    `model` is the text of a graph; without one it is the example of the first rule in `names`.
+    `model` is the text of a graph; the default is the example of the first rule in `names`.
     """
 
     name: str
@@ -34,11 +34,11 @@ class Fault:
     model: str = ""
     at_near_miss: bool = False
     first: str = ""
-    """A pass that is not in the default pipeline, or comes too late there."""
+    """A pass that the default pipeline lacks, or contains too late."""
 
     @property
     def graph(self) -> Graph:
-        """The model."""
+        """Return the model."""
         if self.model:
             return parsed(self.model)
         if self.names[0] in RULES:
@@ -48,7 +48,7 @@ class Fault:
 
     @property
     def pipeline(self) -> Pipeline:
-        """The default, and before it the passes that hold rules which it lacks."""
+        """Return the default pipeline, after passes with the rules that it lacks."""
         text = f"{self.first},default" if self.first else "default"
         held = {r.name for line in parse_pipeline(text).passes for r in line.declared.rules}
         missing = [n for n in self.names if n in RULES and n not in held]
@@ -57,7 +57,7 @@ class Fault:
 
     @contextmanager
     def seeded(self) -> Generator[None]:
-        """The compiler with the fault in it."""
+        """Seed the fault into the compiler in the block."""
         with _all(self.seeds):
             yield
 
@@ -71,12 +71,12 @@ def _all(seeds: Sequence[Seed]) -> Generator[None]:
         yield
 
 
-# Rules: declarations are frozen and shared, so that a field exchanged here is seen by every pass.
+# Rules: declarations are frozen and shared, so every pass sees a field exchanged here.
 
 
 @contextmanager
 def exchanged(rule: Rule, **fields: Any) -> Generator[None]:
-    """A rule with other fields for a while."""
+    """Give a rule other fields in the block."""
     before = {key: getattr(rule, key) for key in fields}
     _set(rule, fields)
     try:
@@ -91,7 +91,7 @@ def _set(rule: Rule, fields: Mapping[str, Any]) -> None:
 
 
 def body(name: str, change: Callable[[Body], Body]) -> Seed:
-    """A rule whose replacement is made by another function."""
+    """Seed a rule whose replacement comes from another function."""
 
     def seed() -> Any:
         rule = RULES[name]
@@ -104,17 +104,17 @@ def body(name: str, change: Callable[[Body], Body]) -> Seed:
 
 
 def patterned(name: str, pattern: Any) -> Seed:
-    """A rule that looks for something else."""
+    """Seed a rule with another pattern."""
     return lambda: exchanged(RULES[name], pattern=pattern)
 
 
 def instead(name: str, made: Body) -> Seed:
-    """A rule that puts something else."""
+    """Seed a rule with another replacement."""
     return body(name, lambda old: lambda **given: made(**given))
 
 
 def becomes(name: str, change: Callable[[Any], Any]) -> Seed:
-    """A rule whose replacement is changed afterwards; what it skips stays skipped."""
+    """Seed a rule with a changed replacement; its refusals stay unchanged."""
 
     def wrap(old: Body) -> Body:
         def run(**given: Any) -> Any:
@@ -131,7 +131,7 @@ def becomes(name: str, change: Callable[[Any], Any]) -> Seed:
 
 
 def given(name: str, **changes: Callable[[Any], Any]) -> Seed:
-    """A rule that is told something wrong about what it matched."""
+    """Seed a rule that receives wrong facts about its match."""
 
     def wrap(old: Body) -> Body:
         def run(**got: Any) -> Any:
@@ -143,13 +143,13 @@ def given(name: str, **changes: Callable[[Any], Any]) -> Seed:
 
 
 def hurried(name: str, made: Body) -> Seed:
-    """A rule that goes ahead where it should decline."""
+    """Seed a rule that rewrites where it should decline."""
 
     def wrap(old: Body) -> Body:
         def run(**got: Any) -> Any:
             try:
                 found = old(**got)
-            except Exception:  # some rules decline by raising
+            except Exception:  # some rules decline by raising an exception
                 return made(**got)
             return made(**got) if isinstance(found, Skip) else found
 
@@ -162,21 +162,21 @@ def hurried(name: str, made: Body) -> Seed:
 
 
 def swapped(call: Any) -> Any:
-    """The first two operands in the other order."""
-    assert isinstance(call, Call), f"{call!r} is no call"
+    """Exchange the first two operands."""
+    assert isinstance(call, Call), f"{call!r} is not a call"
     return replace_args(call, (call.args[1], call.args[0], *call.args[2:]))
 
 
 def replace_args(call: Call, args: tuple[Any, ...]) -> Call:
-    """The same operator on other operands."""
+    """Apply the same operator to other operands."""
     return Call(call.op, args, call.attrs)
 
 
 def operand(index: int, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """One operand changed."""
+    """Change one operand."""
 
     def run(call: Any) -> Any:
-        assert isinstance(call, Call), f"{call!r} is no call"
+        assert isinstance(call, Call), f"{call!r} is not a call"
         args = list(call.args)
         args[index] = change(args[index])
         return replace_args(call, tuple(args))
@@ -185,17 +185,17 @@ def operand(index: int, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def attribute(key: str, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """One attribute changed."""
+    """Change one attribute."""
 
     def run(call: Any) -> Any:
-        assert isinstance(call, Call), f"{call!r} is no call"
+        assert isinstance(call, Call), f"{call!r} is not a call"
         return Call(call.op, call.args, {**call.attrs, key: change(call.attrs.get(key))})
 
     return run
 
 
 def constant(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The elements of a constant changed."""
+    """Change the elements of a constant."""
     from compiler.ir.constant import Constant
 
     def run(value: Any) -> Any:
@@ -220,5 +220,5 @@ def _patched(place: Any, name: str, value: Any) -> Generator[None]:
 
 
 def function(place: Any, name: str, change: Callable[[Any], Any]) -> Seed:
-    """A function of a module, or a method of a class, wrapped in another."""
+    """Wrap a function of a module, or a method of a class."""
     return lambda: _patched(place, name, change(getattr(place, name)))

@@ -8,4 +8,4 @@ from tests.faults.passes import PASSES_FAULTS
 from tests.faults.places import PLACES
 
 FAULTS = [*ARITHMETIC, *PLACES, *PASSES_FAULTS, *PAIRS]
-"""Single ones and interactions."""
+"""Faults of single rules and passes, and of pairs of rules."""

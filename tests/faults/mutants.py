@@ -1,4 +1,4 @@
-"""Mutants of the functions that rules are made of: one small change of the source each."""
+"""Mutants of the functions of rules, with one small change of the source each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OTHER_OPERATOR = {
     "floor": "ceil",
     "ceil": "floor",
 }
-"""What an operator is exchanged for."""
+"""The substitute for each operator of Python."""
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -61,15 +61,15 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 }
 
 SAME_EITHER_WAY = {*COMMUTATIVE, "logical_and", "logical_or", "objection_to", "operator"}
-"""What does not ask for the order of its operands, or only says why not."""
+"""Calls in which the order of operands has no effect, or affects only a reason."""
 
 WORDS = {"Skip", "Because", "Objection", "CompileError", "traffic", "counted", "_reason"}
-"""Calls that only say why."""
+"""Calls that only contribute to a reason."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A function with another body."""
+    """A function with a changed body."""
 
     name: str
     what: str
@@ -79,7 +79,7 @@ class Mutant:
 
     @contextmanager
     def at_work(self) -> Generator[None]:
-        """The functions run the changed code."""
+        """Use the changed code of the functions in the block."""
         before = [f.__code__ for f in self.functions]
         for f in self.functions:
             f.__code__ = self.code
@@ -94,7 +94,7 @@ Change = tuple[str, Callable[[Any], None]]
 
 
 def mutants(functions: list[FunctionType]) -> Iterator[Mutant]:
-    """All mutants of functions that share one piece of source."""
+    """Yield all mutants of functions with the same source."""
     code = functions[0].__code__
     path = Path(code.co_filename)
     tree = _parsed(path)
@@ -139,14 +139,14 @@ def _code_in(code: CodeType, like: CodeType) -> CodeType | None:
 
 
 def _changes(function: ast.FunctionDef) -> Iterator[Change]:
-    """Every small change of a function's body, with words for it."""
+    """Yield every small change of a function's body, with a description."""
     for statement in function.body:
         yield from _in(statement)
 
 
 def _in(node: ast.AST) -> Iterator[Change]:
     if isinstance(node, ast.Call) and _called(node) in WORDS:
-        # What is put in the place stands beside the words.
+        # A replacement may be an argument of the same call as the reason.
         if _called(node) == "Because" and node.args:
             yield from _in(node.args[0])
         return
@@ -223,14 +223,14 @@ def _of(node: ast.AST) -> Iterator[Change]:
 
 
 def _declines(node: ast.If) -> bool:
-    """Whether a condition leads to nothing but a refusal."""
+    """Return whether a condition leads only to a refusal."""
     last = node.body[-1]
     value = last.value if isinstance(last, ast.Return) else None
     return isinstance(last, ast.Raise) or (isinstance(value, ast.Call) and _called(value) == "Skip")
 
 
 def unwrapped(fn: Any) -> FunctionType:
-    """The function itself."""
+    """Return the function without wrappers."""
     found = inspect.unwrap(fn)
     assert isinstance(found, FunctionType), found
     return found

@@ -1,6 +1,6 @@
-"""Faults that take two rules: what one makes is right, and the other, changed, relies on less.
+"""Faults of two rules: a changed rule misses a precondition that another rule violates.
 
-Either rule's rewrites alone keep the numbers of the model.
+The rewrites of either rule alone preserve the results of the model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.faults.fault import Fault, Seed, attribute, becomes, body, constant, 
 
 
 def when(name: str, condition: Any, made: Any) -> Seed:
-    """A rule that goes wrong in one case, and is right in all others."""
+    """Seed a rule that is wrong in one case and right in all others."""
 
     def wrap(old: Any) -> Any:
         def run(**got: Any) -> Any:
@@ -26,7 +26,7 @@ def when(name: str, condition: Any, made: Any) -> Seed:
 
 
 def _rotates(p: tuple[int, ...]) -> bool:
-    """Whether the axes move round: what no exchange of two does."""
+    """Return whether a permutation rotates axes, unlike an exchange of two."""
     return p[0] > 0 and all(a == (p[0] + i) % len(p) for i, a in enumerate(p))
 
 
@@ -35,7 +35,7 @@ def _as(x: Any, t: Any) -> Any:
 
 
 def _turned(x: Any, t: Any) -> Any:
-    """The elements of x in another order, as the wanted shape."""
+    """Return the elements of x in another order, in the required shape."""
     return _as(o.transpose(x, perm=tuple(reversed(range(x.rank)))), t)
 
 

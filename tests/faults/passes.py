@@ -14,19 +14,19 @@ from tests.faults.fault import Fault, function, instead
 
 
 def _module(name: str) -> Any:
-    """The module of a pass; the package has the pass itself under that name."""
+    """Return the module of a pass; its package has the pass under the same name."""
     import importlib
 
     return importlib.import_module(f"compiler.passes.{name}")
 
 
 def _blind_key(old: Any) -> Any:
-    """Nodes that differ in attributes alone count as equal."""
+    """Treat nodes with different attributes as equal."""
     return lambda node: (node.op, node.inputs, tuple(map(str, node.types)))
 
 
 def _unordered_key(old: Any) -> Any:
-    """Operands count as a set whatever the operator."""
+    """Treat operands as a set for every operator."""
 
     def key(node: Node) -> Any:
         return (node.op, tuple(sorted(node.inputs)), str(dict(node.attrs)), str(node.types))
@@ -35,12 +35,12 @@ def _unordered_key(old: Any) -> Any:
 
 
 def _first_element(old: Any) -> Any:
-    """Of the elements of a constant only the first is looked at."""
+    """Inspect only the first element of a constant."""
     return lambda c, which: old(c, slice(0, 1))
 
 
 def _off(old: Any) -> Any:
-    """Folded results are one more."""
+    """Add one to folded results."""
 
     def compute(self: Any, node: Node, operands: Any) -> Any:
         made = old(self, node, operands)
@@ -55,7 +55,7 @@ def _off(old: Any) -> Any:
 
 
 def _all_splats(old: Any) -> Any:
-    """What copies a constant gives its first element everywhere."""
+    """Replace copied constants by splats of their first element."""
 
     def number(c: Constant) -> object:
         return c.array().reshape(-1)[0] if c.type.n_elements else None
@@ -72,17 +72,17 @@ def _reversed_pile(old: Any) -> Any:
 
 
 def _everything_is_invariant(old: Any) -> Any:
-    """What a loop carries counts as unchanged when it has the name of nothing outside."""
+    """Treat a loop-carried value as invariant if no outer value has its name."""
 
     def invariant(body: Graph, log: Any, loop: Node) -> list[Node]:
-        # The state is taken for a captured value: only the step's number and condition vary.
+        # The state is treated as a captured value, so only the iteration number and condition vary.
         return old(replace(body, inputs=body.inputs[:2]), log, loop)
 
     return invariant
 
 
 def _missed_use(old: Any) -> Any:
-    """The node goes, and who reads it still does."""
+    """Remove a node that still has a reader."""
 
     def merge(ed: Any, first: Node, node: Node, log: Any) -> None:
         ed.remove(node)
@@ -94,12 +94,12 @@ def _missed_use(old: Any) -> Any:
 
 
 def _stale(old: Any) -> Any:
-    """Two nodes are merged whose types differ."""
+    """Merge two nodes of different types."""
     return lambda node: (node.op, node.inputs)
 
 
 def _breaks_down(**given: Any) -> Any:
-    raise IndexError("there is no such axis")
+    raise IndexError("the axis does not exist")
 
 
 _LOOP = """

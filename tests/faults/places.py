@@ -1,4 +1,4 @@
-"""Faults in rules that move or view elements, and in those that fold scales into weights."""
+"""Faults in rules for data movement and views, and in rules that fold scales into weights."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.faults.fault import (
 
 
 def _of_type(x: object, t: object) -> object:
-    """The elements of x in their order, as a tensor of the wanted shape."""
+    """Return the elements of x in order, as a tensor of the required shape."""
     return o.reshape(x, np.array(t.static_shape, np.int64))  # type: ignore[attr-defined]
 
 
 def _one_earlier(call: object) -> object:
-    """A slice moved by one place."""
+    """Move a slice by one position."""
     for index in (1, 2):
         call = operand(index, lambda bounds: bounds - 1)(call)
     return call
@@ -245,7 +245,7 @@ PLACES = [
         }
         """,
     ),
-    # Scales and shifts into weights
+    # Folding of scales and shifts into weights
     Fault(
         "scales go along the inputs of a product",
         "wrong axis",

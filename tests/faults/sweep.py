@@ -1,10 +1,11 @@
-"""Mutate the functions of all rules, and see what `check` does not notice.
+"""Mutate the functions of all rules, and print the mutants that `check` misses.
 
     python -m tests.faults.sweep [--only WORD] [--seconds N]
 
-A mutant may do nothing else than before on any of the graphs at hand (no effect), decline what it
-should do (less), or put something else: then it must be found, or it means the same. What is left
-is printed for people to look at: either the same in other words, or a hole in `check`.
+On the available graphs, a mutant may have no effect, decline a rewrite of the original rule (less),
+or return another replacement. In the third case, `check` must find it, unless the replacement is
+equivalent. The sweep prints the mutants that `check` does not find, for manual inspection: each is
+either equivalent or a gap in `check`.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from tests.faults.mutants import Mutant, mutants, unwrapped
 Fate = Literal["found", "no effect", "less", "survives"]
 
 MOST_GRAPHS = 5
-"""Graphs on which a mutant is tried, its own rules' first."""
+"""Number of graphs on which a mutant is tried, beginning with those of its own rules."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one mutant."""
+    """The outcome of one mutant."""
 
     mutant: Mutant
     fate: Fate
@@ -47,7 +48,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Try:
-    """A rule and a graph, and what the rule makes of it when nothing is wrong."""
+    """A rule and a graph, and the result of the original rule."""
 
     rule: Rule
     graph: Graph
@@ -55,7 +56,7 @@ class Try:
 
 
 def tries(rule: Rule) -> Iterator[Try]:
-    """The rule's own graphs."""
+    """Yield the graphs of a rule."""
     graphs = [rule.example_graphs()[0]]
     if rule.near_miss:
         graphs.append(rule.near_miss_graph())
@@ -64,7 +65,7 @@ def tries(rule: Rule) -> Iterator[Try]:
 
 
 def code_used(tried: Try) -> set[CodeType]:
-    """The code of the rules' modules that runs while a rule is applied."""
+    """Return the code of the rules' modules that runs while a rule is applied."""
     seen: set[CodeType] = set()
 
     def note(frame: Any, event: str, _: Any) -> None:
@@ -82,7 +83,7 @@ def code_used(tried: Try) -> set[CodeType]:
 
 @cache
 def functions_of_rules() -> dict[CodeType, list[FunctionType]]:
-    """All functions of the rules' modules, and the bodies, by their code."""
+    """Return all functions of the rules' modules, and the rule bodies, by their code."""
     found: dict[CodeType, dict[int, FunctionType]] = {}
     for rule in RULES.values():
         fn = unwrapped(rule.body)
@@ -96,7 +97,7 @@ def functions_of_rules() -> dict[CodeType, list[FunctionType]]:
 
 
 def sweep(rules: Sequence[Rule], seconds: float = float("inf")) -> Iterator[Outcome]:
-    """Every mutant of what these rules run."""
+    """Yield every mutant of the functions that these rules run, with its outcome."""
     start = perf_counter()
     runs: dict[CodeType, list[Try]] = {}
     for rule in rules:
@@ -114,7 +115,7 @@ def sweep(rules: Sequence[Rule], seconds: float = float("inf")) -> Iterator[Outc
 
 
 def sampled(name: str) -> tuple[int, list[str], bool]:
-    """Mutants of a rule that are found, those that survive, and whether their code was put back."""
+    """Return the found and the surviving mutants of a rule, and whether their code was restored."""
     before = _codes()
     outcomes = list(sweep([RULES[name]]))
     survivors = [x.mutant.what for x in outcomes if x.fate == "survives"]
@@ -143,7 +144,7 @@ def fate_of(mutant: Mutant, tried_on: Sequence[Try]) -> Outcome:
 
 
 def one(tried: Try) -> tuple[Fate, str]:
-    """What a rule that is not what it was does to a graph, and whether that is noticed."""
+    """Return the effect of a changed rule on a graph, and whether `check` finds it."""
     rewrites = Rewrites()
     log = Log(watch=rewrites.watch)
     try:
@@ -151,7 +152,7 @@ def one(tried: Try) -> tuple[Fate, str]:
         verify(after)
     except CompileError as e:
         return "found", f"invalid: {e}"
-    except Exception as e:  # whatever a mutant runs into
+    except Exception as e:  # a mutant may raise any exception
         return "found", f"{type(e).__name__}: {e}"
     text = str(after)
     if text == tried.after:
@@ -170,7 +171,7 @@ def one(tried: Try) -> tuple[Fate, str]:
 
 
 def main() -> None:
-    """Sweep, and print what survives."""
+    """Sweep, and print the surviving mutants."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="a word in the names of rules")
     parser.add_argument("--seconds", type=float, default=float("inf"))

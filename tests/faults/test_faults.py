@@ -1,4 +1,4 @@
-"""Every seeded fault is found by `check` and named by `bisect`; without it neither finds any."""
+"""Tests that `check` finds and `bisect` names every seeded fault, and nothing without it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_there_are_faults_of_many_kinds() -> None:
 
 
 def found_by_check(fault: Fault) -> bool:
-    """What `check` looks at, without the program: passes on all inputs, and each rewrite."""
+    """Return whether `check` finds a fault, by passes on all inputs and by single rewrites."""
     graph, rewrites = fault.graph, Rewrites()
     try:
         run_pipeline(graph, fault.pipeline, watch=rewrites.watch, progress=rewrites.progress)

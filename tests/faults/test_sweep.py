@@ -1,4 +1,4 @@
-"""A sample of the sweep: every mutant of these rules that puts something else is found."""
+"""Tests on a sample of the sweep that every mutant with another replacement is found."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SAMPLE = (
     "negation_into_conv",
 )
 LIMIT_S = 300
-"""Ends a test whose mutant does not end; nothing is timed."""
+"""Timeout for a test whose mutant does not terminate."""
 
 
 @pytest.fixture(scope="module")
 def child() -> Iterator[Pool]:
-    """A process that only the mutants change; it ends with these tests, even in a hang."""
+    """A process that runs the mutants; it ends with these tests, even if it hangs."""
     with get_context("spawn").Pool(1) as pool:
         yield pool
 
@@ -38,6 +38,6 @@ def child() -> Iterator[Pool]:
 def test_mutants_that_put_something_else_are_found(child: Pool, name: str) -> None:
     n_found, survivors, is_put_back = child.apply_async(sampled, (name,)).get(timeout=LIMIT_S)
     assert n_found > 0
-    # What a reshape or slice is given in other words may mean the same.
+    # Other parameters of a reshape or slice may have the same effect.
     assert not [s for s in survivors if "s != 1" not in s and "2 for 1" not in s]
     assert is_put_back

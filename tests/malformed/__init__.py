@@ -1,4 +1,4 @@
-"""Malformed models, by what is wrong with them; importing this package declares all of them."""
+"""Malformed models, by kind of defect; importing this package declares all of them."""
 
 from tests.malformed import files, nodes, tensors
 from tests.malformed.cases import CASES

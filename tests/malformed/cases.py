@@ -1,4 +1,4 @@
-"""How a malformed model is declared: a maker of bytes, and the error that it must get."""
+"""Declarations of malformed models: a function that returns the bytes, and the expected error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CASES: list[Any] = []
 
 
 def case(code: str, mentions: str = "") -> Callable[[Maker], Maker]:
-    """Register a maker of bytes: the code it must get, and a word that the error must have."""
+    """Register a function that returns bytes, with the error code and a word of the message."""
 
     def register(make: Maker) -> Maker:
         CASES.append(pytest.param(make, code, mentions, id=make.__name__))
@@ -43,7 +43,7 @@ def tensor_message(dims: list[int], dtype: int = F32, **fields: Any) -> onnx.Ten
 
 
 def field_bytes(number: int, content: bytes) -> bytes:
-    """One length-delimited protobuf field."""
+    """Return one length-delimited protobuf field."""
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 

@@ -1,4 +1,4 @@
-"""Bytes that are no model, and models whose parts do not fit together."""
+"""Bytes that are not a model, and models with inconsistent parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small files that describe huge values, endless work, or exponentially many nodes."""
+"""Small files that describe huge values, endless computations, or exponentially many nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def made(*given: Any, **rest: Any) -> bytes:
 
 
 def chain(op: str, n: int, constant: bool = False, **attributes: Any) -> bytes:
-    """A value joined with itself `n` times, or an operator applied again and again."""
+    """Return a model that applies an operator `n` times, each time to copies of its result."""
     inputs = {"Concat": 2, "Add": 2, "Mul": 2, "MatMul": 2, "Sum": 4}.get(op, 1)
     nodes = [node(op, [f"v{i}"] * inputs, [f"v{i + 1}"], **attributes) for i in range(n)]
     if constant:
@@ -37,7 +37,7 @@ def chain(op: str, n: int, constant: bool = False, **attributes: Any) -> bytes:
 
 @family
 def doubling() -> Named:
-    """Growth by a factor in each node, of inputs and of constants that are folded."""
+    """Yield models whose inputs, or folded constants, grow by a factor in each node."""
     for n in (14, 24, 34, 62, 100):
         for constant in (False, True):
             what = "constant" if constant else "input"
@@ -53,7 +53,7 @@ def doubling() -> Named:
 
 
 def by_operand(op: str, size: int) -> bytes:
-    """One operator whose constant operand asks for a huge result of a small input."""
+    """Return a model in which an operator's constant operand requests a huge result."""
     x, y = value("x", (1, 1, 2, 2)), value("y", None)
 
     def one(*operands: tuple[str, Any], **attributes: Any) -> bytes:
@@ -101,7 +101,7 @@ def by_attribute(op: str, size: int) -> bytes:
 
 @family
 def huge_dims() -> Named:
-    """Inputs and splats of huge sizes in files of some bytes."""
+    """Yield models that declare inputs and splats of huge sizes in files of a few bytes."""
     for size in SIZES:
         yield f"input_{size}", partial(relu_of, (size,))
         yield f"inputs_squared_{size}", partial(relu_of, (size, size))
@@ -129,7 +129,7 @@ def splat(shape: tuple[int, ...], summed: bool) -> bytes:
 
 @family
 def work() -> Named:
-    """Much arithmetic on values of moderate size."""
+    """Yield models with many operations on values of moderate size."""
     for n, size in ((1, 2048), (3, 4096), (20, 8192), (5, 65536)):
         yield f"products_{n}_of_{size}", partial(products, n, size)
         yield f"constant_products_{n}_of_{size}", partial(constant_products, n, size)
@@ -235,7 +235,7 @@ def scatter(n: int) -> bytes:
 
 
 def loop(n: int | None, growing: bool = False) -> bytes:
-    """A loop of `n` steps; growing ones join the state with itself."""
+    """Return a loop of `n` iterations; a growing loop concatenates the state with itself."""
     step = node("Concat", ["s", "s"], ["t"], axis=0) if growing else node("Sin", ["s"], ["t"])
     inside = [value("i", (), I64), value("c", (), BOOL), value("s", None if growing else (4,))]
     body = graph(
@@ -267,7 +267,7 @@ def nested_loops(n: int) -> bytes:
 
 @family
 def functions() -> Named:
-    """Functions that call functions: doubling, nesting, recursion."""
+    """Yield models in which functions call functions: doubling, nesting, recursion."""
     for n in (4, 8, 12, 14, 16, 20, 30, 31, 60, 2000):
         yield f"doubling_{n}", partial(doubled_functions, n, 2)
     for n in (31, 33, 500, 5000):
@@ -302,7 +302,7 @@ def functions_in_branches(n: int) -> bytes:
 
 @family
 def wide() -> Named:
-    """Very many of something: operands, nodes, symbols, constants, results, characters."""
+    """Yield models with very many operands, nodes, symbols, constants, results or characters."""
     for n in (100, 3_000, 100_000, 5_000_000):
         yield f"operands_sum_{n}", partial(operands, "Sum", n)
         yield f"operands_concat_{n}", partial(operands, "Concat", n, axis=0)
@@ -396,7 +396,7 @@ def attribute_list(n: int) -> bytes:
 
 @family
 def strings() -> Named:
-    """Strings that are long, many, or patterns for backtracking."""
+    """Yield models with long strings, many strings, or patterns that cause backtracking."""
     bombs = (
         "(a+)+b",
         "(a|a)*b",

@@ -1,6 +1,6 @@
-"""Files that are legal or nearly so, and ask for far more than their size suggests.
+"""Files that are legal or nearly legal, and request far more than their size suggests.
 
-Each family is a file beside this one. A file is made when it is needed: `make()` gives its bytes.
+Each family is a file in this folder. `make()` creates the bytes of a file when a test needs them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Maker = Callable[[], bytes]
 
 @dataclass(frozen=True)
 class Hostile:
-    """One file: its family and name, and what makes its bytes."""
+    """A file: its family and name, and the function that creates its bytes."""
 
     family: str
     name: str
@@ -25,13 +25,13 @@ FAMILIES: dict[str, Family] = {}
 
 
 def family(make: Family) -> Family:
-    """Register a generator of names and makers under its own name."""
+    """Register a generator of names and functions under its own name."""
     FAMILIES[make.__name__] = make
     return make
 
 
 def hostile_files(families: tuple[str, ...] = ()) -> Iterator[Hostile]:
-    """All files of some families, of all when none are named."""
+    """Yield all files of some families, or of all families."""
     for name, make in FAMILIES.items():
         if not families or name in families:
             yield from (Hostile(name, which, made) for which, made in make())

@@ -1,4 +1,4 @@
-"""One hostile file in a child process: loaded, compiled, run, under a clock."""
+"""A hostile file in a child process: loaded, compiled and run, with a time limit."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ from compiler.runtime.inputs import assumed_shapes, random_inputs
 from tests.malformed.hostile import Hostile
 
 SECONDS, BYTES = 10.0, 1 << 30
-"""What an answer may take beyond the bytes of its file."""
+"""Limits of an answer; the bytes are in addition to the file."""
 
 ASKED = 0.7
-"""The share of both that the compiler is told: its checks stand between steps, not inside them."""
+"""The share of both limits that the compiler receives, because it checks them only between
+steps."""
 
 KILLED_AFTER_SECONDS = 120.0
 LARGEST_INPUT_BYTES = 64 << 20
@@ -36,9 +37,10 @@ LARGEST_INPUT_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a file: `ran`, `compiled`, a code, or what went wrong. Units: seconds, bytes.
+    """The result for a file: `ran`, `compiled`, an error code, or a failure. Units: seconds, bytes.
 
-    The time is that of the processor where that is less: the machine may be busy with other work.
+    `seconds` is the smaller of wall-clock and processor time, because the machine may have other
+    load.
     """
 
     family: str
@@ -51,13 +53,13 @@ class Verdict:
 
     @property
     def is_good(self) -> bool:
-        """Whether the file ran, or got its error, within the limits."""
+        """Return whether the file ran or raised its error, within the limits."""
         answered = self.outcome in ("ran", "compiled") or self.outcome.startswith("E-")
         return answered and self.seconds <= SECONDS and self.memory_bytes <= BYTES
 
 
 def judged(file: Hostile, default_limits: bool = False) -> Verdict:
-    """The verdict on a file; `default_limits` gives the compiler no limits of ours."""
+    """Return the verdict on a file; with `default_limits` the compiler uses its default limits."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         _in_child(lambda: path.write_bytes(file.make()), Path(folder) / "made")
@@ -73,7 +75,7 @@ def judged(file: Hostile, default_limits: bool = False) -> Verdict:
 
 
 def outcome(path: Path, default_limits: bool = False) -> tuple[str, str]:
-    """What loading, compiling and running gives, all three within one time limit."""
+    """Return the outcome of loading, compiling and running, all within one time limit."""
     end = time.monotonic() + ASKED * SECONDS
 
     def limits() -> Limits | None:
@@ -105,7 +107,7 @@ def _input_bytes(t: Any, shape: tuple[int, ...] | None) -> int:
 
 
 def _in_child(work: Callable[[], Any], answer: Path) -> tuple[Any, resource.struct_rusage]:
-    """What a forked process answers, and what it took."""
+    """Return the answer of a forked process, and its time and memory."""
     pid = os.fork()
     if pid == 0:
         _be_child(work, answer)
@@ -142,7 +144,7 @@ def _resident_bytes() -> int:
 
 
 def warm_up() -> None:
-    """Import what a compilation needs, so that children have it and it counts for none of them."""
+    """Import the modules of a compilation, so that their memory is not counted for children."""
     for module in pkgutil.walk_packages(compiler.__path__, "compiler."):
         if "__main__" not in module.name:
             importlib.import_module(module.name)

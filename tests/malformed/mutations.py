@@ -1,4 +1,4 @@
-"""Real models with changed bits and cut ends, and all files of which the exact error is known."""
+"""Real models with flipped bits and truncated ends, and all files with a known exact error."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ N_MUTATIONS = 40
 
 @family
 def malformed() -> Iterator[tuple[str, Maker]]:
-    """The files of tests/contracts/test_malformed_models.py."""
+    """Yield the files of tests/contracts/test_malformed_models.py."""
     yield from ((p.values[0].__name__, p.values[0]) for p in CASES)
 
 
 @family
 def mutations() -> Iterator[tuple[str, Maker]]:
-    """Models that ship, with bits flipped, bytes changed in their structure, and ends cut off."""
+    """Yield built-in models with flipped bits, changed structural bytes, and truncated ends."""
     for path in sorted(SAMPLES.glob("*.onnx")):
         for seed in range(N_MUTATIONS):
             yield f"{path.stem}_bits_{seed}", partial(flipped, path, seed)
@@ -39,7 +39,8 @@ def content(path: Path) -> bytes:
 def flipped(path: Path, seed: int) -> bytes:
     chance = np.random.default_rng(seed)
     data = bytearray(content(path))
-    # Most bytes are weights: half of the changes go to the first kilobytes, where the nodes stand.
+    # Most bytes are weights, so half of the changes are in the first kilobytes, which have the
+    # nodes.
     reach = len(data) if seed % 2 else min(len(data), 4096)
     for place in chance.integers(0, reach, 1 + seed % 5):
         data[place] ^= 1 << int(chance.integers(0, 8))

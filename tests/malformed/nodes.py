@@ -1,4 +1,4 @@
-"""Nodes, subgraphs and functions that break a rule."""
+"""Nodes, subgraphs and functions that violate a rule of ONNX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operator with each of its attributes and small operands set to odd values."""
+"""Every operator with each of its attributes and small operands set to unusual values."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ INTS = (-1, 0, 7, 2**31, 2**62, BIG, -BIG - 1)
 FLOATS = (float("nan"), float("inf"), float("-inf"), -1.0, 0.0, 1e20, 1e-40)
 STRINGS = (b"", b"nonsense", b"\xff\0", b"a" * 100_000)
 SMALL = 16
-"""Operands of at most this many elements may be sizes, axes, scales."""
+"""Operands of at most this many elements may be sizes, axes or scales."""
 
 
 @family
 def attributes() -> Iterator[tuple[str, Maker]]:
-    """Odd numbers and strings for each attribute of each operator."""
+    """Yield unusual numbers and strings for each attribute of each operator."""
     for case, node, place in first_cases():
         schema = onnx.defs.get_schema(node.op_type, domain=node.domain)
         for name, attribute in schema.attributes.items():
@@ -35,7 +35,7 @@ def attributes() -> Iterator[tuple[str, Maker]]:
 
 @family
 def operands() -> Iterator[tuple[str, Maker]]:
-    """Odd numbers for each small operand of each operator, as a constant of the model."""
+    """Yield unusual numbers for each small operand of each operator, as a constant."""
     for case, node, _ in first_cases():
         inputs = case.read()[0][0]
         for position, given in enumerate(inputs):
@@ -48,9 +48,9 @@ def operands() -> Iterator[tuple[str, Maker]]:
 
 
 def first_cases() -> Iterator[tuple[Case, onnx.NodeProto, int]]:
-    """One published case for each operator: the first that is a single node.
+    """Yield for each operator the first published case of a single node.
 
-    They are made before any child is: children have them, and their memory counts for none.
+    They are created before any child process, so their memory is not counted for children.
     """
     seen: set[tuple[str, str]] = set()
     for case in collect("node"):
@@ -119,7 +119,7 @@ def with_constant(case: Case, position: int, odd: np.ndarray) -> bytes:
 
 
 def _fixed(made: onnx.ModelProto, case: Case, constants: set[str]) -> bytes:
-    """The model without the sizes of its results, which are others now; its inputs keep theirs."""
+    """Return the model without the sizes of its results, which change; inputs keep theirs."""
     kept = [v for v in made.graph.input if v.name not in constants]
     del made.graph.input[:]
     made.graph.input.extend(kept)

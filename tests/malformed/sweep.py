@@ -1,4 +1,4 @@
-"""`python -m tests.malformed.sweep`: all hostile files, each in a child process, and a table."""
+"""All hostile files, each in a child process, and a table: `python -m tests.malformed.sweep`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.malformed.hostile import FAMILIES, Hostile, hostile_files
 from tests.malformed.judge import BYTES, SECONDS, Verdict, judged, warm_up
 
 MODULES = (growth, mutations, odd_values)
-"""Importing them registers their families."""
+"""Modules of families; importing them registers the families."""
 
 
 def main() -> int:
-    """Sweep, print, and give the number of files that were not answered as they should be."""
+    """Sweep, print, and return the number of files with a wrong answer."""
     options = _options()
     warm_up()
     files = list(hostile_files(tuple(options.family)))
@@ -54,7 +54,7 @@ def _judged(file: Hostile, default_limits: bool) -> Verdict:
 
 
 def report(found: Sequence[Verdict]) -> str:
-    """Outcomes by family, the slowest, the largest, and how many were not as they should be."""
+    """Return the outcomes by family, the slowest and largest, and the number of wrong answers."""
     by_family: dict[str, Counter[str]] = defaultdict(Counter)
     for v in found:
         by_family[v.family][v.outcome] += 1

@@ -1,4 +1,4 @@
-"""Stored tensors that are broken, absurd, or kept in other files."""
+"""Stored tensors that are broken, absurd, or in external files."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.outside.sweep import FAILURES, Summary, show_reduced, sweep
 
 
 def main() -> int:
-    """Exit code 1 when anything but disputes was found."""
+    """Return exit code 1 if the sweep found any failure except disputed results."""
     parser = argparse.ArgumentParser(prog="python -m tests.outside", description=__doc__)
     parser.add_argument("--graphs", type=int, default=1000, help="graphs for each seed")
     parser.add_argument("--seeds", default="1", help="seeds, with commas")

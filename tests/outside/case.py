@@ -1,4 +1,4 @@
-"""A drawn model with inputs to run it on; the same (seed, index) gives the same case."""
+"""A random model with inputs; the same (seed, index) gives the same case."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tests.outside.values import NARROW, Array, label_of
 assert families.__all__, "importing the families registers the operators"
 
 OPSETS = (13, 17, 18, 18, 20, 21, 22, 23, 24, 25)
-"""Versions of the standard that models are written in."""
+"""Opset versions of generated models."""
 
 Feeds = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model, and feeds: those that it was drawn with, then others of other sizes."""
+    """A model and its inputs: those of its generation, then inputs of other sizes."""
 
     model: ModelProto
     feeds: list[Feeds]
@@ -38,7 +38,7 @@ class Case:
 
 
 def draw_case(seed: int, index: int, nodes: tuple[int, int] = (5, 60)) -> Case:
-    """The case of a seed and an index."""
+    """Return the case of a seed and an index."""
     chance = random.Random(f"{seed}/{index}")
     while True:
         d = Draft(chance, chance.choice(OPSETS))
@@ -55,7 +55,7 @@ def draw_case(seed: int, index: int, nodes: tuple[int, int] = (5, 60)) -> Case:
 
 
 def _model(d: Draft) -> ModelProto | None:
-    """The model with some values as results, and without nodes that nothing reads."""
+    """Return the model with some values as results, and without unused nodes."""
     read = {n for node in d.nodes for n in free_names(node)}
     made = [o for node in d.nodes for o in node.output if o and _is_result(d.values[o])]
     leaves = [n for n in made if n not in read]
@@ -99,7 +99,7 @@ def drop_unused(model: ModelProto) -> None:
 
 
 def _open_sizes(chance: random.Random, model: ModelProto, feeds: Feeds) -> bool:
-    """Give names to sizes of inputs, the same name to equal ones; a few names are shared anyway."""
+    """Replace sizes of inputs by symbols, equal sizes by the same symbol, and a few others too."""
     shared = chance.random() < 0.1
     nameless = chance.random() < 0.2
     found = False
@@ -114,7 +114,7 @@ def _open_sizes(chance: random.Random, model: ModelProto, feeds: Feeds) -> bool:
 
 
 def _resized(chance: random.Random, model: ModelProto, feeds: Feeds) -> Feeds | None:
-    """Inputs of other sizes; None where the model does not take them, or is undefined there."""
+    """Return inputs of other sizes; None if the model refuses them or is undefined for them."""
     changes: dict[int, int] = {}
     made: Feeds = {}
     for v in model.graph.input:
@@ -135,7 +135,7 @@ def _resized(chance: random.Random, model: ModelProto, feeds: Feeds) -> Feeds | 
 
 
 def values_of(model: ModelProto, feeds: Mapping[str, Any]) -> dict[str, Any] | None:
-    """All values of a model, node by node; None where something is refused or not defined."""
+    """Return all values of a model, node by node; None if a node is refused or undefined."""
     values: dict[str, Any] = {**feeds, **constants_of(model)}
     opset = model.opset_import[0].version
     for node in model.graph.node:

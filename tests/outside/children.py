@@ -1,4 +1,4 @@
-"""Trials in child processes: a crash, or a trial without end, is an outcome."""
+"""Trials in child processes: a crash or a timeout is an outcome."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 SECONDS = 120.0
-"""How long one trial may take."""
+"""Time limit of one trial."""
 
 
 class Died(Exception):
-    """A child ended without an answer, or gave none in time."""
+    """A child process ended without an answer, or exceeded the time limit."""
 
 
 def in_child(work: Callable[[], T], seconds: float = SECONDS) -> T:
-    """What `work` returns in a forked child. Errors: Died."""
+    """Return the result of `work` in a forked child. Errors: Died."""
     for found in each_in_child(lambda _: work(), [None], seconds):
         if isinstance(found, Died):
             raise found
         return found
-    raise AssertionError("one item gives one answer")
+    raise AssertionError("each item gives one answer")
 
 
 def each_in_child(
     work: Callable[[S], T], items: Sequence[S], seconds: float = SECONDS
 ) -> Iterator[T | Died]:
-    """What `work` returns for each item, in one child for as many items as it survives."""
+    """Yield the result of `work` for each item, with a new child only after a crash."""
     done = 0
     while done < len(items):
         child, reader = _forked(work, items[done:])
@@ -68,7 +68,7 @@ def _forked(work: Callable[[S], T], items: Sequence[S]) -> tuple[int, int]:
                 sent += os.write(writer, text[sent:])
         status = 0
     finally:
-        os._exit(status)  # neither tests nor anything else of the parent goes on here
+        os._exit(status)  # neither the tests nor other code of the parent may continue in the child
 
 
 def _answer(reader: int, seconds: float) -> Any:

@@ -1,7 +1,7 @@
-"""Whether the standard says what a node gives, for inputs of other sizes.
+"""A test whether the standard defines the result of a node, for inputs of other sizes.
 
-A draft never draws what is undefined: divisors of whole numbers are constants. With other sizes a
-node may become so all the same, and ONNX Runtime does not look at everything.
+A draft contains no undefined results: integer divisors are constants. With other sizes, the result
+of a node may still be undefined, and ONNX Runtime does not detect all such cases.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Values = Mapping[str, Any]
 
 
 def is_defined(node: NodeProto, values: Values) -> bool:
-    """Whether the standard says what a node gives for these values.
+    """Return whether the standard defines the result of a node for these values.
 
-    Values inside of bodies are not known here: bodies must not depend on sizes that fit.
+    Values inside bodies are unknown here, so bodies must not depend on matching sizes.
     """
     if any(_needs_sizes(n) for n in _inner(node)):
         return False
@@ -30,7 +30,7 @@ def is_defined(node: NodeProto, values: Values) -> bool:
 
 
 def _elements_are_as_declared(node: NodeProto, values: Values) -> bool:
-    """Whether the elements of a SequenceMap have the sizes that its body declares."""
+    """Return whether the elements of a SequenceMap have the sizes that its body declares."""
     body = next(a.g for a in node.attribute if a.HasField("g"))
     for name, declared in zip(node.input, body.input, strict=True):
         value: Any = values[name]
@@ -53,10 +53,10 @@ def _needs_sizes(node: NodeProto) -> bool:
 
 
 def windows_fit(kernel: Sequence[int], sizes: Sequence[int], attributes: Mapping[str, Any]) -> bool:
-    """Whether no window is larger than the padded image.
+    """Return whether no window is larger than the padded image.
 
-    For pooling the standard says that there are no results then; ONNX Runtime rounds to 0 and gives
-    one.
+    For larger windows the standard defines no results in pooling; ONNX Runtime rounds to 0 and
+    gives one result.
     """
     n = len(kernel)
     if attributes.get("auto_pad", "").startswith("SAME"):
@@ -70,7 +70,7 @@ def windows_fit(kernel: Sequence[int], sizes: Sequence[int], attributes: Mapping
 
 
 def sum_is_held(op: str, x: Any) -> bool:
-    """Whether the type of whole numbers holds their sum: ONNX Runtime saturates, others wrap."""
+    """Return whether an integer type can represent a sum: ONNX Runtime saturates, others wrap."""
     if label_of(x) not in INTEGERS or op not in SUMS:
         return True
     sizes = np.abs(x.astype(np.float64))
@@ -98,7 +98,7 @@ def _loss_has_a_class_for_each(node: NodeProto, values: Values) -> bool:
 
 
 def _each_channel_has_a_scale(node: NodeProto, values: Values) -> bool:
-    """What opset 21 asks for; a scale for each group, as before it, is not drawn resized."""
+    """Return whether scales are per channel, as since opset 21; scales per group stay as drawn."""
     x, *others = (np.shape(values[i]) for i in node.input)
     return all(o == (x[1],) for o in others)
 
@@ -110,7 +110,7 @@ def _batches_are_alike(node: NodeProto, values: Values) -> bool:
 
 
 def _axes_are_right(node: NodeProto, values: Values) -> bool:
-    """ONNX Runtime takes an axis twice, and does not count from the end of an empty tensor."""
+    """Return whether axes are distinct, and not negative for empty tensors (the peer's bugs)."""
     x = values[node.input[0]]
     named = values[node.input[1]] if len(node.input) > 1 and node.input[1] else ()
     axes = [int(a) for a in (*np.ravel(named), *_attributes(node).get("axes", ()))]
@@ -124,7 +124,7 @@ def _reduction_is_defined(node: NodeProto, values: Values) -> bool:
 
 
 def _parts_meet(node: NodeProto, values: Values) -> bool:
-    """ONNX Runtime does not look at sizes of parts without elements."""
+    """Return whether sizes of empty parts match, which ONNX Runtime does not check."""
     shapes = [list(np.shape(values[i])) for i in node.input]
     for shape in shapes:
         shape[_attributes(node)["axis"]] = 0
@@ -137,7 +137,7 @@ def _pool_fits(node: NodeProto, values: Values) -> bool:
 
 
 def _rotated_pairs_are_whole(node: NodeProto, values: Values) -> bool:
-    """Whether each number of a head has its pair, and each pair an angle."""
+    """Return whether the numbers of a head form pairs, and each pair has an angle."""
     x, angles = (np.shape(values[i]) for i in node.input[:2])
     attributes = _attributes(node)
     size = x[-1] if len(x) == 4 else x[-1] // max(1, attributes.get("num_heads", 1))

@@ -1,7 +1,7 @@
-"""A model while it is drawn: every node runs as soon as it stands, so all values are known.
+"""A model under construction: every node runs as soon as it is added, so all values are known.
 
-What ONNX Runtime refuses never becomes part of a model, and steps can look at the numbers: whether
-a divisor is 0, which sizes a result has.
+A node that ONNX Runtime refuses never becomes part of a model. Steps can inspect the numbers:
+whether a divisor is 0, or the sizes of a result.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from tests.outside.values import (
 )
 
 LARGEST = 1e6
-"""Steps that make larger numbers are dropped, and those that make NaN or infinities."""
+"""Magnitude limit of results; steps beyond it, or with NaN or infinities, are dropped."""
 
 
 class Dropped(Exception):
-    """This step cannot be made here."""
+    """The step cannot be added to this draft."""
 
 
 class Draft:
-    """The nodes so far, with what every value holds; bodies have their surroundings as `outer`."""
+    """The nodes so far, with the value of every result; a body has its outer draft in `outer`."""
 
     def __init__(
         self, chance: random.Random, opset: int, outer: Draft | None = None, prefix: str = ""
@@ -53,7 +53,8 @@ class Draft:
         self.nodes: list[NodeProto] = []
         self.values: dict[str, Any] = dict(outer.values) if outer else {}
         self.local: list[str] = []
-        """What steps made here and the inputs, in order; constants are not chosen again."""
+        """Results of steps in this draft and its inputs, in order; constants are not selected
+        again."""
         self.inputs: list[str] = []
         self.constants: dict[str, TensorProto] = {}
         self.favourite = chance.choice(("f32", "f32", "f32", "f32", *FLOATS, "i64", "i32"))
@@ -61,13 +62,13 @@ class Draft:
 
     @property
     def depth(self) -> int:
-        """How many bodies stand around this one."""
+        """Return the number of enclosing bodies."""
         return 0 if self.outer is None else self.outer.depth + 1
 
     # Steps
 
     def attempt(self, step: Callable[[], None]) -> bool:
-        """Make a step, or leave everything as it was when it cannot be made."""
+        """Perform a step, or leave the draft unchanged if the step is dropped."""
         before = (len(self.nodes), len(self.local), len(self.inputs), set(self.values))
         constants = set(self.constants)
         try:
@@ -96,7 +97,7 @@ class Draft:
         return outputs
 
     def adopt(self, node: NodeProto, made: Sequence[Any]) -> None:
-        """Add a node whose results are known. Errors: Dropped for wild or large ones."""
+        """Add a node with known results. Errors: Dropped for very large or undefined results."""
         names = [n for n in node.output if n]
         if not all(map(is_tame, made)):
             raise Dropped
@@ -106,7 +107,7 @@ class Draft:
             self.local.append(name)
 
     def one(self, op: str, inputs: Sequence[str], **attrs: Any) -> str:
-        """The result of a node with one result."""
+        """Return the result of a node with one result."""
         return self.node(op, inputs, 1, **attrs)[0]
 
     # Values
@@ -122,7 +123,7 @@ class Draft:
         return label_of(self.values[name])
 
     def constant(self, value: Any, label: str = "i64") -> str:
-        """A constant: an initializer, or the result of a Constant."""
+        """Return a constant: an initializer, or the result of a Constant."""
         array = value if isinstance(value, np.ndarray) else np.asarray(value, numpy_type(label))
         name = self.fresh("c")
         proto = tensor_proto(array, name)
@@ -136,7 +137,7 @@ class Draft:
         return name
 
     def given(self, array: Array) -> str:
-        """An input of the model; inside of bodies, and of narrow types, a constant."""
+        """Return a model input; inside bodies, and for narrow types, a constant."""
         root = self.outer is None
         if not root or label_of(array) in NARROW or self.chance.random() < 0.25:
             return self.constant(array)
@@ -147,18 +148,18 @@ class Draft:
         return name
 
     def new(self, label: str, shape: Sequence[int]) -> str:
-        """A new input or constant of random numbers."""
+        """Return a new input or constant of random numbers."""
         return self.given(some_array(self.chance, label, shape))
 
     def numbers(self, values: Sequence[int] | int, label: str = "i64") -> str:
-        """Whole numbers as an operand: mostly constant, else an input of the model."""
+        """Return integers as an operand: mostly a constant, else an input of the model."""
         array = np.asarray(values, numpy_type(label))
         return self.constant(array) if self.chance.random() < 0.85 else self.given(array)
 
     # Choosing operands
 
     def found(self, fits: Callable[[Any], bool], labels: Collection[str]) -> str:
-        """An earlier value, rather a late one; "" when there is none."""
+        """Return an earlier value, preferably a recent one; "" if there is none."""
         names = [n for n in self._visible() if self._is_tensor(n, labels) and fits(self.values[n])]
         if not names:
             return ""
@@ -185,7 +186,7 @@ class Draft:
         rank: tuple[int, int] = (0, 5),
         fits: Callable[[Any], bool] = lambda _: True,
     ) -> str:
-        """A value of one of these types: an earlier one, one cast, or a new one."""
+        """Return a value of one of these types: an earlier, a cast, or a new value."""
         low, high = rank
 
         def suits(v: Any) -> bool:
@@ -205,7 +206,7 @@ class Draft:
         raise Dropped
 
     def like(self, label: str, shape: Sequence[int]) -> str:
-        """A value of exactly this type and shape: an earlier one, one made to fit, or a new one."""
+        """Return a value of exactly this type and shape: an earlier, an adapted, or a new value."""
         shape = tuple(shape)
         way = self.chance.random()
         if way < 0.7 and (name := self.found(lambda v: v.shape == shape, (label,))):
@@ -219,7 +220,7 @@ class Draft:
         return self.new(label, shape)
 
     def cast(self, name: str, label: str) -> str:
-        """The value in another type; numbers that the type does not hold are clipped first."""
+        """Return the value in another type, after clipping to the range of this type."""
         if self.label(name) == label:
             return name
         if self.label(name) in FLOATS and label not in FLOATS and label != "bool":
@@ -231,12 +232,12 @@ class Draft:
         return self.one("Cast", [name], to=code(label))
 
     def axis(self, rank: int) -> int:
-        """An axis, negative in half of the cases."""
+        """Return an axis, negative in half of the cases."""
         k = self.chance.randrange(rank)
         return k - rank if self.chance.random() < 0.5 else k
 
     def axes(self, rank: int, low: int = 0) -> list[int]:
-        """Different axes in any order, some negative."""
+        """Return distinct axes in any order, some negative."""
         n = self.chance.randint(min(low, rank), rank)
         return [a - rank if self.chance.random() < 0.4 else a for a in self._sample(rank, n)]
 
@@ -250,7 +251,7 @@ class Draft:
     # The model
 
     def graph(self, outputs: Sequence[str], name: str = "drawn") -> GraphProto:
-        """The nodes as a graph with these results, without types of results."""
+        """Return the nodes as a graph with these results, whose types are omitted."""
         inputs = [value_info(n, self.values[n]) for n in self.inputs]
         made = helper.make_graph(self.nodes, name, inputs, [], [*self.constants.values()])
         for output in outputs:
@@ -266,11 +267,11 @@ class Draft:
 
 
 NARROWABLE = ("f32", "f64", "f16", "i8", "i16", "i32", "i64", "u8", "bool")
-"""Types from which values are cast to the one that is needed."""
+"""Types from which a value may be cast to the required type."""
 
 
 def is_tame(value: Any) -> bool:
-    """Whether a value is small, finite, and no larger than steps may make."""
+    """Return whether a value is finite, and within the limits on magnitude and elements."""
     if value is None:
         return True
     if isinstance(value, list):
@@ -285,13 +286,13 @@ def is_tame(value: Any) -> bool:
 
 
 def within(value: Array, low: float, high: float) -> bool:
-    """Whether all numbers lie in a range."""
+    """Return whether all numbers are in a range."""
     wide = value.astype(np.float64)
     return not wide.size or (low <= float(wide.min()) and float(wide.max()) <= high)
 
 
 def value_info(name: str, value: Any, ranked: bool = True) -> Any:
-    """The declaration of an input or result that holds this value."""
+    """Return the declaration of an input or result with this value."""
     if isinstance(value, list):
         items: list[Any] = value
         label = label_of(items[0]) if items else "f32"
@@ -301,7 +302,7 @@ def value_info(name: str, value: Any, ranked: bool = True) -> Any:
 
 
 def tensor_proto(array: Array, name: str) -> TensorProto:
-    """A constant of ONNX."""
+    """Return a constant of ONNX."""
     label = label_of(array)
     if label == "str":
         proto = TensorProto(name=name, data_type=code(label), dims=array.shape)

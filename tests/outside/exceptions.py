@@ -1,4 +1,4 @@
-"""What is never drawn, and why."""
+"""Operators that are never generated, with the reasons."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ NOT_DRAWN: dict[str, str] = {
     "ImageDecoder": NO_KERNEL,
     "Upsample": "removed in opset 10; Resize has its modes",
 }
-"""Operators of ai.onnx that no family draws, with the reason."""
+"""Operators of ai.onnx that no family generates, with the reasons."""

@@ -1,12 +1,12 @@
-"""How a family of operators declares what is drawn for it.
+"""Declarations of operator families for the generator of random models.
 
     @family("Add", "Sub", weight=2)
     def _(d: Draft, op: str) -> None:
         '''Operands of one type whose shapes broadcast.'''
         ...
 
-A step draws an operator, then its operands and attributes, and adds nodes to the draft. It may
-raise Dropped; what ONNX Runtime refuses is dropped too.
+A step chooses an operator, then its operands and attributes, and adds nodes to the draft. It may
+raise Dropped. Nodes that ONNX Runtime refuses are dropped too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Step = Callable[[Draft, str], None]
 
 @dataclass(frozen=True)
 class Drawn:
-    """An operator that is drawn: how, and how often."""
+    """An operator of the generator: its step and its weight."""
 
     op: str
     step: Step

@@ -1,7 +1,8 @@
-"""Whether results are right: as ONNX Runtime gives them, as far as rounding can tell.
+"""Verdicts on results: equal to those of ONNX Runtime, up to rounding.
 
-What differs from ONNX Runtime beyond the margins is held against onnx.reference, in f64 and in the
-model's own types. If one of them gives our results, two authorities disagree: `disputed`.
+Results that differ from ONNX Runtime's beyond the margins are compared with onnx.reference, in f64
+and in the model's types. If onnx.reference agrees with Compilarium in either, the verdict is
+`disputed`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tests.outside.values import FLOATS, Array, label_of
 
 @dataclass(frozen=True)
 class Objection:
-    """What is wrong with a result, and whether onnx.reference gives the same as we do."""
+    """The error of a result, and whether onnx.reference agrees with Compilarium."""
 
     result: str
     text: str
@@ -51,7 +52,7 @@ class Judge:
         return _at(place, run_onnx_reference(_for_one(self.model, place[0]), self.feeds))
 
     def objection(self, made: Mapping[str, Any]) -> Objection | None:
-        """The first result that is not right; None when all are."""
+        """Return the first wrong result; None if all are right."""
         for name, wanted in self.expected.items():
             given = made.get(name)
             if isinstance(wanted, list) and (
@@ -95,7 +96,7 @@ class Judge:
         return Objection(name, text, disputed=same)
 
     def _depends_on_rounding(self, place: Place, made: Any, wanted: Any, n_runs: int) -> bool:
-        """Whether a result only has another shape, and noise changes its shape as well."""
+        """Return whether only the shape of a result differs, and noise changes the shape too."""
         if label_of(made) != label_of(wanted) or not label_of(wanted):
             return False
         margin = self._margin(place, n_runs)
@@ -103,7 +104,7 @@ class Judge:
 
 
 def _at(place: Place, results: Mapping[str, Any] | None) -> Any:
-    """What results have at a place; None where they have nothing."""
+    """Return the tensor at a place of the results; None if there is none."""
     name, index = place
     value = (results or {}).get(name)
     if index is None:
@@ -112,7 +113,7 @@ def _at(place: Place, results: Mapping[str, Any] | None) -> Any:
 
 
 def _for_one(model: ModelProto, result: str) -> ModelProto:
-    """The part of a model that one result needs: onnx.reference may be able to run that."""
+    """Return the nodes for one result, which onnx.reference may be able to run."""
     part = ModelProto.FromString(model.SerializeToString())
     for k in reversed(range(len(part.graph.output))):
         if part.graph.output[k].name != result:
@@ -122,7 +123,7 @@ def _for_one(model: ModelProto, result: str) -> ModelProto:
 
 
 def mismatch(made: Any, wanted: Any) -> str:
-    """How kind, element type or shape differ; "" when they do not."""
+    """Return the difference in kind, element type or shape; "" for none."""
     if not isinstance(made, np.ndarray) or not isinstance(wanted, np.ndarray):
         return "" if made is wanted else f"{type(made).__name__} for {type(wanted).__name__}"
     if (made.dtype, made.shape) != (wanted.dtype, wanted.shape):
@@ -131,7 +132,7 @@ def mismatch(made: Any, wanted: Any) -> str:
 
 
 def nearly(made: Any, wanted: Any) -> bool:
-    """Equal, or so close that no margins are needed."""
+    """Return whether results are equal, or so close that no margins are needed."""
     if made is None:
         return True
     if label_of(made) not in FLOATS:
@@ -143,7 +144,7 @@ def nearly(made: Any, wanted: Any) -> bool:
 
 
 def within(made: Array, wanted: Array, margin: Margin) -> Array:
-    """Which elements are as far from the wanted ones as they may be."""
+    """Return which elements are within the margin of the expected elements."""
     if label_of(made) not in FLOATS:
         return np.asarray(made == wanted)
     with np.errstate(all="ignore"):

@@ -1,8 +1,8 @@
-"""How far rounding may move the results of a model, and what they are in f64.
+"""Margins for the effect of rounding on the results of a model, and its results in f64.
 
-As in compiler/check/margins.py, here through ONNX Runtime: the model runs node by node with noise
-in the last places of all that is computed. Where noise moves a result, roundings in another order
-may; where noise decides a comparison, either answer is right.
+The method is that of compiler/check/margins.py, with ONNX Runtime: the model runs node by node,
+with noise in the last places of all values. If noise changes a result, another order of roundings
+may change it as much. If noise changes a comparison, both outcomes are right.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ IN_F32 = (
     *("BlackmanWindow", "HannWindow", "HammingWindow", "LSTM", "GRU", "RNN"),
     *("GroupNormalization", "LayerNormalization", "RMSNormalization"),
 )
-"""Operators that may compute in f32 whatever their type, with numbers around 1 that cancel."""
+"""Operators that may compute in f32 for any type, with numbers around 1 that cancel."""
 
 BY_COORDINATE = ("Resize", "GridSample", "RoiAlign")
-"""Operators that compute places in f32: an error of a place moves a result by so many units."""
+"""Operators that compute coordinates in f32, with the change of a result per unit of coordinate
+error."""
 
 ELEMENTWISE = {op for op, drawn in DRAWN.items() if drawn.step.__module__.endswith("elementwise")}
-"""Operators that round each element by itself; all others add up numbers that may cancel."""
+"""Operators that round each element independently; all others add numbers that may cancel."""
 
 FEW_RUNS, MANY_RUNS = 8, 64
-"""Runs with noise; each doubtful decision has to be tipped by one of them. A tie falls the same
-way in all of a few runs once in 256: what fails is judged again by many."""
+"""Numbers of runs with noise; at least one run must change each doubtful decision. All of a few
+runs round a tie in the same direction once in 256 cases, so failures are judged again with many
+runs."""
 
 EXACT = {
     *("Reshape", "Transpose", "Identity", "Slice", "Concat", "Split", "Squeeze", "Unsqueeze"),
@@ -46,12 +48,12 @@ EXACT = {
     *("SequenceConstruct", "SequenceAt", "SequenceInsert", "SequenceErase", "SplitToSequence"),
     *("ConcatFromSequence", "OptionalGetElement", "ReverseSequence", "MaxUnpool", "Shape"),
 }
-"""Operators that do not round: they get no noise of their own."""
+"""Operators that do not round and receive no additional noise."""
 
 
 @dataclass(frozen=True)
 class Margin:
-    """How far each element of a result may be off, which are certain at all, and the shape too."""
+    """The margin of each element of a result, and whether elements and shape are certain."""
 
     allowed: Array
     certain: Array
@@ -59,11 +61,11 @@ class Margin:
 
 
 Place = tuple[str, int | None]
-"""A tensor among results: the result's name, and which tensor of a sequence."""
+"""A tensor of the results: the name of the result, and the index in a sequence."""
 
 
 def parts(name: str, value: Any) -> list[tuple[Place, Any]]:
-    """The tensors of a result, with their places."""
+    """Return the tensors of a result, with their places."""
     if not isinstance(value, list):
         return [((name, None), value)]
     tensors: list[Any] = value
@@ -73,7 +75,7 @@ def parts(name: str, value: Any) -> list[tuple[Place, Any]]:
 def margins(
     model: ModelProto, feeds: Mapping[str, Any], expected: Mapping[str, Any], n_runs: int
 ) -> dict[Place, Margin]:
-    """By place. What is no tensor of numbers, or whose shape noise changes, has none."""
+    """Return the margins by place, except for non-numeric results and uncertain shapes."""
     runs = [_placed(r) for r in (_shaken(model, feeds, k) for k in range(n_runs)) if r is not None]
     return {
         place: _margin(value, [r.get(place) for r in runs])
@@ -95,7 +97,7 @@ def _margin(value: Array, others: list[Any]) -> Margin:
     wide = value.astype(np.float64)
     with np.errstate(all="ignore"):
         moved = [np.abs(o.astype(np.float64) - wide) for o in others]
-        # Noise may leave the domain of a function: then nothing can be said.
+        # Noise may leave the domain of a function: then no verdict is possible.
         most = np.nan_to_num(
             np.max([np.zeros(value.shape), *moved], axis=0), nan=np.inf, posinf=np.inf
         )
@@ -124,7 +126,7 @@ def _shaken(model: ModelProto, feeds: Mapping[str, Any], k: int) -> dict[str, An
 
 
 def _least(node: NodeProto, value: Any) -> float:
-    """How much noise an operator makes at least, where numbers cancel inside of it."""
+    """Return the minimum noise of an operator, for numbers that cancel inside it."""
     if node.op_type in ELEMENTWISE or label_of(value) not in FLOATS:
         return 0.0
     scale = float(np.abs(value.astype(np.float64)).max(initial=0))
@@ -152,15 +154,15 @@ def _least_of_shift(node: NodeProto, values: Mapping[str, Any]) -> float:
 
 
 def _in_f32(node: NodeProto) -> bool:
-    """Whether an operator may compute in f32, or one in its bodies."""
+    """Return whether an operator, or one in its bodies, may compute in f32."""
     bodies = (a.g for a in node.attribute if a.HasField("g"))
     return node.op_type in IN_F32 or any(_in_f32(n) for g in bodies for n in g.node)
 
 
 def _rounding_inside(node: NodeProto, values: Mapping[str, Any]) -> float:
-    """The unit of the narrowest type of numbers that the bodies of a node name or read; 0 for none.
+    """Return the unit of the narrowest float type in a node's bodies; 0 for none.
 
-    ONNX Runtime computes such types in f32 and may leave out a cast there and back.
+    ONNX Runtime computes such types in f32 and may omit a pair of casts.
     """
     bodies = [a.g for a in node.attribute if a.HasField("g")]
     if not bodies:
@@ -174,7 +176,7 @@ def _rounding_inside(node: NodeProto, values: Mapping[str, Any]) -> float:
 
 
 def _types_named(graph: GraphProto) -> Iterator[int]:
-    """The element types of constants and casts in a graph and its bodies."""
+    """Yield the element types of constants and casts in a graph and its bodies."""
     yield from (t.data_type for t in graph.initializer)
     for node in graph.node:
         for a in node.attribute:
@@ -193,7 +195,7 @@ def _keeps(values: Mapping[str, Any], node: NodeProto) -> bool:
 def _noisy(
     value: Any, chance: np.random.Generator, least: float = 0.0, rounding: float = 0.0
 ) -> Any:
-    """The value with noise in its last places or of a coarser rounding, and at least so much."""
+    """Return the value with noise in the last places, or of at least the given roundings."""
     if isinstance(value, list):
         parts: list[Any] = value
         return [_noisy(v, chance, rounding=rounding) for v in parts]
@@ -202,7 +204,7 @@ def _noisy(
     size = NOISE * max(float(ml_dtypes.finfo(value.dtype).eps), rounding)
     wide = value.astype(np.float64)
     noise = chance.uniform(-1, 1, value.shape) * np.maximum(size * np.abs(wide), least)
-    # Terms that cancel may leave nothing at all: whether an element is 0 depends on rounding then.
+    # Cancelling terms may have a sum of 0: then rounding decides whether an element is 0.
     cancelled = (np.abs(wide) < least) & (chance.random(value.shape) < 0.5)
     return np.asarray(np.where(cancelled, 0, wide + noise).astype(value.dtype))
 
@@ -211,7 +213,7 @@ def _noisy(
 
 
 def wide_results(model: ModelProto, feeds: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The results as onnx.reference computes them in f64; None where it cannot."""
+    """Return the results of onnx.reference in f64; None if it fails."""
     wide = ModelProto.FromString(model.SerializeToString())
     _widen_graph(wide.graph)
     given = {n: _wide_value(v) for n, v in feeds.items()}

@@ -1,4 +1,4 @@
-"""ONNX Runtime as it stands: the CPU provider, every graph optimization off."""
+"""ONNX Runtime with the CPU provider and without graph optimizations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IR_VERSION = 10
 
 
 class PeerRefused(Exception):
-    """ONNX Runtime does not take a model, or not with these inputs."""
+    """ONNX Runtime refuses a model, or these inputs."""
 
 
 @lru_cache(maxsize=1)
@@ -32,16 +32,16 @@ def _options() -> Any:
 
 
 def peer_session(model: bytes) -> Any:
-    """A session. Errors: PeerRefused."""
+    """Return a session. Errors: PeerRefused."""
     onnxruntime.set_default_logger_severity(4)
     try:
         return onnxruntime.InferenceSession(model, _options(), ["CPUExecutionProvider"])
-    except Exception as e:  # the package's exceptions have no common base
+    except Exception as e:  # the exceptions of the package have no common base class
         raise PeerRefused(str(e)) from e
 
 
 def run_session(session: Any, feeds: Mapping[str, Any]) -> list[Any]:
-    """The outputs in order. Errors: PeerRefused."""
+    """Return the outputs in order. Errors: PeerRefused."""
     try:
         made: list[Any] = session.run(None, dict(feeds))
     except Exception as e:
@@ -50,14 +50,14 @@ def run_session(session: Any, feeds: Mapping[str, Any]) -> list[Any]:
 
 
 def run_peer(model: bytes, feeds: Mapping[str, Any]) -> dict[str, Any]:
-    """The results by name. Errors: PeerRefused."""
+    """Return the results by name. Errors: PeerRefused."""
     session = peer_session(model)
     made = run_session(session, feeds)
     return {o.name: v for o, v in zip(session.get_outputs(), made, strict=True)}
 
 
 def free_names(node: NodeProto) -> list[str]:
-    """What a node reads, in order: its operands, and what its bodies read of the outside."""
+    """Return the names that a node reads: its operands, then outer values read by its bodies."""
     found = [n for n in node.input if n]
     for attribute in node.attribute:
         if attribute.HasField("g"):
@@ -75,7 +75,7 @@ def _free_of_graph(graph: GraphProto) -> list[str]:
 
 
 def run_node(node: NodeProto, values: Mapping[str, Any], opset: int) -> list[Any]:
-    """What one node makes of the values that it reads. Errors: PeerRefused."""
+    """Return the results of one node for these values. Errors: PeerRefused."""
     names = free_names(node)
     key = tuple((n, *_kind_of(values[n])) for n in names)
     session, narrow = _node_session(node.SerializeToString(), key, opset)
@@ -87,7 +87,7 @@ def run_node(node: NodeProto, values: Mapping[str, Any], opset: int) -> list[Any
 
 
 def _kind_of(value: Any) -> tuple[Any, ...]:
-    """What the declaration of an input says of a value: element type and rank, or `seq`."""
+    """Return the part of a value in an input declaration: element type and rank, or `seq`."""
     if isinstance(value, list):
         items: list[Any] = value
         return ("seq", label_of(items[0]) if items else "f32", 0)
@@ -135,7 +135,7 @@ def _node_session(
 
 
 class _Renamed:
-    """A session whose inputs are fed by the names of the node's operands."""
+    """A session whose inputs have the names of a node's operands."""
 
     def __init__(self, session: Any, names: Mapping[str, str]) -> None:
         self.session, self.names = session, names
@@ -162,7 +162,7 @@ def assembled(
     opset: int,
     initializers: Sequence[Any] = (),
 ) -> ModelProto:
-    """A model whose results have no declared types."""
+    """Return a model whose results have no declared types."""
     graph = helper.make_graph(list(nodes), "drawn", list(inputs), [], list(initializers))
     for name in outputs:
         graph.output.add().name = name
@@ -172,13 +172,13 @@ def assembled(
 
 
 def run_onnx_reference(model: ModelProto, feeds: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The results by name as onnx.reference computes them; None where it fails."""
+    """Return the results of onnx.reference by name; None if it fails."""
     try:
         with np.errstate(all="ignore"):
             evaluator = corrected_evaluator(model, LAYERS)
             needed = {str(n) for n in evaluator.input_names}
             made = evaluator.run(None, {n: v for n, v in feeds.items() if n in needed})
-    except Exception:  # it may fail on a model in any way; then it has no opinion
+    except Exception:  # any failure on a model means that it has no result to compare
         return None
     names = [str(n) for n in evaluator.output_names]
     assert isinstance(made, list)

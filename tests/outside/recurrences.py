@@ -1,7 +1,7 @@
 """LSTM, GRU and RNN by the equations of the standard, in the type of the inputs.
 
-onnx.reference ignores activations, lengths and clip, so it has no opinion on most layers. These
-evaluate in f64 what ONNX Runtime computes in f32 with approximate activations.
+onnx.reference ignores activations, lengths and clip, so it cannot evaluate most layers. These
+functions compute in f64; ONNX Runtime computes in f32 with approximate activations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ACTIVATIONS: dict[str, Activation] = {
 DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 
 Step = Callable[..., tuple[Array, ...]]
-"""From a part of x, the parameters of a direction and the states to the new states."""
+"""A function from a slice of x, the parameters of a direction and the states to the new states."""
 
 
 def _rnn(x: Array, p: dict[str, Any], h: Array) -> tuple[Array, ...]:
@@ -61,7 +61,7 @@ STEPS: dict[str, Step] = {"RNN": _rnn, "GRU": _gru, "LSTM": _lstm}
 def _direction(
     step: Step, x: Array, lengths: Array, states: list[Array], p: dict[str, Any], is_reverse: bool
 ) -> tuple[Array, list[Array]]:
-    """One direction: the hidden state of each step, and the last states of each sequence."""
+    """Return one direction: all hidden states, and the final states of each sequence."""
     made = np.zeros((x.shape[0], *states[0].shape), x.dtype)
     last = [s.copy() for s in states]
     for b, n in enumerate(lengths):
@@ -75,7 +75,7 @@ def _direction(
 
 
 def layer(op: str, operands: Sequence[Any], attributes: dict[str, Any]) -> tuple[Array, ...]:
-    """A whole layer: Y, then the last states."""
+    """Return a complete layer: Y, then the final states."""
     x, w, r, b, lengths, *rest = [*operands, *[None] * (8 - len(operands))]
     k, hidden = w.shape[0], r.shape[-1]
     n_states = 2 if op == "LSTM" else 1
@@ -104,7 +104,7 @@ def layer(op: str, operands: Sequence[Any], attributes: dict[str, Any]) -> tuple
 
 
 class _Layer(OpRun):
-    """An operator of onnx.reference that computes a whole layer."""
+    """An operator for onnx.reference that computes a complete layer."""
 
     def _run(self, *operands: Any, **attributes: Any) -> tuple[Array, ...]:
         made = layer(type(self).__name__, operands, attributes)

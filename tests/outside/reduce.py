@@ -1,7 +1,7 @@
-"""A small model that fails as a large one does (delta debugging, Zeller and Hildebrandt 2002).
+"""Reduction of a failing model (delta debugging, Zeller and Hildebrandt 2002).
 
-Results are dropped, nodes are cut out and what others read of them becomes an input with the value
-that ONNX Runtime computed, inputs become constants, and branches of an If take its place.
+Results are dropped. Nodes are removed, and their used results become inputs with the values that
+ONNX Runtime computed. Inputs become constants, and an If is replaced by one of its branches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Fails = Callable[[Case], bool]
 
 
 def outcome_of(case: Case, ways: Sequence[Way] = WAYS, seconds: float = 60) -> Outcome:
-    """The outcome of a trial in a child; its death is a crash."""
+    """Return the outcome of a trial in a child process, whose death is a crash."""
     try:
         return in_child(lambda: try_case(case, ways), seconds)
     except Died as e:
@@ -32,7 +32,7 @@ def outcome_of(case: Case, ways: Sequence[Way] = WAYS, seconds: float = 60) -> O
 
 
 def reduced(case: Case, outcome: Outcome, seconds: float = 120) -> Case:
-    """A case with as few nodes as can be found in that time that fails in the same way."""
+    """Return a case that fails in the same way, with the fewest nodes found in this time."""
     ways = [w for w in WAYS if str(w) == outcome.way] or list(WAYS)
     if "other bits" in outcome.detail:
         ways = list(WAYS)
@@ -61,7 +61,7 @@ def reduced(case: Case, outcome: Outcome, seconds: float = 120) -> Case:
 
 
 def _alike(a: str, b: str) -> bool:
-    """Whether two failures are of one sort: the same error, exception, or kind of difference."""
+    """Return whether two failures are of one kind: error, exception, or kind of difference."""
     if " for " in a and " of " in a.split(" for ")[0]:
         return " of " in b.split(" for ")[0]
     return a.split()[:2] == b.split()[:2] or (" for " in a and " for " in b)
@@ -77,7 +77,7 @@ def _copy(case: Case) -> Case:
 
 
 def _used(case: Case) -> Case:
-    """The case without what no result needs."""
+    """Return the case without parts that no result needs."""
     drop_unused(case.model)
     names = {v.name for v in case.model.graph.input}
     return Case(case.model, [{n: v for n, v in f.items() if n in names} for f in case.feeds])
@@ -89,7 +89,7 @@ def _all_values(case: Case) -> list[dict[str, Any]]:
 
 
 def _single_nodes(case: Case, result: str) -> Iterator[Case]:
-    """Each node alone, the one that makes the wrong result first."""
+    """Yield cases of a single node, first the node of the wrong result."""
     values = _all_values(case)
     if len(values) != len(case.feeds) or len(case.model.graph.node) == 1:
         return
@@ -101,7 +101,7 @@ def _single_nodes(case: Case, result: str) -> Iterator[Case]:
 
 
 def _results(case: Case, result: str) -> Iterator[Case]:
-    """The case with one result only: the wrong one, each value in order, each old result."""
+    """Yield cases of a single result: the wrong result, each value, each original result."""
     values = _all_values(case)
     if not values:
         return
@@ -134,7 +134,7 @@ def _fewer_nodes(case: Case, fails: Fails) -> Case:
 
 
 def _cut(case: Case, kept: set[int], values: Sequence[Mapping[str, Any]]) -> Case:
-    """Only these nodes; the values of the others become inputs, or constants."""
+    """Return a case of these nodes; other values become inputs or constants."""
     smaller = _copy(case)
     graph = smaller.model.graph
     nodes = list(graph.node)
@@ -176,7 +176,7 @@ def _give(case: Case, name: str, values: Sequence[Any], as_constant: bool) -> No
 
 
 def _unfolded(case: Case) -> Iterator[Case]:
-    """A branch in the place of an If."""
+    """Yield cases with a branch in place of an If."""
     for k, node in enumerate(case.model.graph.node):
         if node.op_type != "If":
             continue
@@ -200,7 +200,7 @@ def _inlined(branch: GraphProto, node: NodeProto, graph: GraphProto) -> list[Nod
 
 
 def _closed(case: Case, fails: Fails) -> Case:
-    """Fixed sizes where they are not needed open, then constants in the place of inputs."""
+    """Return the case with fixed instead of open sizes, then with constants instead of inputs."""
     if len(case.feeds) == 1:
         smaller = _copy(case)
         for v in smaller.model.graph.input:

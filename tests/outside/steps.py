@@ -1,4 +1,4 @@
-"""Which operator comes next."""
+"""The choice of the next operator."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from tests.outside.draft import Draft
 from tests.outside.family import DRAWN, Drawn
 
 TRIES = 4
-"""Attempts for each step that is wanted."""
+"""Maximum number of attempts for each requested step."""
 
 IN_BODIES = ("RNN", "LSTM", "GRU", "Unique", "NonMaxSuppression", "Optional", "SequenceMap")
-"""Operators that are drawn for the graph itself only: bodies stay small."""
+"""Operators that are generated in the main graph only, so that bodies stay small."""
 
 
 def draw_steps(d: Draft, n_steps: int) -> None:
-    """Make that many steps, or fewer where too many are dropped."""
+    """Perform this many steps, or fewer if too many are dropped."""
     made = 0
     for _ in range(TRIES * n_steps):
         if made >= n_steps:
@@ -23,7 +23,7 @@ def draw_steps(d: Draft, n_steps: int) -> None:
 
 
 def next_operator(d: Draft) -> Drawn:
-    """An operator, by weight; in a third of the cases every operator is as likely."""
+    """Return an operator by weight; in a third of the cases, all operators are equally likely."""
     names = [n for n in DRAWN if d.outer is None or n not in IN_BODIES]
     if d.chance.random() < 0.35:
         return DRAWN[d.chance.choice(names)]

@@ -1,4 +1,4 @@
-"""Many cases: outcomes as they come, a summary, and the reduced model of each failure."""
+"""Many cases: each outcome at once, a summary, and the reduced model of each kind of failure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAILURES = ("wrong", "crash", "refused", "disputed")
 
 @dataclass
 class Summary:
-    """Outcomes by kind, and the failures by signature with the cases that show them."""
+    """Outcomes by kind, and the failing cases by signature."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     failures: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -47,7 +47,7 @@ def sweep(
     tell: Callable[[str], None],
     nodes: tuple[int, int] = (5, 60),
 ) -> dict[tuple[int, int], Outcome]:
-    """The outcome of each (seed, index)."""
+    """Return the outcome of each (seed, index)."""
     found: dict[tuple[int, int], Outcome] = {}
 
     def work(where: tuple[int, int]) -> Outcome:
@@ -65,7 +65,7 @@ def sweep(
 
 
 def _of_the_dead(where: tuple[int, int], nodes: tuple[int, int], death: Died) -> Outcome:
-    """A crash of ours, unless ONNX Runtime crashes while the case is drawn."""
+    """Return a crash of Compilarium, unless ONNX Runtime crashed during generation."""
     try:
         in_child(lambda: bool(draw_case(*where, nodes)))
     except Died:
@@ -74,7 +74,7 @@ def _of_the_dead(where: tuple[int, int], nodes: tuple[int, int], death: Died) ->
 
 
 def show_reduced(seed: int, index: int, outcome: Outcome, folder: Path, seconds: float) -> str:
-    """Write the reduced model of a failure and its inputs; its text."""
+    """Write the reduced model of a failure and its inputs; return the text of the model."""
     try:
         case = in_child(lambda: draw_case(seed, index))
     except Died as e:

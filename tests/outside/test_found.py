@@ -1,4 +1,4 @@
-"""Models that sweeps found, reduced: judged as a sweep judges."""
+"""Tests of reduced models that sweeps found, judged as in a sweep."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Arrays = dict[str, Any]
 
 
 def numbers(*shape: int, dtype: Any = np.float32) -> np.ndarray[Any, Any]:
-    """Numbers from -2 on, all different."""
+    """Return distinct numbers from -2 on."""
     return (np.arange(int(np.prod(shape))).reshape(shape) * 0.75 - 2).astype(dtype)
 
 

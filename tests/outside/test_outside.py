@@ -1,4 +1,4 @@
-"""The generator covers the standard; a few models with fixed seeds are compiled right."""
+"""Tests that the generator covers the standard, and of a few models with fixed seeds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.outside.sweep import sweep
 from tests.outside.trial import Outcome, try_case
 
 QUICK = [(11, k) for k in range(8)]
-"""Cases of `make test`; the sweep has the thousands."""
+"""Cases of `make test`; the sweep has thousands."""
 
 
 def schemas() -> set[str]:
@@ -50,7 +50,7 @@ def test_some_cases_are_right() -> None:
 
 
 def sum_model(minus: bool) -> onnx.ModelProto:
-    """y = tanh(a + b), or a - b."""
+    """Return y = tanh(a + b), or a - b."""
     nodes = [
         helper.make_node("Sub" if minus else "Add", ["a", "b"], ["s"]),
         helper.make_node("Tanh", ["s"], ["y"]),
@@ -78,7 +78,7 @@ def test_judge_allows_rounding_and_nothing_else() -> None:
 
 
 def test_judge_takes_cancellation_for_rounding() -> None:
-    """a - b of nearly equal numbers may be off by all that remains."""
+    """a - b of nearly equal numbers may have an error as large as the difference."""
     x = np.full((2, 3), 1000, np.float32)
     feeds = {"a": x, "b": np.nextafter(x, np.float32(2000))}
     judge = Judge(sum_model(minus=True), feeds, {"y": np.tanh(feeds["a"] - feeds["b"])})
@@ -98,7 +98,7 @@ def test_judge_allows_the_rounding_of_the_terms_of_an_instance_norm() -> None:
 
 
 def test_judge_allows_the_rounding_of_a_narrow_type_in_a_branch() -> None:
-    """ONNX Runtime divides in f32, and leaves out the casts to f16 and back."""
+    """ONNX Runtime divides in f32 and omits the casts to f16 and back."""
 
     def body(name: str, last: float) -> onnx.GraphProto:
         divisor = helper.make_tensor(f"{name}_by", onnx.TensorProto.FLOAT16, [1], [last])
@@ -144,7 +144,7 @@ def test_a_trial_tells_refusals_from_right_results() -> None:
 
 
 def test_reduction_keeps_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compiler that is wrong about Tanh: the sum before it is cut off."""
+    """The compiler is wrong for Tanh, so the preceding sum is removed."""
 
     def fails(case: Case, *_: object) -> Outcome:
         wrong = any(n.op_type == "Tanh" for n in case.model.graph.node)
@@ -174,7 +174,7 @@ def test_a_sequence_map_reads_elements_of_the_sizes_it_declares(n: int, defined:
 
 
 def test_judge_has_no_opinion_where_noise_leaves_the_domain_of_a_function() -> None:
-    """The square root of a sum that cancels: 0.42 - 0.5 + 0.08 may be negative."""
+    """The operand of the square root cancels: 0.42 - 0.5 + 0.08 may be negative."""
     terms = [
         helper.make_node("Sum", ["a", "b", "c"], ["s"]),
         helper.make_node("Sqrt", ["s"], ["y"]),

@@ -1,4 +1,4 @@
-"""The recurrent layers of the judge compute in f64 what ONNX Runtime gives in f32."""
+"""Tests that the judge's recurrent layers in f64 agree with ONNX Runtime in f32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of one model: compiled in several ways, run, and judged."""
+"""The trial of one model: compiled in several ways, run, and judged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.outside.peer import PeerRefused, run_peer
 
 @dataclass(frozen=True)
 class Way:
-    """How a model is compiled."""
+    """A configuration of the compiler."""
 
     pipeline: str
     threads: int
@@ -32,7 +32,7 @@ WAYS = (Way("default", 1), Way("default", 2), Way("O0", 1))
 
 @dataclass(frozen=True)
 class Outcome:
-    """`right`, `wrong`, `disputed`, `refused`, `crash`, or `peer` where ONNX Runtime refuses."""
+    """`right`, `wrong`, `disputed`, `refused`, `crash`, or `peer` if ONNX Runtime refuses."""
 
     kind: str
     way: str = ""
@@ -41,7 +41,7 @@ class Outcome:
 
     @property
     def signature(self) -> str:
-        """What is the same for failures with one cause, roughly."""
+        """Return a key that failures with the same cause usually share."""
         return f"{self.kind}: {' '.join(_plain(w) for w in self.detail.split()[:14])}"
 
 
@@ -50,7 +50,7 @@ def _plain(word: str) -> str:
 
 
 def try_case(case: Case, ways: Sequence[Way] = WAYS) -> Outcome:
-    """The first failure, or `right`."""
+    """Return the first failure, or `right`."""
     text = case.model.SerializeToString()
     judges: list[Judge] = []
     for feeds in case.feeds:
@@ -66,7 +66,7 @@ def try_case(case: Case, ways: Sequence[Way] = WAYS) -> Outcome:
             results = _run(text, way, judges)
         except CompileError as e:
             return Outcome("refused", str(way), f"{e.code} {e.message} {e.where}")
-        except Exception as e:  # any other exception is a bug of ours, and its text is the finding
+        except Exception as e:  # any other exception is a bug; its text is the finding
             return Outcome("crash", str(way), _told(e))
         for k, (judge, made) in enumerate(zip(judges, results, strict=True)):
             if found := judge.objection(made):
@@ -100,7 +100,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _told(e: Exception) -> str:
-    """The exception in one line, and the two innermost places."""
+    """Return the exception in one line, with the two innermost positions."""
     text = " ".join(str(e).splitlines()[:3])[:300]
     places = [
         f"{f.filename.split('/compiler/')[-1]}:{f.lineno}" for f in extract_tb(e.__traceback__)

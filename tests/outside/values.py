@@ -1,4 +1,4 @@
-"""Element types and random arrays: what inputs and constants of drawn models hold."""
+"""Element types and random arrays for inputs and constants of random models."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ _TABLE: dict[str, tuple[int, Any]] = {
 _LABELS = {np.dtype(t): label for label, (_, t) in _TABLE.items()}
 
 NARROW = {BF16: F32, **dict.fromkeys(FLOAT8, F32), "i4": "i8", "u4": "u8"}
-"""Types that numpy does not have, and one that holds all their values: neither inputs nor results
-of models have them, since not all runtimes take such arrays."""
+"""Element types without numpy type, and a type that represents all their values. Inputs and results
+of models do not have these types, since not all runtimes accept such arrays."""
 
 SIZES = (0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 31, 33, 65, 129)
-"""Sizes of axes: empty, 1, primes, and one more than vectors have elements."""
+"""Sizes of axes: 0, 1, primes, and one more than the lanes of vectors."""
 
 MOST_ELEMENTS = 6000
-"""Steps that would make a larger tensor are dropped."""
+"""Steps with a larger result are dropped."""
 
 WORDS = ("", "a", "ab", "Ab", "c d", "The cat", "é", "17", "0.5", "the", "zz top")
 
 
 def code(label: str) -> int:
-    """The number of an element type in ONNX."""
+    """Return the number of an element type in ONNX."""
     return _TABLE[label][0]
 
 
@@ -70,7 +70,7 @@ def numpy_type(label: str) -> Any:
 
 
 def label_of(value: Any) -> str:
-    """The element type of an array; "" of what is no tensor."""
+    """Return the element type of an array; "" for other values."""
     return _LABELS[value.dtype] if isinstance(value, np.ndarray) else ""
 
 
@@ -79,7 +79,7 @@ def label_of_code(number: int) -> str:
 
 
 def some_shape(chance: random.Random, low: int = 0, high: int = 5) -> Shape:
-    """A shape of few elements; one in twelve is empty."""
+    """Return a shape of few elements; one in twelve is empty."""
     rank = chance.choice([r for r in (0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5) if low <= r <= high])
     empty = chance.random() < 0.08
     shape = [chance.choice(SIZES if empty else SIZES[1:]) for _ in range(rank)]
@@ -90,7 +90,7 @@ def some_shape(chance: random.Random, low: int = 0, high: int = 5) -> Shape:
 
 
 def some_array(chance: random.Random, label: str, shape: Sequence[int]) -> Array:
-    """Numbers of both signs, with zeros, ties and whole numbers; integers of all sizes."""
+    """Return numbers of both signs with zeros, ties and integers; integers of all magnitudes."""
     numbers = np.random.default_rng(chance.getrandbits(64))
     shape = tuple(shape)
     if label == "bool":
@@ -99,7 +99,7 @@ def some_array(chance: random.Random, label: str, shape: Sequence[int]) -> Array
         return np.array(numbers.choice(WORDS, shape), dtype=object).reshape(shape)
     if label in (*FLOATS, *FLOAT8):
         x = numbers.standard_normal(shape) * chance.choice((0.5, 1.0, 1.0, 3.0))
-        if chance.random() < 0.3:  # ties
+        if chance.random() < 0.3:  # to create ties
             x = np.round(x * 2) / 2
         return np.asarray(x, numpy_type(label))
     if label in NIBBLES:

@@ -1,4 +1,4 @@
-"""The catalogue of samples says what is there, and the accuracies that it states are true."""
+"""Tests that the catalogue of samples is complete, and that its accuracies are correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layers that train the samples: gradients against differences, exports against ONNX."""
+"""Tests of the layers that train the samples: finite differences, and exports against ONNX."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WITH_PARAMETERS = ["dense", "convolution", "batch_norm", "dense_of_tokens", "lst
 
 
 def slope(layer: Layer, x: np.ndarray, along: np.ndarray, weights: np.ndarray) -> float:
-    """How fast sum(weights * y) grows when x moves along a direction, by central difference."""
+    """Return the derivative of sum(weights * y) for x along a direction, by central difference."""
     h = 1e-2
     up, down = (
         layer.forward(x + h * along, training=True),
@@ -61,7 +61,7 @@ def slope(layer: Layer, x: np.ndarray, along: np.ndarray, weights: np.ndarray) -
 def test_backward_is_the_slope_of_forward(name: str) -> None:
     rng = np.random.default_rng(3)
     layer, shape = LAYERS[name](rng)
-    # Distinct, well separated values: no pixel of a pool and no zero of a relu is crossed by h.
+    # Distinct, well separated values: a step h crosses no maximum of a pool and no zero of a relu.
     x = (rng.permutation(np.prod(shape)).reshape(shape) / 4 - 2.1).astype(np.float32)
     weights = rng.normal(size=layer.forward(x, training=True).shape).astype(np.float32)
     dx = layer.backward(weights)

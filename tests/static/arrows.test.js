@@ -1,4 +1,4 @@
-// Imports between the folders of static/js point one way.
+// Tests of the order of imports between the folders of static/js.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join, normalize } from "node:path";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../static/js", import.meta.url));
 
-/** A folder imports only from itself and from folders before it; the entry points import all. */
+/** A folder imports only from itself and from earlier folders; the entry points import from all. */
 const ORDER = [
   "text",
   "elements",

@@ -1,20 +1,20 @@
-// Whatever can be set in the page is kept by its URL, or said here to be no part of a view.
+// Tests that the URL has the state of every control, or that a reason for its absence is here.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { basename } from "node:path";
 import test from "node:test";
 import { PLACE_KEYS, SWITCHES, TABLES } from "../../static/js/state/url.js";
 
-/** Of a control that sets nothing which somebody who opens a link would miss. */
+/** Reasons for controls whose state is irrelevant to the recipient of a link. */
 const NO_STATE = {
-  acts: "it does something, and what that makes is state",
-  reader: "it belongs to the reader: their keys, their theme, their disk",
-  shown: "it shows a text that is made anew from the state",
+  acts: "it performs an action, whose result is state",
+  reader: "it is a setting of the reader: keys, theme, disk",
+  shown: "it shows a text that is derived from the state",
 };
 
 /**
- * Of each control of each template, by its part or the name of its data, what keeps it: a key of a
- * place, a switch, or why nothing does.
+ * For each control of each template, by its part or data name, the key that stores its state (of a
+ * place or a switch), or the reason why none does.
  * @type {Record<string, Record<string, string>>}
  */
 const CONTROLS = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { readAnswer } from "../../static/js/server/reading.js";
 
-/** Workers that are started and then stop, as one whose script cannot be had. */
+/** Workers that stop after their start, like a worker whose script cannot be loaded. */
 class Stopping {
   static made = 0;
   onmessage = () => {};

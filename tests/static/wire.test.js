@@ -1,4 +1,4 @@
-// The page against one complete result as the server writes it.
+// Tests of the page with one complete result of the server.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";

@@ -44,7 +44,7 @@ rows."""
 
 
 def in_parallel(kernel: Kernel, options: CodeOptions, *, user_schedule: bool = False) -> Kernel:
-    """Mark the loops that threads share; `user_schedule` retains the marks of a user schedule instead."""
+    """Mark the loops that threads share, unless a user schedule has marked loops."""
     if options.threads < 2 or user_schedule:
         return kernel
     kernel = with_copies(replace(kernel, body=_unmarked(kernel.body)), options)

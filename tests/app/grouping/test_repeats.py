@@ -1,4 +1,4 @@
-"""Equal blocks in a row, found in what is written down by hand."""
+"""Tests of the detection of repeated blocks, on hand-written sequences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.grouping.repeats import LEAST_IN_BLOCK, Run, Sequenced, runs
 
 
 def sequence(text: str, *edges: tuple[int, int]) -> Sequenced:
-    """Nodes, a letter an operator; each reads the one before, and what `edges` say."""
+    """Return nodes in a sequence, one per letter (its operator), with additional edges."""
     sources = [{i - 1} if i else set() for i in range(len(text))]
     for source, target in edges:
         sources[target].add(source)
@@ -27,17 +27,17 @@ def test_what_repeats_too_little_is_no_run():
 
 
 def test_blocks_begin_where_only_one_value_crosses():
-    # s (a b c +)(a b c +)(a b c +): the sum reads what its block read, four back.
+    # s (a b c +)(a b c +)(a b c +): each sum reads the input of its block, four nodes back.
     skips = [(4 * k, 4 * k + 4) for k in range(3)]
     assert runs(sequence("s" + "abc+" * 3 + "ab", *skips)) == [Run(1, 4, 3)]
-    # The same signs end the row in front as well: only the edges tell where a block begins.
+    # The signatures before the first block are equal too: only edges tell where a block begins.
     assert runs(sequence("bc+" + "abc+" * 3, *[(2 + 4 * k, 6 + 4 * k) for k in range(3)])) == [
         Run(3, 4, 3)
     ]
 
 
 def test_equal_signs_with_other_edges_are_other_blocks():
-    # In the third and fourth block d reads a as well.
+    # In the third and fourth block, d also reads a.
     other = sequence("abcd" * 6, (8, 11), (12, 15))
     assert runs(other) == []
     more = sequence("abcd" * 8, (24, 27), (28, 31))

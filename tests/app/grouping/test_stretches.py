@@ -1,4 +1,4 @@
-"""Neighbours cut into stretches."""
+"""Tests of splitting the neighbouring nodes of a level into stretches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.grouping.stretches import stretches
 
 
 def test_chains_lie_together_first():
-    # 0 -> 1..10 in a row, 0 -> 11..20 in a row.
+    # 0 -> 1..10 in a chain, 0 -> 11..20 in a chain.
     edges = [(0, 1), (0, 11), *((i, i + 1) for i in range(1, 20) if i != 10)]
     found = stretches(range(21), edges, 5)
     assert sorted(map(sorted, found)) == [list(range(1, 11)), list(range(11, 21))]

@@ -1,4 +1,4 @@
-"""The tree of groups over a model, and where nodes of later stages lie in it."""
+"""Tests of the tree of groups of a model, and of the groups of later stages' nodes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_name_may_tell_of_thousands_of_scopes(mark):
 
 
 def chain(*names: str) -> tuple[list[Item], list[tuple[str, str]]]:
-    """Nodes in a row; the operator is the last part of the name, without its number."""
+    """Return nodes in a chain; an operator is the last scope of the name, without its number."""
     items = [
         Item(f"v{i}", name.split("/")[-1].split("_")[0], (name,)) for i, name in enumerate(names)
     ]
@@ -56,7 +56,7 @@ LAYER = ("att/q", "att/k", "att/mul", "att/soft", "mlp/dot", "mlp/gelu", "mlp/do
 
 
 def outline(group: Group) -> list:
-    """Labels with repeats, nested; of nodes how many."""
+    """Return the nested labels of groups with repeats, and the numbers of nodes."""
     inside = [outline(child) for child in group.children if isinstance(child, Group)]
     n_nodes = sum(isinstance(child, str) for child in group.children)
     return [f"{group.label} x{group.times}", n_nodes, *inside]
@@ -105,7 +105,7 @@ def test_weights_made_by_nodes_lie_with_what_reads_them():
 
 @pytest.mark.parametrize("n", [MOST_IN_LEVEL, 1000])
 def test_no_level_has_more_boxes_than_are_seen(n):
-    # A triangle of distinct operators: no names, no repeats, no chains.
+    # A triangle of distinct operators, without names, repeats and chains.
     items = [Item(f"v{i}", f"op{i}", (f"v{i}",)) for i in range(n)]
     edges = [(f"v{i}", f"v{j}") for i in range(n) for j in (2 * i + 1, 2 * i + 2, i + 1) if j < n]
     root = tree_of(items, edges)
@@ -138,5 +138,5 @@ def test_thousands_of_nodes_from_one_node_of_the_model_find_their_homes_at_once(
     profile = Profile()
     for _ in items:
         profile.runcall(homes.find, ("call",))
-    # However many they are: a few calls for each, which the machine has no part in.
+    # The number of calls per node is constant, and independent of the machine.
     assert Stats(profile).total_calls < 10 * len(items)  # type: ignore[attr-defined]

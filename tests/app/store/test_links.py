@@ -1,4 +1,4 @@
-"""The same state has the same link, two states never have one, and a full store says so."""
+"""Tests of stored links: equal states share a link, others do not, and limits give errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_same_state_has_the_same_link(store):
 
 def test_states_whose_ids_would_be_equal_get_different_ones(store, monkeypatch):
     real = links.ids
-    # One character, and only two of them: collisions are certain.
+    # Ids of one character with only two values, so collisions are certain.
     monkeypatch.setattr(links, "_ALPHABET", "ab")
     monkeypatch.setattr(links, "ids", lambda digest: real(digest, 1))
     made = [store.keep(shared(f"model=sample:{i}&v=1")) for i in range(5)]

@@ -13,7 +13,7 @@ def test_programs_take_turns() -> None:
         {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 0, min_rounds=8
     )
     assert [len(t.seconds) for t in times.values()] == [8, 8]
-    # After warming up each is called twice, untimed and timed, and the order changes by rounds.
+    # After a warm-up, each is called twice, untimed and timed, in an order that changes by round.
     rounds = ["".join(calls[-4 * n - 4 : len(calls) - 4 * n]) for n in range(8)]
     assert set(rounds) == {"aabb", "bbaa"}
 

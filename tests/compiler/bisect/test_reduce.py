@@ -107,7 +107,7 @@ def wrong_square(old: Any) -> Any:
 
 
 def test_a_reproducer_is_small_replays_and_heals(tmp_path: Path) -> None:
-    """From a network to a node or two; the folder fails with the fault and passes without it."""
+    """A network becomes one or two nodes; the folder fails with the fault and passes without it."""
     network = NETWORKS["elementwise"]
     with body("square", wrong_square)():
         found = bisect(network, Settings(DEFAULT))

@@ -48,7 +48,7 @@ def test_a_right_compiler_breaks_nothing(name: str) -> None:
 
 
 def test_one_rewrite_of_several_by_one_rule_is_named() -> None:
-    """A rule that goes wrong at one place only."""
+    """The rule is wrong for one value only."""
 
     def wrong_after_relu(old: Any) -> Any:
         return lambda x: o.neg(x) if x.name in ("d", "e") else old(x)
@@ -63,7 +63,7 @@ def test_one_rewrite_of_several_by_one_rule_is_named() -> None:
 
 
 def test_a_hidden_fault_is_found_in_the_rewrite_itself() -> None:
-    """The relu behind hides it from the results."""
+    """A later relu hides the fault from the results."""
     g = graph("""
     graph g(x: f32[3,5]) {
       const top: f32[] = literal(1.0)
@@ -180,7 +180,7 @@ def test_the_compiled_program_is_judged_where_that_is_asked_for() -> None:
 
 
 def test_what_makes_a_program_slower_is_named() -> None:
-    """A rule that puts much work in the place of little."""
+    """The rule replaces a cheap node with an expensive one."""
     g = graph("""
     graph g(x: f32[64,64], w: f32[64,64]) {
       a: f32[64,64] = neg(x)
@@ -234,7 +234,7 @@ def test_failures_are_alike_by_kind_and_way() -> None:
 
 
 def test_a_rule_of_larger_error_than_it_declares_is_found() -> None:
-    """The very rule with a budget of nothing: its own rounding is then too much."""
+    """The rule is correct, but its error budget is set to zero, below its rounding."""
     g = graph("""
     graph g(x: f32[3,5]) {
       const a: f32[5] = literal(1.1,2.3,-0.7,0.3,9.1)
@@ -251,7 +251,7 @@ def test_a_rule_of_larger_error_than_it_declares_is_found() -> None:
 
 
 def test_what_moves_the_numbers_is_found_though_rounding_explains_it() -> None:
-    """Both folds round otherwise than the model; neither is wrong."""
+    """Both folds round differently from the model; neither is wrong."""
     g = graph("""
     graph g(x: f32[3,5]) {
       const a: f32[5] = literal(0.1, 0.7, -0.3, 1.9, 0.2)

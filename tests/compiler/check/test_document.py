@@ -1,4 +1,4 @@
-"""The example of docs/checking.md prints what the page says."""
+"""Test that the example of docs/checking.md prints the output in the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_example_prints_what_the_page_says() -> None:
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
-            # The annotations are looked at, so the block needs a namespace that lasts.
+            # The decorator reads annotations, so the block needs a persistent namespace.
             exec(compile(block, str(PAGE), "exec"), {"__name__": "compiler.passes.of_a_document"})
     finally:
         RULES.pop("subtract_once", None)

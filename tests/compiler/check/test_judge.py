@@ -45,7 +45,7 @@ def test_a_difference_beyond_the_budget_is_told_with_its_place() -> None:
 
 
 def test_sums_in_another_order_are_not_wrong() -> None:
-    """(a + b) + c and a + (b + c), on numbers between which anything may cancel."""
+    """(a + b) + c and a + (b + c), on numbers with arbitrary cancellation."""
     left = graph("""
     graph g(a: f32[50], b: f32[50], c: f32[50]) {
       s: f32[50] = add(a, b)
@@ -113,7 +113,7 @@ def test_a_comparison_that_rounding_decides_is_not_judged() -> None:
     ],
 )
 def test_special_numbers_come_up_in_small_tensors(before: str, after: str) -> None:
-    """What holds for ordinary numbers and neither for NaN nor infinities."""
+    """The rule is correct for ordinary numbers, but not for NaN or infinities."""
     a, b = (graph(f"graph g(x: f32[2,3]) {{ {text}\n return y }}") for text in (before, after))
     assert any(r.objection(b, 0.0)[1].objection for r in make_rounds(a))
 
@@ -137,7 +137,7 @@ def test_the_infinity_of_an_underflow_may_be_the_logarithm_of_a_tiny_number() ->
     found = make_round(a, "special", {"x": x})
     assert found is not None
     assert not found.objection(b, 2e-6)[1].objection
-    # Infinity stands for no number that the type can have as a logarithm.
+    # No number of the type has a logarithm of infinity.
     verdict = found.objection_to({"y": np.array([-1e30, -80, -0.0485874], np.float32)}, b, 2e-6)
     assert "1 of 3 elements differ" in verdict[1].objection
 
@@ -157,5 +157,5 @@ def test_errors_are_told_absolutely_relatively_and_in_units_of_the_last_place() 
     assert ulps == pytest.approx(1)
     assert error(np.array([3, 5], np.int32), np.array([3, 7], np.int32)) == (2, 2 / 7, 2)
     assert error(np.array([np.nan], np.float32), np.array([1.0]))[1] == np.inf
-    # What f32 cannot hold overflows there and not in f64.
+    # Numbers beyond f32 overflow in f32 and not in f64.
     assert error(np.array([np.inf, 2], np.float32), np.array([1e300, 2.0]))[2] == 0

@@ -28,7 +28,7 @@ from tests.faults.fault import exchanged, instead
 
 @pytest.mark.parametrize("name", RULES)
 def test_the_example_of_every_rule_is_a_right_rewrite(name: str) -> None:
-    """And there are inputs on which that can be seen."""
+    """The kinds of inputs must include values that can reveal a fault."""
     rewrites, rule = Rewrites(), RULES[name]
     before, _ = rule.example_graphs()
     log = Log(watch=rewrites.watch)
@@ -114,12 +114,12 @@ def test_a_rule_that_rounds_more_than_it_declares_is_found() -> None:
 
 def test_a_pass_that_breaks_down_fails_the_check() -> None:
     def fails(**given: object) -> Graph:
-        raise IndexError("there is no such axis")
+        raise IndexError("the axis does not exist")
 
     with instead("drop_double_negation", fails)():
         verdict = check_model(HIDDEN)
     assert not verdict.ok
-    assert "IndexError: there is no such axis" in verdict.broken
+    assert "IndexError: the axis does not exist" in verdict.broken
     assert verdict.program is None
 
 
@@ -182,7 +182,7 @@ def test_large_tensors_are_judged_on_small_ones() -> None:
     assert [str(v.type) for v in small[0].inputs] == ["f32[1,3,6,5]"]
     assert [str(v.type) for v in small[1].outputs] == ["f32[1,4,6,5]"]
     assert all(j.ok and j.n_inputs >= 5 for j in judge_rewrites(rewrites))
-    # A size that a constant names stays: which of them mean the same cannot be told.
+    # A size that a constant contains is not replaced: equal numbers may have different meanings.
     named = graph("""
     graph g(x: f32[400,112]) {
       const to: i64[2] = literal(112,400)

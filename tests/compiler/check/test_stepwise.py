@@ -43,7 +43,7 @@ def test_every_stage_is_told_before_the_next_is_looked_at() -> None:
 def test_the_pass_that_moves_the_numbers_is_named_and_by_how_much() -> None:
     check = begin_check(MODEL, WAY, wanted=Wanted(by_node=True))
     found = list(check.stages())
-    assert first_moved(found) == 2  # dividing by a constant became a product
+    assert first_moved(found) == 2  # a division by a constant became a product
     assert 0 < found[2].moved < 1e-6
     assert [f.moved for f in found if f.stage != "algebraic_simplification"] == [0.0, 0.0, 0.0]
     assert first_wrong(found, check.allowed) is None

@@ -41,7 +41,7 @@ def test_only_what_reads_other_numbers_is_computed_again() -> None:
     values = StageValues(inputs)
     first = values.of(BEFORE)
     assert values.n_evaluated == 4
-    # Another way to say b gives the same bits: c is not computed again.
+    # Another computation of b gives the same bits, so c is not computed again.
     same = graph(str(BEFORE).replace("add(a, y)", "add(y, a)"))
     shared = {n.output: n for n in BEFORE.nodes}
     nodes = tuple(n if n.output == "b" else shared[n.output] for n in same.nodes)
@@ -49,7 +49,7 @@ def test_only_what_reads_other_numbers_is_computed_again() -> None:
     again = values.of(changed)
     assert values.n_evaluated == 5
     assert again["c"] is first["c"]
-    # Other bits reach what reads them, and nothing else.
+    # Different bits affect only the readers.
     other = graph(str(BEFORE).replace("add(a, y)", "sub(a, y)"))
     nodes = tuple(n if n.output == "b" else shared[n.output] for n in other.nodes)
     values.of(type(BEFORE)("g", BEFORE.inputs, BEFORE.results, nodes, {}))
@@ -71,7 +71,7 @@ def test_bits_are_compared_and_not_numbers() -> None:
     assert not has_bits_of(zeros, zeros.astype(np.float64))
     nan = np.full(3, np.nan, np.float32)
     assert has_bits_of(nan, nan.copy())
-    # Views of one element are compared without making them whole.
+    # Splats are compared without allocating their elements.
     huge = np.broadcast_to(np.float32(2), (1 << 20, 1 << 20))
     assert has_bits_of(huge, np.broadcast_to(np.float32(2), huge.shape))
     assert not has_bits_of(huge, np.broadcast_to(np.float32(3), huge.shape))

@@ -20,7 +20,7 @@ def test_an_old_softmax_means_what_its_opset_says() -> None:
     x = np.random.default_rng(0).standard_normal((2, 3, 4), np.float32)
     outputs, note = run_reference(model("Softmax", 9, [2, 3, 4]), {"x": x})
     assert outputs is not None
-    # Before opset 13: all axes from 1 on taken together.
+    # Before opset 13: all axes from 1 on are flattened.
     flat = np.exp(x.reshape(2, 12))
     expected = (flat / flat.sum(axis=1, keepdims=True)).reshape(2, 3, 4)
     np.testing.assert_allclose(outputs["y"], expected, rtol=1e-5)

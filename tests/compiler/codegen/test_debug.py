@@ -1,4 +1,4 @@
-"""Lines are followed from Loop IR through LLVM to assembly, and following changes no code."""
+"""Tests of debug lines from Loop IR through LLVM IR to assembly, which leave the code unchanged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def test_a_statement_that_stands_twice_is_told_apart_by_its_place():
     )
     written, of = function_lines(shared, "f", host())
     stores = [at for at, x in zip(of, written.text.split("\n"), strict=True) if " store " in x]
-    assert list(dict.fromkeys(stores)) == [3, 8], "of several vectors where registers are short"
+    assert list(dict.fromkeys(stores)) == [3, 8], (
+        "on targets with narrow registers, of several vectors"
+    )
 
 
 def test_locations_lead_from_the_assembly_to_the_text_and_change_nothing():

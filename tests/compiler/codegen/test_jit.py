@@ -1,4 +1,4 @@
-"""Machine code from text: the cache on disk, entry points, other targets, threads."""
+"""Tests of the JIT: the cache on disk, entry points, other targets, threads."""
 
 import ctypes
 import threading
@@ -20,7 +20,7 @@ DOUBLE = """kernel double(x: f32[32] input, y: f32[32] output) {
 
 
 def program() -> str:
-    """out = 2 * (input + constant), the sum in the arena at byte 64."""
+    """Return a program of out = 2 * (input + constant), with the sum in the arena at byte 64."""
     launches = [
         Launch("add", (Arg("input", 0), Arg("constants", 128), Arg("arena", 64))),
         Launch("double", (Arg("arena", 64), Arg("output", 1))),

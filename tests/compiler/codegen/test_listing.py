@@ -1,4 +1,4 @@
-"""Counting instructions: by hand-written listings, one of each kind of machine."""
+"""Tests of instruction counts, on hand-written listings of each kind of machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies in lockstep: which loops may be mixed, and that nothing comes before what it needs."""
+"""Tests of copies in lockstep: loops that may be interleaved, and preserved dependences."""
 
 from __future__ import annotations
 

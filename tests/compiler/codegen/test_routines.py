@@ -1,4 +1,4 @@
-"""Statements whose places and conditions only the data know, against the interpreter."""
+"""Tests of statements with computed indices and conditions, against the interpreter."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_rules_of_statements(body: str, fault: str):
 
 
 def positives() -> Lowering:
-    """The elements above zero times two, side by side, and how many there are."""
+    """Return a kernel that stores twice each positive element contiguously, and their number."""
     k = Lowering("positives")
     x = k.input("X", TensorType(DType.f32, (2, 7)))
     found = k.output("Y", TensorType(DType.f32, (14,)))

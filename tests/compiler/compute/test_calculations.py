@@ -1,4 +1,4 @@
-"""Functions made of index expressions give what the expressions mean."""
+"""Tests that functions compiled from index expressions compute these expressions."""
 
 import itertools
 

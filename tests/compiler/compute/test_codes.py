@@ -1,4 +1,4 @@
-"""Codes made in fewer steps are the same codes."""
+"""Tests that rounding to quantized integers in fewer operations gives the same integers."""
 
 import numpy as np
 import pytest

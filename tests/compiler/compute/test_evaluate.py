@@ -1,4 +1,4 @@
-"""The oracle on computations small enough to write down what comes out."""
+"""Tests of the oracle on computations with results written by hand."""
 
 from __future__ import annotations
 

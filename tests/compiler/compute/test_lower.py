@@ -1,4 +1,4 @@
-"""Lowering fused groups: one expression a point where that can be, and always the same numbers."""
+"""Tests of lowering fused groups: inlined expressions where possible, and equal results."""
 
 from __future__ import annotations
 

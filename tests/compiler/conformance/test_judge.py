@@ -40,7 +40,7 @@ def test_nothing_is_wrong_with_what_is_expected(value: Any) -> None:
 
 def test_floats_may_be_off_by_the_tolerances_element_by_element() -> None:
     assert says(f32(100.05, 1e-8), f32(100, 0)) == ""
-    # 0.05 is little beside the other element, and too much for its own size.
+    # 0.05 is small relative to the other element, and too large relative to its own.
     assert "1 of 2 elements differ, most at [1]: 1.05 instead of 1.0" in says(
         f32(100, 1.05), f32(100, 1)
     )

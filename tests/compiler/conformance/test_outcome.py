@@ -16,7 +16,7 @@ X = np.array([[1, -2, 3]], np.float32)
 
 
 def model(*nodes: onnx.NodeProto, domain: str = "") -> onnx.ModelProto:
-    """x[N,3] -> y, as the nodes say."""
+    """Return a model from x[N,3] to y with these nodes."""
     graph = helper.make_graph(
         list(nodes),
         "small",

@@ -14,7 +14,7 @@ CASES = [c for c in collect("simple") if c.name.startswith("test_sequence_model"
 
 @pytest.fixture(autouse=True)
 def hanging(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The file that a child makes before it hangs."""
+    """The file that a child creates before it hangs."""
     path = tmp_path / "hanging"
     monkeypatch.setenv(HANGING, str(path))
     return path
@@ -24,7 +24,7 @@ def test_a_child_that_dies_or_hangs_loses_one_case_and_is_replaced(
     monkeypatch: pytest.MonkeyPatch, hanging: Path
 ) -> None:
     class WhenItHangs(threading.Timer):
-        """The time of a case is over when it hangs, and not before, however slow the machine is."""
+        """A time limit that is over once the case hangs, independent of the machine's speed."""
 
         def run(self) -> None:
             while not self.finished.wait(0.01):
@@ -41,7 +41,7 @@ def test_a_child_that_dies_or_hangs_loses_one_case_and_is_replaced(
     assert lost[DIES].why == "the process ended with exit code 7"
     assert lost[HANGS].why == "took longer than 4 s"
     assert lost[DIES].operators == ("SequenceAt", "SequenceConstruct", "SequenceErase")
-    # Three children: before, between and after the two that were lost.
+    # Three children: before, between and after the two lost children.
     processes = [found[c.name].why for c in CASES if c.name not in lost]
     assert len(set(processes)) == 3
     assert processes == sorted(processes, key=processes.index)

@@ -1,4 +1,4 @@
-"""What was taken apart when a model was read is one node again when it is written."""
+"""Tests that the exporter recombines nodes that the importer decomposed."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def test_a_quantized_lstm_is_the_one_that_was_read(
 
 
 def test_a_mask_of_attention_has_a_row_for_each_query() -> None:
-    """Runtimes broadcast batches and heads alone; two layers share one larger mask."""
+    """Runtimes broadcast only batches and heads; two layers share one larger mask."""
     given = parse_graph("""
     graph g(q: f32[2,3,5,4], k: f32[2,3,7,4], v: f32[2,3,7,4], mask: f32[2,1,1,7]) {
       a: f32[2,3,5,4] = attention(q, k, v, mask, scale=0.5)
@@ -269,7 +269,7 @@ def test_the_class_of_a_forest_is_found_by_one_node_where_no_score_is_nan() -> N
 
 
 def test_a_scale_and_a_shift_of_channels_are_one_normalisation() -> None:
-    """Whichever side they stand on; a number of each channel, or one for all."""
+    """With operands in either order, and a number per channel or a single number."""
     scale = stored("s", RNG.normal(size=(3, 1, 1)), np.float32)
     shift = stored("b", RNG.normal(size=(1, 1, 1, 1)), np.float32)
     given = model(
@@ -293,7 +293,7 @@ def test_a_scale_and_a_shift_of_channels_are_one_normalisation() -> None:
 def test_other_scales_and_shifts_stay_two_nodes(
     shape: tuple[int, ...], scale: tuple[int, ...]
 ) -> None:
-    """Along another axis, of images without places, and of one channel."""
+    """Along another axis, for images without spatial axes, or with one channel."""
     numbers = stored("s", RNG.normal(size=scale), np.float32)
     given = model(
         [node("Mul", ["x", "s"], ["m"]), node("Add", ["m", "s"], ["y"])],

@@ -1,4 +1,4 @@
-"""Optimized models in ONNX Runtime, and read again and compiled: the numbers stay."""
+"""Tests of exported models: equal results in ONNX Runtime, and after import and compilation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHANCE = np.random.default_rng(5)
 
 
 def run_peer(data: bytes, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """What ONNX Runtime computes, node by node."""
+    """Return the results of ONNX Runtime, node by node."""
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
@@ -31,7 +31,7 @@ def run_peer(data: bytes, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check(data: bytes, inputs: Mapping[str, Any], pipeline: str, slack: float = 2e-5) -> None:
-    """Compare the exported model, both ways of writing fusions, with the one that was given."""
+    """Compare the exported model, with both forms of fusions, with the original."""
     needed = run_peer(data, inputs)
     graph, _ = run_pipeline(compiler.load(data), pipeline)
     for fused in (False, True):

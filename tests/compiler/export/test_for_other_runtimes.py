@@ -1,4 +1,4 @@
-"""What `emit("onnx")` gives: layers and loops whole, no more nodes than the peer's level 1."""
+"""Tests of `emit("onnx")`: layers and loops stay intact, with no more nodes than level 1."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def exported(given: bytes, pipeline: str = "O3") -> bytes:
 
 
 def assert_layers_stay(given: onnx.ModelProto, pipeline: str = "O3") -> bytes:
-    """The recurrent layers are there as they came in, and compute the same."""
+    """Check that the recurrent layers are unchanged, and the results equal."""
     data = given.SerializeToString()
     made = exported(data, pipeline)
     assert_no_more_nodes(made, data)
@@ -50,7 +50,7 @@ def assert_layers_stay(given: onnx.ModelProto, pipeline: str = "O3") -> bytes:
 def test_recurrent_layers_stay_whole(
     op_type: str, direction: str, with_lengths: bool, is_open: bool
 ) -> None:
-    """Two layers, whose states come from outside, in every direction."""
+    """Two layers with initial states as inputs, in every direction."""
     given = layers(
         op_type, direction, 2, with_lengths=with_lengths, with_states=True, is_open=is_open
     )
@@ -111,7 +111,7 @@ def test_wide_pools_are_not_cut_by_axes() -> None:
 
 
 def test_the_mean_of_images_keeps_its_operator() -> None:
-    """ONNX Runtime has it in layouts of channel blocks, and for codes; ReduceMean it has not."""
+    """ONNX Runtime has kernels for blocked and quantized images, but not for ReduceMean."""
     given = model(
         [node("GlobalAveragePool", ["x"], ["y"])],
         [value("x", [2, 3, 5, 4])],
@@ -134,7 +134,7 @@ def test_other_means_are_reductions(kept: int) -> None:
 
 @pytest.mark.parametrize("make", [image_classifier, attention_block])
 def test_the_peer_finds_its_quantized_operators(make: Any, tmp_path: Path) -> None:
-    """Its second level makes the same operators of ours as of the model that came in."""
+    """Its second level creates the same operators from our export as from the original."""
     data = quantized(make(), tmp_path, "QDQ", "QUInt8", "QInt8", True)
     made = exported(data)
     assert_no_more_nodes(made, data)
@@ -147,7 +147,7 @@ def test_the_peer_finds_its_quantized_operators(make: Any, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("weights", ["QInt8", "QInt4"])
 def test_quantized_models_with_short_and_long_codes_load(weights: str, tmp_path: Path) -> None:
-    """A pool of 16-bit codes is one of floats, which have all of them."""
+    """A pool of 16-bit integers becomes a pool of floats, which represent all of them."""
     data = quantized(image_classifier(), tmp_path, "QDQ", "QInt16", weights, False)
     graph = compiler.compile(data, pipeline="O3").graph
     inputs = {"x": np.random.default_rng(3).normal(size=(2, 3, 12, 12)).astype(np.float32)}
@@ -168,7 +168,7 @@ def test_operators_on_codes_come_back_one_by_one(codes: str, tmp_path: Path) -> 
 
 
 def test_floats_between_codes_stay_standard(tmp_path: Path) -> None:
-    """A model that had no operator of ONNX Runtime's own gets none."""
+    """A model without ONNX Runtime's own operators is exported without them."""
     data = quantized(image_classifier(), tmp_path, "QDQ", "QUInt8", "QInt8", True)
     assert {n.domain for n in onnx.load_from_string(exported(data)).graph.node} == {""}
 
@@ -192,7 +192,7 @@ def test_a_chain_of_several_nodes_stays_one() -> None:
 
 
 def test_a_scan_over_a_batch_loads() -> None:
-    """Scan had a batch in version 8 of the standard only."""
+    """Only version 8 of Scan had a batch axis."""
     body = onnx.helper.make_graph(
         [node("Add", ["s", "r"], ["t"]), node("Identity", ["t"], ["o"])],
         "body",

@@ -1,4 +1,4 @@
-"""Exports run in ONNX Runtime where the first choice of operator has no kernel for the type."""
+"""Tests of exports with types for which ONNX Runtime lacks the preferred kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.ir.graph import Graph
 
 
 def assert_runs_alike(graph: Graph, low: float = -9.0) -> list[str]:
-    """Run the export in ONNX Runtime on numbers from `low` to 9; gives the types of its nodes."""
+    """Run the export in ONNX Runtime on numbers from `low` to 9; return the types of its nodes."""
     chance = np.random.default_rng(5)
     inputs = {
         v.name: chance.uniform(low, 9, v.type.static_shape).astype(v.type.dtype.numpy)
@@ -56,7 +56,7 @@ def test_activations_of_doubles_keep_their_digits(op: str) -> None:
 @pytest.mark.parametrize("kind", ["u8", "u16", "u32"])
 @pytest.mark.parametrize("op", ["reduce_sum", "reduce_l2", "reduce_mean"])
 def test_sums_of_unsigned_numbers_are_cast(op: str, kind: str) -> None:
-    """Sums that leave their type wrap here, and saturate in the cast of ONNX Runtime."""
+    """Sums out of range wrap around here, and saturate in the cast of ONNX Runtime."""
     call = f"{op}(x, axes=[1], keepdims=false)"
     text = f"graph g(x: {kind}[3,5]) {{ y: {kind}[3] = {call} return y }}"
     assert "Cast" in assert_runs_alike(parse(text), low=0)

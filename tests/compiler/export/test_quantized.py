@@ -1,4 +1,4 @@
-"""Products of quantized numbers are written as the operators that the standard has for them."""
+"""Tests that quantized products are exported as the standard's quantized operators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.onnx_models import F32, model, node, stored, value
 
 U8, I8 = TensorProto.UINT8, TensorProto.INT8
 CHANCE = np.random.default_rng(23)
-# Of seven bits: see `seven_bits` of tests/onnx_nodes.py.
+# 7-bit weights: see `seven_bits` of tests/onnx_nodes.py.
 FILTERS = CHANCE.integers(-63, 64, (5, 3, 3, 2)).astype(np.int8)
 COLUMNS = CHANCE.integers(-63, 64, (6, 9)).astype(np.int8)
 SCALES = [0.01, 0.02, 0.005, 0.015, 0.03]
@@ -112,7 +112,7 @@ def test_a_matrix_product_of_codes_has_its_zero_point_back(codes: Any, each: boo
 
 
 def chain(codes: Any, each: bool) -> onnx.ModelProto:
-    """Quantize, convolve, rectify, convolve, in pairs of QuantizeLinear and DequantizeLinear."""
+    """Return quantize, conv, relu, conv, as pairs of QuantizeLinear and DequantizeLinear."""
     nodes: list[Any] = []
     for k, x in enumerate(("x", "r", "y")):
         nodes += [
@@ -148,7 +148,7 @@ def test_pairs_round_floats_once_and_sums_of_codes_are_one_node(
     given = chain(codes, each)
     made = exported(given, pipeline)
     found = op_types(made)
-    assert found.count("QLinearConv") == 1, "a product without a bias in floats"
+    assert found.count("QLinearConv") == 1, "a product without a floating-point bias"
     assert not {"Cast", "ReduceSum", "Conv"} & set(found)
     assert len(found) < len(given.graph.node)
     x = CHANCE.normal(size=(1, 3, 7, 5)).astype(np.float32)
@@ -180,7 +180,7 @@ def test_a_zero_point_that_a_run_tells_is_an_operand_again(
     made = exported(given)
     assert len(made.graph.node) <= len(given.graph.node)
     (product,) = [n for n in made.graph.node if n.op_type == "MatMulInteger"]
-    assert product.input[2], "the zero point is the operator's again"
+    assert product.input[2], "the operator has the zero point again"
     x = CHANCE.normal(size=(4, 6)).astype(np.float32)
     needed, _ = results(given, {"x": x})
     for array in results(made, {"x": x}):

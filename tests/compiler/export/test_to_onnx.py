@@ -1,4 +1,4 @@
-"""Whole graphs as ONNX models: names, regions, fusions, constants, and what cannot be written."""
+"""Tests of exporting graphs to ONNX: names, regions, fusions, constants, and refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.passes.pipeline.run import run_pipeline
 
 
 def exported(text: str, **options: Any) -> onnx.ModelProto:
-    """The model of a graph in text form, after the checker has looked at it."""
+    """Return the model of a graph in text form, after a check by onnx."""
     made = onnx.load_from_string(compiler.to_onnx(compiler.parse(text), **options))
     onnx.checker.check_model(made, full_check=True)
     return made

@@ -1,4 +1,4 @@
-"""Operators without a declaration become the body that the standard gives for them."""
+"""Tests that undeclared operators are replaced by the function body in the standard."""
 
 from __future__ import annotations
 

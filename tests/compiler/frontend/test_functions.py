@@ -1,4 +1,4 @@
-"""Model-local functions stand in the place of their calls, with names and origins of the calls."""
+"""Tests of inlining model-local functions, with the names and origins of their calls."""
 
 from __future__ import annotations
 

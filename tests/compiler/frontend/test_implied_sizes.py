@@ -1,4 +1,4 @@
-"""Open sizes of inputs that operators leave no choice about become numbers."""
+"""Tests that open input sizes become numbers if the operators permit only one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real and generated models: what the importer makes of them, and that nothing is lost."""
+"""Tests of importing real and generated models, without losing any information."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LIGHT = (
 
 
 def checked(made: onnx.ModelProto | bytes | Path) -> Graph:
-    """Loaded, verified, and equal to what its own text parses to."""
+    """Return a loaded, verified graph, which equals the parsed form of its text."""
     source = made.SerializeToString() if isinstance(made, onnx.ModelProto) else made
     g = load(source)
     verify(g)
@@ -159,7 +159,7 @@ def test_what_the_model_records_closes_types_that_inference_leaves_open() -> Non
     inputs = [value("x", (2, 3)), value("s", (2,), I64)]
     made = model([node("Reshape", ["x", "s"], ["y"])], inputs, [value("y", (3, 2))])
     assert str(checked(made).outputs[0].type) == "f32[3,2]"
-    # A record of sizes that the inputs decide was made for other inputs, perhaps.
+    # Recorded sizes that depend on inputs may come from other inputs.
     made = model([node("Relu", ["x"], ["y"])], [value("x", ("N", 3))], [value("y", (1, 3))])
     assert str(checked(made).outputs[0].type) == "f32[N,3]"
 

@@ -1,4 +1,4 @@
-"""Loops as exporters write them: step numbers that are lists, sizes that only share a name."""
+"""Tests of loops as exporters write them: lists as step numbers, and sizes with a shared name."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.models import light_model
 
 
 def splat_model() -> onnx.ModelProto:
-    """A convolution, a normalisation and a matrix product, all weights splats of 0.02."""
+    """Return a convolution, a normalisation and a matrix product with splats of 0.02 as weights."""
     value = helper.make_tensor_value_info
     fill = helper.make_tensor("value", TensorProto.FLOAT, [1], [0.02])
     nodes = [
@@ -58,7 +58,7 @@ def test_splats_become_random_numbers_of_their_role() -> None:
     assert 0.3 < made["k"].std() * np.sqrt(96) < 2
     assert (made["v"] > 0.5).all()
     assert len(np.unique(made["s"])) == 6
-    # A stored mean that fits the old weights is replaced with them; other weights stay.
+    # A stored mean that matches the old weights is replaced with them; other weights stay.
     assert np.abs(made["m"]).max() < 1
     assert made["kept"].tolist() == [1, 2, 3, 4, 5]
 

@@ -1,4 +1,4 @@
-"""Graphs from Python functions: what is recorded, what it means, and where errors stand."""
+"""Tests of graphs from Python functions: recorded nodes, results, and error positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walk over protobuf bytes, and cutting large weights out of what is parsed."""
+"""Tests of the protobuf reader, and of separating large weights from the parsed part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Written models: their graphs, and problems under the right characters, however odd the text."""
+"""Tests of written models: graphs, and errors at the right characters of any text."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_files_are_read_by_their_endings(tmp_path: Path) -> None:
 
 
 def marked(text: str) -> tuple[str, tuple[int, int, int]]:
-    """A text in which « and » stand around what an error should stand under."""
+    """Check a text in which « and » enclose the expected position of the error."""
     before, _, rest = text.partition("«")
     inside, _, after = rest.partition("»")
     line = before.count("\n") + 1

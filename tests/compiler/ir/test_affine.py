@@ -1,4 +1,4 @@
-"""Integer expressions: one canonical form, text that reads back, bounds that hold."""
+"""Tests of integer expressions: a canonical form, text that parses back, valid bounds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ VALUES = st.fixed_dictionaries({name: st.integers(0, 11) for name in NAMES})
 
 
 def value(e: Expr, values: Mapping[str, int]) -> int:
-    """The number, by Python's own arithmetic on the printed text."""
+    """Return the number, by Python's arithmetic on the printed text."""
     return eval(str(e), {"min": min, "max": max}, dict(values))
 
 

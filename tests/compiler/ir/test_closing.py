@@ -1,4 +1,4 @@
-"""Open types are closed by what has become known, and keep what was known before."""
+"""Tests of replacing open types by inferred types while keeping known sizes."""
 
 from __future__ import annotations
 

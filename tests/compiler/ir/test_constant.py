@@ -1,4 +1,4 @@
-"""Constants cost what they hold, and their text finds them again."""
+"""Tests of constants: memory use equals the stored bytes, and text parses back."""
 
 from __future__ import annotations
 

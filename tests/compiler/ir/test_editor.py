@@ -1,4 +1,4 @@
-"""Editing a working copy: use lists stay true, and what comes out is in order."""
+"""Tests of the graph editor: correct use lists, and results in topological order."""
 
 from __future__ import annotations
 

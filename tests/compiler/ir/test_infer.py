@@ -1,4 +1,4 @@
-"""Types found by inference: in branches that cannot run, and beside what a model has on record."""
+"""Tests of type inference: in branches that cannot run, and against recorded types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.onnx_models import BOOL, I64, graph, model, node, stored, value
 
 
 def squeezing(shape: tuple[Any, ...]) -> bytes:
-    """A model that leaves out the axis 0 of `x` if told to, which must then have one element."""
+    """Return a model that may squeeze axis 0 of `x`, which must then have one element."""
     total = [node("ReduceSum", ["x"], ["t"], keepdims=0)]
     squeeze = [node("Squeeze", ["x", "axes"], ["s"]), node("ReduceSum", ["s"], ["t"], keepdims=0)]
     choice = node(
@@ -68,8 +68,8 @@ def test_a_node_outside_of_regions_is_refused_at_once() -> None:
 
 
 def test_a_recorded_type_outlives_the_choice_of_sizes() -> None:
-    """Of a sequence made elsewhere the rules know nothing: its elements are as recorded."""
-    # The element at a position that only a run tells: the record says what it is.
+    """The type rules know nothing about a sequence from a foreign operator, except the record."""
+    # The element at an index known at run time; the recorded type gives its type.
     nodes = [
         node("SequenceConstruct", ["x", "z"], ["s"]),
         node("SequenceAt", ["s", "i"], ["e"]),

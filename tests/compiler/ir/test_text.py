@@ -1,4 +1,4 @@
-"""The text of graphs reads back to an equal graph, and errors name line and column."""
+"""Tests that graph texts parse back to equal graphs, and that errors have line and column."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_letters_of_all_scripts_are_readable_and_what_cannot_be_seen_is_not_ther
     for name, said in {
         "вход 1": '"вход 1"',
         "層/重み": '"層/重み"',
-        "a\u202eb": '"a\\u202eb"',  # turns what follows around
-        "a\u2028b": '"a\\u2028b"',  # is the end of a line elsewhere
+        "a\u202eb": '"a\\u202eb"',  # reverses the following text
+        "a\u2028b": '"a\\u2028b"',  # a line end in other languages
         "a\u00a0b": '"a\\u00a0b"',
         "\ud800": '"\\ud800"',
     }.items():

@@ -1,4 +1,4 @@
-"""Types: text that reads back, layouts that move elements and lose none."""
+"""Tests of types: text that parses back, and layouts that lose no elements."""
 
 from __future__ import annotations
 

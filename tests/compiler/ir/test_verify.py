@@ -1,4 +1,4 @@
-"""The verifier finds what is wrong with a graph, and says where."""
+"""Tests that the verifier finds invalid graphs and names the position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is called independent is: judged by running iterations in every order, and by examples."""
+"""Tests of independence proofs: iterations in any order, and examples."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_a_single_lane_collides_with_nobody():
     ],
 )
 def test_lanes_compute_what_steps_do(to: str, origin: str):
-    """Wherever lanes lie: side by side, apart, backwards, in no order, or all in one place."""
+    """For lanes that are contiguous, strided, reversed, unordered, or at one address."""
     body = f"i in 2..5 {{ y[{to}] = add(x[{origin}], x[i]) }}"
     assert run(f"vector {body}") == run(f"for {body}")
 

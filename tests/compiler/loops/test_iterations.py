@@ -1,4 +1,4 @@
-"""What iterations touch, counted out, for bounds and places that indices alone do not decide."""
+"""Tests of enumerating the elements that an iteration accesses, for bounds that vary."""
 
 from __future__ import annotations
 

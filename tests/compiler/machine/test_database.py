@@ -1,4 +1,4 @@
-"""The database of schedules: what goes in comes out, and damage is told or passed over."""
+"""Tests of the schedule database: round trips, and damaged files."""
 
 import sqlite3
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The speeds of a machine: as estimates, as text, measured for real, and kept."""
+"""Tests of machine speeds: estimated, parsed, measured and stored."""
 
 import json
 from dataclasses import replace

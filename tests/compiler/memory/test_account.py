@@ -1,4 +1,4 @@
-"""What a plan does with its arena, against a picture of every byte in every step."""
+"""Tests of the account of an arena, against a map of every byte at every step."""
 
 import itertools
 import random
@@ -14,7 +14,7 @@ from compiler.memory.account import (
     used_by_step,
 )
 
-# c takes over all of a and a byte of b; d lies where nothing lay.
+# c reuses all of a and a byte of b; d uses new memory.
 SMALL = (
     Buffer("a", 3, 0, 2, 0),
     Buffer("b", 4, 1, 3, 3),
@@ -63,7 +63,7 @@ def _problem(chance: random.Random) -> list[Buffer]:
 
 
 def _pictured(owner: np.ndarray) -> list[Handover]:
-    """Column by column: each change from one owner to another, free steps left out."""
+    """Return each change of owner, column by column, without free steps."""
     found: dict[tuple[int, int], int] = {}
     for column in owner.T:
         seen = [int(n) for n in column if n >= 0]

@@ -96,7 +96,7 @@ def test_a_part_that_is_overwritten_spoils_the_whole_and_what_is_cut_out_of_it()
     between = [*PARTS[:2], Step(writes=("y",)), *PARTS[2:]]
     faults = check_steps(between, {**PLACES, "y": (216, 8)}, JOIN)
     assert [f.names for f in faults] == [("w",), ("s",)]
-    # The bytes of the cut are there, those of b are not all.
+    # The bytes of the slice are inside the buffer, those of b are not all.
     missing = check_steps([PARTS[0], PARTS[2]], PLACES, JOIN)
     assert [f.names for f in missing] == [("w",), ("s",)]
 

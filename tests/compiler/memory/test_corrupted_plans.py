@@ -1,4 +1,4 @@
-"""The checker against 10,000 random changes of right plans; bytes and steps decide who is right."""
+"""Tests of the checker on 10,000 randomly changed plans, judged by bytes and steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ N_CORRUPTED = 10_000
 
 
 def random_problem(chance: random.Random) -> Problem:
-    """A few buffers of some bytes and steps; some aligned, some pinned, some sharing a place."""
+    """Return a few small buffers; some aligned, some pinned, some sharing an offset."""
     buffers = []
     for i in range(chance.randint(2, 8)):
         start = chance.randint(0, 6)
@@ -34,7 +34,7 @@ def random_problem(chance: random.Random) -> Problem:
 
 
 def is_right(plan: Plan, arena_bytes: int, problem: Problem) -> bool:
-    """Whether a plan is one for the problem: byte by byte and step by step."""
+    """Return whether a plan is valid for the problem, byte by byte and step by step."""
     asked = [replace(b, offset=-1) for b in problem.buffers]
     if sorted(map(str, asked)) != sorted(str(replace(b, offset=-1)) for b in plan.buffers):
         return False
@@ -62,7 +62,7 @@ def is_right(plan: Plan, arena_bytes: int, problem: Problem) -> bool:
 
 
 def changed(plan: Plan, chance: random.Random) -> Plan:
-    """The plan with one thing changed: a place, size, life, what is asked, or who is there."""
+    """Return the plan with one change: of an offset, size, lifetime, requirement, or buffer."""
     rows = list(plan.buffers)
     at = chance.randrange(len(rows))
     b = rows[at]

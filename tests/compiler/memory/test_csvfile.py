@@ -61,7 +61,7 @@ def test_rows_that_make_no_sense_are_named_by_line(text: str, line: int, words: 
 
 
 class Endless(io.RawIOBase):
-    """A file of which every byte is the same, without end."""
+    """An endless file of equal bytes."""
 
     def readable(self) -> bool:
         return True

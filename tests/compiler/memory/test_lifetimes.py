@@ -97,7 +97,7 @@ def test_steps_that_run_at_once_touch_different_memory() -> None:
         Step(reads=("a",), writes=("d",)),
         Step(reads=("c", "d"), writes=("e",), may_overwrite={"e": ("c",)}),
     ]
-    # c waits for b, and d for nobody: it may begin at any time before e.
+    # c depends on b, and d on nothing: d may begin at any time before e.
     found = join_lifetimes(steps, dict.fromkeys("abcde", 16), until={1: 3, 2: 3, 3: 3})
     assert [(b.name, b.start, b.end) for b in found.buffers] == [
         ("a", 0, 4),
@@ -106,7 +106,7 @@ def test_steps_that_run_at_once_touch_different_memory() -> None:
         ("1.t", 1, 4),
     ]
     assert found.overwritten == {"c": "b", "e": "c"}
-    # Where d waits for b, what b has read and used is free again.
+    # If d depends on b, the memory that b read and used is free again.
     found = join_lifetimes(steps, dict.fromkeys("abcde", 16), until={1: 1, 2: 3, 3: 3})
     assert [(b.name, b.start, b.end) for b in found.buffers] == [
         ("a", 0, 4),

@@ -60,11 +60,11 @@ def test_buffers_that_are_never_alive_together_share_bytes() -> None:
 def test_what_alignment_leaves_between_buffers_counts_in_what_a_plan_is_held_against() -> None:
     plan = plan_memory([Buffer("a", 4, 0, 2), Buffer("b", 32, 1, 3), Buffer("c", 32, 2, 4)])
     assert plan.peak_bytes == plan.lower_bound_bytes == 64 + 32
-    assert plan.unshared_bytes == 64 + 64 + 4  # the smallest lies last
+    assert plan.unshared_bytes == 64 + 64 + 4  # the smallest is last
 
 
 def test_the_smallest_gap_that_fits_is_taken() -> None:
-    # x and y keep gaps of 64 and 128 bytes open behind a and b while s is placed.
+    # x and y leave gaps of 64 and 128 bytes above a and b while s is placed.
     buffers = [
         Buffer("a", 320, 0, 1),
         Buffer("x", 300, 1, 9),

@@ -1,4 +1,4 @@
-"""Tasks that run again: less is live, every task still runs, nothing reads what is gone."""
+"""Tests of rematerialised tasks: lower peak, all tasks run, no reads of dropped values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.compiler.memory.orders.problems import all_orders, random_problem
 
 
 def hourglass(depth: int) -> Tasks:
-    """Values going down that are read again going up, the first one last."""
+    """Return a chain of values that are read again in reverse order."""
     sizes = {f"d{i}": 100 for i in range(depth)} | {f"u{i}": 100 for i in range(depth - 1)}
     steps = [Step((f"d{i - 1}",) if i else (), (f"d{i}",)) for i in range(depth)]
     last = f"d{depth - 1}"
@@ -82,7 +82,7 @@ def test_the_cheapest_runs_are_none_where_an_order_does(seed: int):
 
 @pytest.mark.parametrize("limit_bytes", [500, 400, 300])
 def test_no_runs_within_a_limit_are_cheaper_than_the_cheapest(limit_bytes: int):
-    """Against every sequence of runs, shortest first."""
+    """Compare with every sequence of runs, shortest first."""
     tasks = hourglass(4)
     costs = [1.0] * len(tasks)
     found = cheapest(tasks, costs, limit_bytes, range(len(tasks)))
@@ -106,7 +106,7 @@ def test_what_cannot_be_done_is_not_found():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_nothing_needs_less_than_the_least(seed: int):
-    """No run at all fits into a byte less, and every sequence of a few more runs agrees."""
+    """No sequence of runs fits into one byte less, also with a few more runs."""
     tasks = random_problem(seed, 5).tasks
     costs, every = [1.0] * len(tasks), range(len(tasks))
     found = least(tasks, costs, every)
@@ -123,7 +123,7 @@ def test_nothing_needs_less_than_the_least(seed: int):
 
 
 def sequences(tasks: Tasks, n_runs: int) -> Iterator[list[int]]:
-    """Every sequence of so many runs in which all tasks run, each behind those it waits for."""
+    """Yield every sequence of so many runs that includes all tasks after their predecessors."""
 
     def further(done: list[int]) -> Iterator[list[int]]:
         missing = len(tasks) - len(set(done))
@@ -139,7 +139,7 @@ def sequences(tasks: Tasks, n_runs: int) -> Iterator[list[int]]:
 
 
 def wrong_reads(given: Tasks, found: Repeated) -> list[str]:
-    """What is wrong about runs, by walking over them: an oracle that knows no bytes."""
+    """Return the errors in a sequence of runs, by an oracle that ignores bytes."""
     faults: list[str] = []
     made: set[int] = set()
     for place, origin in enumerate(found.origins):

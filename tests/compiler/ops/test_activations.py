@@ -1,4 +1,4 @@
-"""Activations: special numbers, attributes, and ONNX's defaults and older forms."""
+"""Tests of activations: special numbers, attributes, ONNX's defaults and older opsets."""
 
 from __future__ import annotations
 

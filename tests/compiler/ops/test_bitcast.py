@@ -1,4 +1,4 @@
-"""Bits under another type."""
+"""Tests of reinterpreting bits as another element type."""
 
 from __future__ import annotations
 

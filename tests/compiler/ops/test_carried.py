@@ -1,4 +1,4 @@
-"""Operators without a declaration of ours: what is said about their types, and running them."""
+"""Tests of foreign operators: their inferred types, and their execution."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.onnx_models import I64, model, node, stored, value
 
 
 def test_an_attribute_left_out_has_the_default_of_its_schema_in_type_inference_too() -> None:
-    """The package's rule for STFT takes another default than its schema and its reference."""
+    """onnx's type inference of STFT uses another default than its schema and its reference."""
     stft = node("STFT", ["x", "step", "", "length"], ["y"])
     sizes = [stored("step", 8, np.int64), stored("length", 16, np.int64)]
     made = model([stft], [value("x", (1, 64, 1))], [value("y", None)], sizes, opset=17)
@@ -43,7 +43,7 @@ def test_a_range_of_values_whose_rank_only_the_inputs_tell() -> None:
 
 @pytest.mark.parametrize("sizes", [["a", "b", "c", "d"], [4, 3, "c", "d"]])
 def test_sizes_that_a_declaration_waited_for_are_known_when_it_runs(sizes: list[Any]) -> None:
-    """onnx.reference has no groups with pads: the declaration is asked again."""
+    """onnx.reference lacks groups with pads: the declaration is tried again with known sizes."""
     attrs = {"group": 2, "pads": [1, 0, 1, 1], "strides": [2, 1]}
     made = model(
         [node("ConvTranspose", ["x", "w"], ["y"], **attrs)],

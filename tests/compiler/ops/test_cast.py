@@ -1,4 +1,4 @@
-"""Casts: what they cut off, what is left to the reference, shape arithmetic through them."""
+"""Tests of casts: truncation, casts left to the reference, and casts in shape computations."""
 
 from __future__ import annotations
 

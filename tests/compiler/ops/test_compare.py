@@ -1,4 +1,4 @@
-"""Comparisons, where and clip: open dimensions, special numbers, ONNX's older forms."""
+"""Tests of comparisons, where and clip: open sizes, special numbers, older opsets."""
 
 from __future__ import annotations
 

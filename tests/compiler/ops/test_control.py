@@ -1,4 +1,4 @@
-"""If, Loop, Scan and SequenceMap: typed by what their regions give, run as ONNX says."""
+"""Tests of If, Loop, Scan and SequenceMap: types from their regions, results as in ONNX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolution and its transpose: against ONNX Runtime, against each other, and their lowerings."""
+"""Tests of convolutions and transposed convolutions, against ONNX Runtime and each other."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_operands_that_do_not_fit_are_named(
     assert e.value.code == code
 
 
-# Lowerings: what schedules recognise
+# Lowerings that schedules recognise
 
 
 def test_a_convolution_is_one_sum_of_products_with_named_axes() -> None:
@@ -122,7 +122,7 @@ def test_taps_that_lie_outside_for_a_whole_part_are_not_summed() -> None:
         ("y", 12, 2), ("y1+12", 9, 3), ("y2+21", 12, 2),
     ]  # fmt: skip
     assert not any("inside" in str(s.value) for s in made)
-    # Parts of a few places would fill no tile.
+    # Phases with few positions would not fill a tile.
     assert (
         len(stages("conv", "f32[1,3,14,5]", "f32[4,3,3,2]", dilations=(4, 1), pads=(4, 0, 4, 0)))
         == 1
@@ -147,7 +147,7 @@ def test_a_transposed_convolution_is_a_sum_for_each_phase_of_its_places() -> Non
         "2*y, 2*x", "2*y1, 2*x1+1", "2*y2+1, 2*x2", "2*y3+1, 2*x3+1",
     ]  # fmt: skip
     first, _, third, last = made
-    # Rows of even places meet taps 0 and 2, others tap 1 alone; a row lies over both borders.
+    # Even rows use taps 0 and 2, others tap 1 only; one row is outside both borders.
     assert first.extents["ky"] == 2
     assert "inside([(-ky+y, 4)], x[n, i, -ky+y, -kx+x], f32(0)), w[i, o, 2*ky, 2*kx]" in str(
         first.value
@@ -171,7 +171,7 @@ def test_axes_with_too_many_phases_are_one_stage() -> None:
     assert "w[i, o, 8*ky+y%8, 4*kx]" in str(made[0].value)
 
 
-# Numbers
+# Results
 
 
 def windows(rng: random.Random, n: int) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def test_the_transpose_of_a_convolution_is_its_adjoint(
 def remainder(
     sizes: tuple[int, ...], places: tuple[int, ...], kernel: tuple[int, ...], w: dict[str, Any]
 ) -> tuple[int, ...]:
-    """Rows of the image behind the last window, which the transpose must give back as zeros."""
+    """Return rows of the image after the last window, for which the transpose must give zeros."""
     found: list[int] = []
     for d, size in enumerate(sizes):
         reached = (places[d] - 1) * w["strides"][d] + w["dilations"][d] * (kernel[d] - 1) + 1

@@ -1,4 +1,4 @@
-"""Corrections of onnx.reference: what they change, and that ONNX Runtime agrees with them."""
+"""Tests of the corrections of onnx.reference, which ONNX Runtime confirms."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_corrections_agree_with_onnx_runtime_and_with_ours(name: str) -> None:
     np.testing.assert_allclose(made, needed, rtol=1e-4, atol=1e-4)
     for by in ("reference", "lowering"):
         if op_type not in ONNX:
-            continue  # onnx.reference is all there is
+            continue  # only onnx.reference implements the operator
         ours = computed(op_type, *operands, opset=20, by=by, **attrs)
         np.testing.assert_allclose(ours, needed, rtol=1e-4, atol=1e-4)
 
@@ -100,7 +100,7 @@ def test_without_its_correction_onnx_reference_says_something_else(name: str) ->
         with np.errstate(all="ignore"):
             plain = np.asarray(ReferenceEvaluator(model).run(None, feeds)[0])
     except (ValueError, RuntimeError, IndexError):
-        return  # it cannot compute the node at all
+        return  # onnx.reference cannot compute the node
     assert plain.shape != needed.shape or not np.allclose(plain, needed, rtol=1e-4, atol=1e-4)
 
 

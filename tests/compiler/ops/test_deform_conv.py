@@ -1,4 +1,4 @@
-"""Convolutions whose taps are moved by data, where the data are no numbers."""
+"""Tests of deformable convolutions with NaN among the offsets."""
 
 from __future__ import annotations
 

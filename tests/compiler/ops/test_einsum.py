@@ -1,4 +1,4 @@
-"""Equations as ONNX writes them: ellipses, diagonals, several operands; and what is refused."""
+"""Tests of Einsum equations: ellipses, diagonals, several operands, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic: broadcasting, errors, shape arithmetic, and ONNX's older forms."""
+"""Tests of arithmetic: broadcasting, errors, shape computations, and older opsets."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_element_types_that_do_not_go_together_are_refused(a: str, b: str) -> No
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "max", "min", "mod"])
 def test_arithmetic_with_symbols_agrees_with_that_of_the_numbers(name: str) -> None:
-    """Sizes are not negative, and neither is what this arithmetic is used for."""
+    """Sizes, and the results of this arithmetic, are not negative."""
     operator = OPERATORS[name]
     a, b = objects(N * 4, N + 9, 6), np.array([2, 3, 4])
     found = evaluate_known(operator, [a, b], operator.bind({}))

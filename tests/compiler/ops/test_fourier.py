@@ -1,4 +1,4 @@
-"""Transforms of every length and kind agree with numpy's, through onnx.reference."""
+"""Tests of Fourier transforms of every length and kind, against numpy and onnx.reference."""
 
 from __future__ import annotations
 

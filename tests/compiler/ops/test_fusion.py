@@ -1,4 +1,4 @@
-"""Fused groups: made from connected nodes, typed by their bodies, computing what the nodes did."""
+"""Tests of fused groups: created from connected nodes, typed by their bodies, same results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHAIN = """graph g(x: f32[N,3], w: f32[3,4]) {
 
 
 def put_in(g: Graph, group: list[Node], fused: Node) -> Graph:
-    """The graph with a fused node in the place of its group."""
+    """Return the graph with a fusion in place of a group of nodes."""
     nodes = [fused if n is group[-1] else n for n in g.nodes if n is group[-1] or n not in group]
     read = {i for n in nodes for i in n.reads}
     constants = {k: c for k, c in g.constants.items() if k in read}
@@ -93,7 +93,7 @@ def test_fusions_merge_and_names_inside_do_not_meet() -> None:
     g = chain()
     first = fuse_nodes(g, g.nodes[:2], "contraction")
     once = put_in(g, list(g.nodes[:2]), first)
-    # The same names inside both bodies, and a body input that is no operand's name any more.
+    # Both bodies have the same names, and a body input whose name is not an operand's any more.
     body = first.regions["body"]
     clash = parse_graph(
         """graph g(x: f32[N,3], w: f32[3,4]) {

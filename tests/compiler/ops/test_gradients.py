@@ -1,4 +1,4 @@
-"""Gradient facets against differences, and the Gradient node of ONNX."""
+"""Tests of gradient facets against finite differences, and of the Gradient node of ONNX."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ DIFFERENTIABLE = sorted(n for n, o in OPERATORS.items() if o.gradient_fn is not 
 
 
 def samples(name: str) -> list[Sample]:
-    """The samples of an operator that can be taken in f64 and have elements."""
+    """Return the samples of an operator that exist in f64 and have elements."""
     found: list[Sample] = []
     for sample in OPERATORS[name].all_samples():
         types = [parse_type(o) for o in sample.operands if isinstance(o, str)]
         floats = [t for t in types if isinstance(t, TensorType) and t.dtype.is_float]
-        vectors = name == "matmul" and any(t.rank < 2 for t in floats)  # those have no rule
+        vectors = name == "matmul" and any(t.rank < 2 for t in floats)  # have no rule
         if vectors:
             continue
         if floats and len(floats) == len(types) and all(t.n_elements for t in floats):
@@ -36,7 +36,7 @@ def samples(name: str) -> list[Sample]:
 
 
 def graph_of(name: str, sample: Sample) -> tuple[Graph, list[str]]:
-    """The sample in f64 with its result named y; the inputs that are not given as arrays."""
+    """Return the sample in f64 with result y, and the inputs that are not given as arrays."""
     editor = Editor(Graph(name, (), (), ()))
     operands: list[Any] = []
     inputs: list[str] = []
@@ -62,7 +62,7 @@ def test_gradients_are_what_small_differences_say(name: str):
     tried = samples(name)[:3]
     for sample in tried:
         graph, inputs = graph_of(name, sample)
-        # Away from 0, where some have a kink or no value.
+        # Away from 0, where some operators are not differentiable or not defined.
         types = [(v.name, v.type) for v in graph.inputs]
         given = {
             x: chance.uniform(0.3, 2, t.static_shape) for x, t in types if isinstance(t, TensorType)
@@ -79,7 +79,7 @@ def test_gradients_are_what_small_differences_say(name: str):
                 slope[at] = (high - low) / (2 * STEP)
             assert made[f"d_{x}"].shape == given[x].shape
             assert np.allclose(made[f"d_{x}"], slope, rtol=1e-6, atol=1e-7), (name, sample, x)
-    assert tried, f"{name} has no sample in floats"
+    assert tried, f"{name} has no floating-point sample"
 
 
 def model(nodes: list[Any], inputs: list[str], outputs: list[str]) -> bytes:
@@ -94,7 +94,7 @@ def gradient(inputs: list[str], outputs: list[str], **attrs: Any) -> Any:
 
 
 def test_a_gradient_is_taken_at_the_values_given_and_once_more():
-    """y = x*x*z; dy/dx = 2*x*z at (p, z), and d(dy/dx)/dx = 2*z there."""
+    """y = x*x*z; dy/dx = 2*x*z at (p, z), and d(dy/dx)/dx = 2*z at the same values."""
     data = model(
         [
             helper.make_node("Mul", ["x", "x"], ["s"]),
@@ -144,7 +144,7 @@ def test_an_operator_without_a_rule_is_named():
 
 @pytest.mark.parametrize("name", sorted(set(OPERATORS) - set(DIFFERENTIABLE)))
 def test_what_has_no_gradient_is_refused_for_each_of_its_outputs(name: str):
-    """Zero would be an answer, and a wrong one."""
+    """Returning zero would be wrong."""
     for sample in OPERATORS[name].all_samples()[:2]:
         types = [parse_type(o) if isinstance(o, str) else None for o in sample.operands]
         floats = [i for i, t in enumerate(types) if isinstance(t, TensorType) and t.dtype.is_float]

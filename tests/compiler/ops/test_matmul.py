@@ -1,4 +1,4 @@
-"""Matrix products: shapes, transposes, and Gemm's parts."""
+"""Tests of matrix products: shapes, transposes, and the operands of Gemm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of ONNX Runtime's own domain give what ONNX Runtime gives, as generated code."""
+"""Tests of ONNX Runtime's own operators: its results, from generated code."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def assert_agrees(
     tolerance: float = 2e-5,
     **attrs: Any,
 ) -> None:
-    """Our program and ONNX Runtime on the same node; outputs in `unread` are not compared."""
+    """Check that our program and ONNX Runtime agree on a node, except for outputs in `unread`."""
     import onnxruntime as runtime
 
     model = node_model(op_type, operands, n_outputs, opset, domain, **attrs)
@@ -111,7 +111,7 @@ def test_products_and_pointwise_operators(
 
 
 def test_a_softmax_of_a_sum() -> None:
-    """ONNX Runtime has no code for it on processors: the same in other words."""
+    """ONNX Runtime has no CPU kernel for it, so an equivalent model is compared."""
     bias = normal(1, 1, 8, seed=1)
     model = node_model("BiasSoftmax", [X, bias], 1, 17, MS, axis=2, is_inner_broadcast=1)
     got = compiler.compile(model).run({"x0": X, "x1": bias})["y0"]
@@ -152,7 +152,7 @@ def test_a_transposed_convolution_whose_pads_are_an_operand() -> None:
 def test_skipped_normalisations(has_bias: bool, n_outputs: int) -> None:
     skip, gamma, beta = normal(2, 5, 8, seed=1), normal(8, seed=2), normal(8, seed=3)
     bias = [normal(8, seed=4)] if has_bias else []
-    # ONNX Runtime leaves the saved statistics as they are in its processor kernels.
+    # The CPU kernels of ONNX Runtime do not write the saved statistics.
     rest: dict[str, Any] = {"n_outputs": n_outputs, "unread": (1, 2), "epsilon": 1e-5}
     plain = [X, skip, gamma, beta, *bias]
     if n_outputs == 1:
@@ -193,7 +193,7 @@ def test_embeddings() -> None:
 
 
 def compiled(op_type: str, operands: Arrays, n_outputs: int = 1, **attrs: Any) -> list[np.ndarray]:
-    """What our program gives for a node that ONNX Runtime has no code for on processors."""
+    """Return the results of our program for a node without CPU kernel in ONNX Runtime."""
     program = compiler.compile(node_model(op_type, operands, n_outputs, 17, MS, **attrs))
     assert all(k.native for k in program.kernels)
     feeds = {f"x{i}": o for i, o in enumerate(operands) if o is not None}

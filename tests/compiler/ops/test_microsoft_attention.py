@@ -1,4 +1,4 @@
-"""Attention in ONNX Runtime's forms gives what ONNX Runtime gives, as generated code."""
+"""Tests of attention in ONNX Runtime's forms: its results, from generated code."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_attention_of_given_heads_and_packed_ones() -> None:
 
 
 def test_packed_heads_are_the_same_as_those_of_one_tensor_each() -> None:
-    """ONNX Runtime has no code for this form on processors: the same in other words."""
+    """ONNX Runtime has no CPU kernel for this form, so an equivalent model is compared."""
     packed = normal(B, S, H, 3, D)
     rows = [np.ascontiguousarray(packed[:, :, :, i]).reshape(B, S, H * D) for i in range(3)]
     made = []
@@ -101,7 +101,7 @@ def test_rotated_positions(interleaved: int) -> None:
 
 
 def grouped(new: int, past: int | None, lengths: list[int], total: int) -> list[Any]:
-    """Operands for 4 heads of queries on 2 of keys."""
+    """Return operands with 4 query heads and 2 key heads."""
     q = normal(B, new, 4 * G)
     k, v = normal(B, new, 2 * G, seed=1), normal(B, new, 2 * G, seed=2)
     caches = [None, None] if past is None else [normal(B, 2, past, G, seed=i) for i in (3, 4)]

@@ -1,4 +1,4 @@
-"""Transformers in ONNX Runtime's operators: one program for every batch and length, no fallback."""
+"""Tests of transformers in ONNX Runtime's operators: one program for all sizes, no fallback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Feeds = Mapping[str, np.ndarray]
 
 
 def ms(op_type: str, inputs: str, outputs: str, **attrs: Any) -> onnx.NodeProto:
-    """A node of ONNX Runtime's domain; `-` is an operand or output that is left out."""
+    """Return a node of ONNX Runtime's domain; `-` is an omitted operand or output."""
     names = [["" if w == "-" else w for w in words.split()] for words in (inputs, outputs)]
     return helper.make_node(op_type, *names, domain=MS, **attrs)
 
@@ -37,7 +37,7 @@ def model(nodes: list[Any], inputs: list[Any], outputs: list[str], stored_: list
 
 
 def encoder() -> bytes:
-    """Embeddings and one layer of attention and products, as for BERT."""
+    """Return embeddings and one layer of attention and products, as in BERT."""
     w = WIDTH
     nodes = [
         ms("EmbedLayerNormalization", "ids kinds words places sorts g0 b0 mask", "x counts"),
@@ -67,7 +67,7 @@ def encoder_feeds(batch: int, length: int) -> Feeds:
 
 
 def decoder() -> bytes:
-    """One layer of grouped attention with rotated positions and a cache, as language models do."""
+    """Return a layer of grouped attention with rotary embedding and cache, as in decoders."""
     nodes = [
         helper.make_node("Gather", ["words", "ids"], ["x"]),
         helper.make_node("SimplifiedLayerNormalization", ["x", "g0"], ["n"], epsilon=1e-5),

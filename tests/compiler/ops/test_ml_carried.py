@@ -1,4 +1,4 @@
-"""Operators of ai.onnx.ml on maps, and those declared only once their operands are here."""
+"""Tests of ai.onnx.ml operators on maps, and of operators declared once operands are known."""
 
 from __future__ import annotations
 

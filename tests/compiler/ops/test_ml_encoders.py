@@ -1,4 +1,4 @@
-"""Encoders of categories, with numbers and with words, against ONNX Runtime."""
+"""Tests of encoders of numeric and string categories, against ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def words(op_type: str, inputs: dict[str, Any], output: str, strings: bool, **at
 @pytest.mark.parametrize("values", [{"values_int64s": [5, 0, -2]}, {"values_floats": [0.5, 2, -1]}])
 @pytest.mark.parametrize(("keys", "opset"), [("int64s", 2), ("floats", 2), ("floats", 4)])
 def test_numbers_become_numbers(keys: str, opset: int, values: dict[str, Any]) -> None:
-    """A NaN is a key like others since opset 4."""
+    """NaN is an ordinary key since opset 4."""
     x = np.array([[3, 1, 2], [7, 3, 1]])
     attrs: dict[str, Any] = {"keys_int64s": [3, 1, 7]}
     if keys == "floats":

@@ -1,4 +1,4 @@
-"""Linear models and the scaling of features, against ONNX Runtime."""
+"""Tests of linear models and feature scaling, against ONNX Runtime."""
 
 from __future__ import annotations
 

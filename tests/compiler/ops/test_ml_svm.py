@@ -1,4 +1,4 @@
-"""Support vector machines of every kernel, against ONNX Runtime."""
+"""Tests of support vector machines with every kernel, against ONNX Runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tree ensembles of every kind, against ONNX Runtime, whose rules for two classes are its own."""
+"""Tests of all tree ensembles against ONNX Runtime, with its own rules for two classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.ops.ml.trees import MODES
 from tests.ml_models import check, one_node, same
 
 Tree = tuple[Any, Any] | None
-"""An inner node's two branches, or a leaf."""
+"""The two branches of an inner node, or a leaf."""
 
 
 def grown(rng: np.random.Generator, depth: int) -> Tree:
@@ -28,7 +28,7 @@ def grown(rng: np.random.Generator, depth: int) -> Tree:
 def listed(
     rng: np.random.Generator, n_classes: int, modes: list[str], word: str, *, dense: bool
 ) -> dict[str, list[Any]]:
-    """The attributes of three random trees over three features."""
+    """Return the attributes of three random trees over three features."""
     nodes = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")
     a: dict[str, list[Any]] = {f"nodes_{k}": [] for k in nodes}
     a |= {f"{word}_{k}": [] for k in ("treeids", "nodeids", "ids", "weights")}
@@ -129,9 +129,9 @@ def test_whole_numbers_and_doubles_as_tensors() -> None:
 def test_two_classes_may_share_a_column(
     classes: list[int], base: list[float], transform: str
 ) -> None:
-    """Where one class has no score in a row, or only one has scores at all."""
+    """For rows in which one class has no score, and models in which only one class has scores."""
     if len(classes) > 2 and len(base) == 1:
-        base = []  # ONNX Runtime then leaves memory unwritten where the second has none
+        base = []  # otherwise ONNX Runtime leaves memory unwritten for the second class
     rng = np.random.default_rng(4)
     attrs = listed(rng, 1, ["BRANCH_LEQ"], "class", dense=False)
     count = len(attrs["class_ids"])
@@ -152,14 +152,14 @@ def test_two_classes_may_share_a_column(
         **labels,
         **attrs,
     )
-    # The second column of PROBIT is memory that ONNX Runtime does not write.
+    # ONNX Runtime does not write the second column of PROBIT.
     fallbacks = int(words) if transform == "NONE" else None
     columns = 1 if transform == "PROBIT" else None
     check(model, {"x": x}, fallbacks=fallbacks, columns=columns)
 
 
 def members(x: Any, roots: list[int], **more: Any) -> onnx.ModelProto:
-    """Two trees in the form of opset 5: x1 in {1, 3}, then x0 < 0.5; and x2 in {2}."""
+    """Return two trees in the form of opset 5: x1 in {1, 3}, then x0 < 0.5; and x2 in {2}."""
     return one_node(
         "TreeEnsemble",
         {"x": x},
@@ -193,7 +193,7 @@ def test_sets_of_members(aggregate: int, dtype: Any) -> None:
 
 
 def test_the_transforms_of_opset_5_have_the_numbers_of_the_standard() -> None:
-    """ONNX Runtime 1.31 takes 1 for LOGISTIC and 2 for SOFTMAX."""
+    """ONNX Runtime 1.31 uses 1 for LOGISTIC and 2 for SOFTMAX."""
     x = np.array([[0, 1, 2], [1, 3, 5]], np.float32)
     plain = ReferenceEvaluator(members(x, [0, 2])).run(None, {"x": x})[0]
     softmax = np.exp(plain) / np.exp(plain).sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Shape and movement operators: symbolic sizes, open parameters, old opsets, odd operands."""
+"""Tests of shape and movement operators: symbolic sizes, open parameters, old opsets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAR = np.iinfo(np.int64).max
 
 
 def operand(name: str, given: Any) -> Tensor | None:
-    """A tensor from its type; or known elements, words among them standing for sizes."""
+    """Return a tensor of a type, or with known elements, in which strings are symbolic sizes."""
     if given is None or isinstance(given, str):
         return given and Tensor(name, tensor(given))  # type: ignore[return-value]
     if any(isinstance(v, str) for v in np.ravel(given)):

@@ -1,4 +1,4 @@
-"""The cases that ONNX publishes for casts and quantization: right, and by generated code alone."""
+"""Tests of ONNX's cases for casts and quantization: correct, in generated code only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAMILIES = re.compile(
     r"test_(bitcast|cast|castlike|quantizelinear|dequantizelinear|dynamicquantize|qlinear|.*integer)"
 )
 LEFT_OUT = re.compile(r"STRING|string")
-"""Texts are no numbers: they stay with the reference."""
+"""Cases with strings, which only the reference evaluates."""
 
 CASES = [c for c in collect("node") if FAMILIES.match(c.name) and not LEFT_OUT.search(c.name)]
 KEPT = [d for d in DType if d.is_storage]
@@ -38,7 +38,7 @@ def test_there_are_as_many_cases_as_expected() -> None:
 
 
 def moved(x: Array, y: Array, c: Array) -> tuple[Array, ...]:
-    """The same in numpy as in the graph below."""
+    """Return the result of the graph below, computed in numpy."""
     return (
         x.transpose(1, 0).reshape(2, 6),
         np.concatenate([x, y], 1)[:, 1:],

@@ -1,4 +1,4 @@
-"""Normalisations: statistics per channel, group, layer; what training leaves to the reference."""
+"""Tests of normalisations: statistics per channel, group and layer; the training mode."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_layer_norm_agrees_with_onnxruntime(axis: int, has_bias: bool, by: str) 
 
 
 def test_a_layer_norm_gives_its_statistics() -> None:
-    """Of one element the variance is nothing, of a large mean it keeps its digits."""
+    """The variance of one element is 0, and a large mean keeps its digits."""
     for size in (1, 6):
         given = normal(3, size) + np.float32(1e4)
         made = model(
@@ -149,7 +149,7 @@ def test_channels_that_do_not_divide_into_groups_are_refused() -> None:
 def test_a_large_mean_leaves_the_digits_of_the_deviations(
     mean: float, name: str, opset: int, axes: tuple[int, ...], attrs: dict[str, Any]
 ) -> None:
-    """As many as the input has: 1e6 is held to 1/16, the deviations are around 1."""
+    """f32 represents 1e6 to 1/16; the deviations are around 1."""
     given = (normal(3, 4, 8, 7) + np.float32(mean)).astype(np.float32)
     exact = given.astype(np.float64)
     centred = exact - exact.mean(axes, keepdims=True)
@@ -171,6 +171,6 @@ def test_a_large_mean_leaves_the_digits_of_the_deviations(
         opset=opset,
     )
     got = compiler.compile(made.SerializeToString()).run({"x": given})["y"]
-    # Both the mean and the deviations from it are rounded; a deviation of 0.3 may stand for 1.
+    # The mean and the deviations are rounded; an exact deviation of 1 may become 0.3.
     distance = float(np.spacing(np.float32(abs(mean))))
     np.testing.assert_allclose(got, needed, atol=4 * distance + 1e-4)

@@ -1,4 +1,4 @@
-"""Pooling: sizes, padding, what counts, against ONNX Runtime; and windows themselves."""
+"""Tests of pooling against ONNX Runtime: sizes, padding, counted elements, windows."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_the_mean_of_taps_that_all_miss_the_image_is_0(by: str) -> None:
 
 
 def test_the_mean_of_no_element_is_nan_nowhere() -> None:
-    """What `ceil_mode` adds still holds an element of the image."""
+    """A window that `ceil_mode` adds still contains an element of the image."""
     image = normal(1, 1, 5, 5)
     attrs = {"kernel_shape": [2, 2], "pads": [1, 1, 1, 1], "strides": [2, 2], "ceil_mode": 1}
     got = computed("AveragePool", image, opset=19, **attrs)

@@ -1,4 +1,4 @@
-"""Quantizing and dequantizing: granularities, types, opsets that onnx.reference lacks, refusals."""
+"""Tests of quantization: granularities, types, opsets absent from onnx.reference, refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHOLE = ["u8", "i8", "u16", "i16", "u4", "i4", "u2", "i2"]
 
 
 def numbers(*shape: int, dtype: str, seed: int = 0) -> np.ndarray:
-    """Any code of a type."""
+    """Return random numbers over the entire range of a type."""
     t = DType.parse(dtype)
     codes = np.random.default_rng(seed).integers(0, 1 << t.bits, shape)
     return codes.astype(f"u{t.nbytes}").view(t.numpy)
@@ -35,7 +35,7 @@ def test_every_granularity_is_that_of_onnx(dtype: str, by: str) -> None:
         needed = expected("QuantizeLinear", x, scale, zero, opset=25, **attrs)
         np.testing.assert_array_equal(got.astype(np.float32), needed.astype(np.float32))
         if dtype == "f4e2m1":
-            zero = None  # onnx.reference subtracts none here, whatever the formula says
+            zero = None  # onnx.reference does not subtract the zero point here, unlike the formula
         back = computed("DequantizeLinear", got, scale, zero, opset=25, by=by, **attrs)
         needed = expected("DequantizeLinear", got, scale, zero, opset=25, **attrs)
         np.testing.assert_allclose(back, needed, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""ONNX Runtime's own operators on quantized tensors: native, and within a step of what it makes."""
+"""Tests of ONNX Runtime's quantized operators: native, within one quantization step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MICROSOFT = "com.microsoft"
 
 
 def whole(*shape: int, dtype: str = "u8", seed: int = 0) -> Array:
-    """Any number of a type."""
+    """Return random integers over the entire range of a type."""
     t = DType.parse(dtype).numpy
     limits = np.iinfo(t)
     return np.random.default_rng(seed).integers(limits.min, limits.max + 1, shape).astype(t)
@@ -39,7 +39,7 @@ def zero(number: int, dtype: str = "u8") -> Array:
 def model_of(
     op_type: str, operands: tuple[Array | None, ...], result: str, rank: int, attrs: dict[str, Any]
 ) -> bytes:
-    """One node; operands behind the first are weights of the model."""
+    """Return a model of one node; operands after the first are weights."""
     names = ["" if o is None else f"x{i}" for i, o in enumerate(operands)]
     first = operands[0]
     assert first is not None
@@ -62,7 +62,7 @@ def model_of(
 def both(
     op_type: str, *operands: Array | None, result: str = "u8", rank: int = 2, **attrs: Any
 ) -> tuple[Array, Array]:
-    """What our program and ONNX Runtime make of a node; ours must be generated code alone."""
+    """Return the results of our program, without fallbacks, and of ONNX Runtime for a node."""
     import onnxruntime as runtime
 
     model = model_of(op_type, operands, result, rank, attrs)
@@ -77,7 +77,7 @@ def both(
 
 
 def assert_within_a_step(pair: tuple[Array, Array], share: float = 0.02) -> None:
-    """Halves may go either way, in a few elements, where the peer computes in another order."""
+    """Check results up to one step in a few elements, where the peer rounds halves differently."""
     got, needed = (a.astype(np.int64) for a in pair)
     steps = np.abs(got - needed)
     assert steps.max(initial=0) <= 1
@@ -104,7 +104,7 @@ def test_activations(op_type: str, attrs: dict[str, Any], dtype: str) -> None:
 
 
 def test_a_missing_zero_point_is_nothing() -> None:
-    # ONNX Runtime 1.31 crashes here.
+    # ONNX Runtime 1.31 crashes for this node.
     x = whole(4, 9, dtype="i8")
     model = model_of("QLinearLeakyRelu", (x, scale(0.05), None, scale(0.04)), "i8", 2, {})
     made = compiler.compile(compiler.load(model)).run({"x0": x})["y"]
@@ -130,7 +130,7 @@ def test_choice_between_two() -> None:
 
 
 def test_concatenation_of_tensors_with_scales_of_their_own() -> None:
-    # ONNX Runtime takes the scale of the result first, so a first operand that is no weight fails.
+    # ONNX Runtime reads the scale of the result first, so a non-constant first operand fails.
     parts = [whole(2, n, 3, seed=n) for n in (4, 1, 5)]
     attrs = {"axis": 1}
     triples = [o for k, p in enumerate(parts) for o in (p, scale(0.1 + k / 9), zero(5 * k))]
@@ -252,7 +252,7 @@ def test_rows_of_a_table_quantized_in_blocks(dtype: str, zeros: bool) -> None:
 
 
 def swapped(model: bytes) -> bytes:
-    """The model with the first two operands of its node the other way round."""
+    """Return the model with the first two operands of its node exchanged."""
     made = onnx.ModelProto.FromString(model)
     inputs = made.graph.node[0].input
     inputs[0], inputs[1] = inputs[1], inputs[0]

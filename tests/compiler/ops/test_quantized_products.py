@@ -1,4 +1,4 @@
-"""Products of quantized numbers: exact sums, rounding at the end, one kernel, peers."""
+"""Tests of quantized products: exact sums, a final rounding, one kernel, equal to peers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = [("u8", "i8"), ("u8", "u8"), ("i8", "i8")]
 
 
 def whole(*shape: int, dtype: str, seed: int = 0) -> Array:
-    """Any number of a type."""
+    """Return random integers over the entire range of a type."""
     t = DType.parse(dtype).numpy
     limits = np.iinfo(t)
     return np.random.default_rng(seed).integers(limits.min, limits.max + 1, shape).astype(t)

@@ -1,4 +1,4 @@
-"""LSTMs with quantized weights: native, and what ONNX Runtime gives."""
+"""Tests of LSTMs with quantized weights: native, with the results of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEPS, BATCH, INPUTS, HIDDEN = 7, 3, 5, 4
 
 
 def quantized(values: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
-    """Weights [D, I, 4H] as i8 of seven bits, with the scales of what is left without the axes."""
+    """Return weights [D, I, 4H] as 7-bit i8, and scales that are shared along `axes`."""
     scale = np.abs(values).max(axis=axes, keepdims=True) / 63
     return np.rint(values / scale).astype(np.int8), np.squeeze(scale, axes).astype(np.float32)
 
@@ -55,7 +55,7 @@ def test_it_gives_what_onnx_runtime_gives(direction: str, per_column: bool) -> N
     model = model_of(direction, per_column)
     x = np.random.default_rng(0).normal(size=(STEPS, BATCH, INPUTS)).astype(np.float32)
     options = onnxruntime.SessionOptions()
-    # Threads that share the batch would each choose a scale for their part of the state.
+    # Threads that share the batch would each choose a scale for their own part of the state.
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     expected = dict(zip(("y", "yh", "yc"), session.run(None, {"x": x}), strict=True))
@@ -65,7 +65,7 @@ def test_it_gives_what_onnx_runtime_gives(direction: str, per_column: bool) -> N
         value = np.asarray(given)
         assert made[name].shape == value.shape
         apart = np.abs(made[name] - value) / np.abs(value).max()
-        assert apart.max() < 1e-3, "a code of a state may become its neighbour, which is 1/255"
+        assert apart.max() < 1e-3, "a quantized state may differ by one step, 1/255"
         assert (apart > 1e-5).mean() < 0.1, "but few do"
     assert all(k.native for k in program.kernels)
     products = [n.op for n in all_nodes(program.graph) if "matmul" in n.op]

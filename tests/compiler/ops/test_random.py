@@ -1,4 +1,4 @@
-"""Random numbers: their distribution, what a seed fixes, and that code gives the same ones."""
+"""Tests of random numbers: distribution, seeds, and equal numbers in generated code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM with all their options, against ONNX Runtime; every one is generated code."""
+"""Tests of RNN, GRU and LSTM with all options: generated code, against ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def layer(
     fixed: bool = False,
     **attrs: Any,
 ) -> tuple[Any, dict[str, np.ndarray]]:
-    """A model of one layer and inputs for it; `fixed` makes constants of the weights."""
+    """Return a model of one layer and its inputs; `fixed` makes the weights constant."""
     rng = np.random.default_rng(len(op) + len(optional) + sum(map(len, map(str, attrs))))
     d = 2 if attrs.get("direction") == "bidirectional" else 1
     g = GATES[op]
@@ -182,7 +182,7 @@ def test_open_sizes_are_inferred_by_name() -> None:
 def test_lengths_and_states_may_know_a_batch_that_the_sequences_leave_open(
     op: str, direction: str, layout: int, lengths: list[int], is_open: set[str]
 ) -> None:
-    """ONNX Runtime has only layout 0: it gets the same numbers the other way round."""
+    """ONNX Runtime supports layout 0 only, so it receives transposed operands."""
     made, inputs = layer(op, direction=direction, optional=("b", "lens", "h0", "c0"))
     inputs["lens"] = np.array(lengths, np.int32)
     session = onnxruntime.InferenceSession(made.SerializeToString())

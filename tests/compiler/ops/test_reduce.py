@@ -1,4 +1,4 @@
-"""Reductions: axes in all ONNX forms, empty axes, and shape arithmetic."""
+"""Tests of reductions: axes in all ONNX forms, empty axes, and shape computations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = {
     "ReduceL1": 18, "ReduceL2": 18, "ReduceSumSquare": 18, "ReduceLogSum": 18,
     "ReduceLogSumExp": 18,
 }  # fmt: skip
-"""The opset from which the axes are an operand."""
+"""Operators, with the opset from which the axes are an operand."""
 
 
 @pytest.mark.parametrize("op_type", list(NAMES))

@@ -1,4 +1,4 @@
-"""Regular expressions in RE2's syntax, against Python's where both mean the same."""
+"""Tests of regular expressions in RE2 syntax, against Python's if both agree in meaning."""
 
 from __future__ import annotations
 

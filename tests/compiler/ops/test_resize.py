@@ -1,4 +1,4 @@
-"""Resizing: all coordinates and roundings, sizes that are open, ONNX's older forms."""
+"""Tests of resizing: all coordinate and rounding modes, open sizes, older opsets."""
 
 from __future__ import annotations
 

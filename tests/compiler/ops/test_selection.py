@@ -1,4 +1,4 @@
-"""Operators whose places are data: node cases as generated code, positions outside, orders."""
+"""Tests of operators with data-dependent indices: native cases, indices out of range, orders."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NATIVE = {
     "eyelike": 3,
     "ai_onnx_ml_array_feature": 1,
 }
-"""Node cases by a pattern of their names, and how many of them there are at least."""
+"""Node cases by a pattern of their names, with the minimum number of matches."""
 
 
 @cache
@@ -140,7 +140,7 @@ def test_refusals(name: str, operands: list[str], attrs: dict[str, Any], code: s
 
 
 def model_of(op_type: str, inputs: list[Any], n_outputs: int = 1, **attrs: Any) -> onnx.ModelProto:
-    """One node with data for all of its inputs but the first two, which are inputs."""
+    """Return a model of one node, whose operands except the first two are constants."""
     names = [f"x{i}" for i in range(len(inputs))]
     outputs = [f"y{i}" for i in range(n_outputs)]
     node = helper.make_node(op_type, names, outputs, **attrs)

@@ -1,4 +1,4 @@
-"""Rows that hold NaN, infinities or nothing that counts, in generated code."""
+"""Tests of softmax over rows with NaN, infinities or only masked elements, in generated code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAST = np.finfo(np.float32).min
 
 
 def rows(n: int) -> np.ndarray:
-    """Rows of scores where something may go wrong, NaN of both signs first."""
+    """Return rows of scores with special numbers, first NaN of both signs."""
     x = np.random.default_rng(0).standard_normal((8, n)).astype(np.float32)
     x[0, 3], x[1, 0] = np.nan, -np.float32(np.nan)
     x[2, 2] = np.inf
@@ -36,12 +36,12 @@ def test_special_rows_come_out_as_the_reference_has_them(op: str, n: int) -> Non
         expected = compiler.reference(graph, {"x": x})["y"]
     found = compiler.compile(graph, trace=False).run({"x": x})["y"]
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6, equal_nan=True)
-    assert np.isnan(found[:4]).all(), "these rows have no answer"
+    assert np.isnan(found[:4]).all(), "the result of these rows is NaN"
     assert np.isfinite(found[4:]).all() or op == "log_softmax"
 
 
 def test_open_rows_keep_their_exponentials() -> None:
-    """Each is computed once, as with known sizes, and not again for the quotient."""
+    """As with known sizes, each exponential is computed once, and not again for the quotient."""
     graph = parse_graph("""
     graph g(x: f32[B,S]) {
       y: f32[B,S] = softmax(x, axis=1)

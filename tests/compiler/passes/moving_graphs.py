@@ -1,4 +1,4 @@
-"""Random graphs of views and movements, with a few operators between them that move nothing."""
+"""Random graphs of views and data movement, with a few operators that move nothing."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from compiler.passes.rules.calls import o
 
 FAR = int(np.iinfo(np.int64).max)
 ELEMENTS = 4000
-"""Values of more elements than this are made no larger."""
+"""Maximum number of elements of a value that a step may enlarge."""
 
 
 def moving_graph(seed: int, *, is_open: bool) -> Graph:
-    """A graph of 2 to 6 steps from one or two inputs; open sizes among theirs if asked for."""
+    """Return a graph of 2 to 6 steps from one or two inputs, with open sizes if requested."""
     rng = random.Random(seed)
     ed = Editor(Graph("moving", (), (), (), {}))
     shapes: list[tuple[Dim, ...]] = [
@@ -41,7 +41,7 @@ def moving_graph(seed: int, *, is_open: bool) -> Graph:
 
 
 class _Steps:
-    """Adds one operator after the other to values that are there."""
+    """Adds operators one after another to existing values."""
 
     def __init__(self, ed: Editor, rng: random.Random, values: list[str]) -> None:
         self.ed, self.rng, self.values = ed, rng, values
@@ -84,7 +84,7 @@ class _Steps:
         return o.reshape(x, self.numbers(*sizes), allowzero=0 in sizes)
 
     def computed_reshape(self, x: Tensor) -> Operand | None:
-        """To a shape put together from sizes of the tensor."""
+        """Reshape to a shape computed from sizes of the tensor."""
         if x.rank < 2:
             return None
         first = self.rng.randrange(x.rank - 1)
@@ -137,7 +137,7 @@ class _Steps:
         return o.concat(x, *(self.ed.tensor(self.rng.choice(others)) for _ in range(2)), axis=axis)
 
     def rejoin(self, x: Tensor) -> Operand | None:
-        """Parts of a tensor side by side, in order or not."""
+        """Concatenate parts of a tensor, in order or permuted."""
         axes = [i for i in self.fixed_axes(x) if x.shape[i] != 1]
         if not axes:
             return None
@@ -158,7 +158,7 @@ class _Steps:
         return o.concat(*parts, axis=axis)
 
     def stack(self, x: Tensor) -> Operand | None:
-        """Views of tensors of one shape side by side."""
+        """Concatenate views of tensors of one shape."""
         if not x.rank or x.rank > 4 or _large(x):
             return None
         others = [v for v in self.values if self.ed.type(v) == x.type]
@@ -220,7 +220,7 @@ class _Steps:
         return self.rng.choice([o.neg, o.relu])(x) if x.dtype is DType.f32 else None
 
     def both(self, x: Tensor) -> Operand | None:
-        """With another tensor of its shape, or with numbers for its last axis."""
+        """Combine with another tensor of the same shape, or with constants for the last axis."""
         others = [v for v in self.values if self.ed.type(v) == x.type]
         if x.rank and isinstance(n := x.shape[-1], int) and self.rng.random() < 0.5:
             return o.mul(x, np.arange(1, n + 1).astype(x.dtype.numpy))
@@ -233,7 +233,7 @@ class _Steps:
         return o.reduce_max(x, axes=(self.rng.choice(axes),), keepdims=self.rng.random() < 0.5)
 
     def sizes(self, x: Tensor) -> Operand | None:
-        """A tensor of numbers in the shape of another, or the shape itself."""
+        """Return a tensor of numbers in the shape of another, or the shape itself."""
         if x.dtype is not DType.f32:
             return None
         filled = o.fill(o.shape(x), value=1.5)

@@ -1,4 +1,4 @@
-"""Small graphs in which many passes find something to do, with sizes that all differ."""
+"""Small graphs that many passes change, with distinct sizes."""
 
 from __future__ import annotations
 
@@ -128,4 +128,4 @@ NETWORKS = {
     "shapes": graph(_SHAPES),
     "branches": graph(_BRANCHES),
 }
-"""By name; types are checked when they are made."""
+"""Graphs by name; types are checked when they are created."""

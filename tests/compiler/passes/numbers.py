@@ -1,4 +1,4 @@
-"""Graphs from text, inputs that make bugs visible, and comparing what two graphs compute."""
+"""Graphs from text, inputs that reveal bugs, and comparisons of the results of two graphs."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from compiler.trace import Step
 SPECIAL = np.array(
     [0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 3.0, 6.5, -7.25, 1e-3, np.nan, np.inf, -np.inf], np.float64
 )
-"""Numbers at which formulas that agree elsewhere tend to differ."""
+"""Numbers for which formulas that agree on ordinary numbers tend to differ."""
 
 
 def graph(text: str) -> Graph:
-    """A verified graph, types inferred where the text leaves them as they are."""
+    """Return a verified graph, with omitted types inferred."""
     made = infer(parse_graph(textwrap.dedent(text)))[0]
     verify(made)
     return made
 
 
 def random_inputs(g: Graph, seed: int = 0) -> dict[str, Array]:
-    """Numbers of both signs for each input; open dimensions get a size of their own."""
+    """Return numbers of both signs for each input; each open dimension gets its own size."""
     rng = np.random.default_rng(seed)
     sizes: dict[str, int] = {}
     found: dict[str, Array] = {}
@@ -53,7 +53,7 @@ def random_inputs(g: Graph, seed: int = 0) -> dict[str, Array]:
 
 
 def special_inputs(g: Graph, seed: int = 0) -> dict[str, Array]:
-    """As random_inputs, with zeros of both signs, infinities and NaN among the floats."""
+    """Return random inputs with zeros of both signs, infinities and NaN among the floats."""
     rng = np.random.default_rng(seed)
     found = random_inputs(g, seed)
     for name, array in found.items():
@@ -63,7 +63,7 @@ def special_inputs(g: Graph, seed: int = 0) -> dict[str, Array]:
 
 
 def assert_same_results(a: Graph, b: Graph, inputs: Mapping[str, Array], *, error: float) -> None:
-    """The same numbers: up to `error` of the scale; for 0 all bits but the sign of zero."""
+    """Check equal results: up to `error` of the scale; for 0, all bits but the sign of zero."""
     with np.errstate(all="ignore"):
         left, right = reference(a, inputs), reference(b, inputs)
     assert list(left) == list(right)
@@ -79,7 +79,7 @@ def assert_same_results(a: Graph, b: Graph, inputs: Mapping[str, Array], *, erro
 
 
 def plain(g: Graph) -> str:
-    """The text of a graph without origins: these are tested where they are made."""
+    """Return the text of a graph without origins, which have separate tests."""
     return str(_without_origins(g))
 
 
@@ -98,10 +98,10 @@ def _without_origins(g: Graph) -> Graph:
 
 
 def applied(steps: list[Step] | tuple[Step, ...]) -> list[str]:
-    """The rules that were applied, in order."""
+    """Return the applied rules, in order."""
     return [s.rule for s in steps if s.outcome == "applied"]
 
 
 def declined(steps: list[Step] | tuple[Step, ...], rule: str) -> list[str]:
-    """Why a rule was declined, at each place."""
+    """Return the reasons for which a rule was declined, value by value."""
     return [s.because for s in steps if s.outcome == "declined" and s.rule == rule]

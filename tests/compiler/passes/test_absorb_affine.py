@@ -1,4 +1,4 @@
-"""Scales and shifts behind sums, concatenations, pools and activations: where they go, or not."""
+"""Tests of scales and shifts after sums, concats, pools and activations: absorbed, or declined."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ONE = "strides=[1,1], pads=[0,0,0,0], dilations=[1,1]"
 
 
 def randomised(g: Graph) -> Graph:
-    """Constants of more than one element made of random numbers above zero."""
+    """Replace constants of more than one element by random positive numbers."""
     rng = np.random.default_rng(0)
     return replace(
         g,
@@ -52,7 +52,7 @@ def ran(g: Graph) -> tuple[Graph, Log]:
 def two(
     between: str, root: str, *, c: str = "f32[4,1,1]", value: str = "", rest: str = ""
 ) -> Graph:
-    """Two convolutions, what puts their results together, and a scale or shift of that."""
+    """Return two convolutions, an operator that combines them, and a scale or shift."""
     number = f"literal({value})" if value else "splat(1.5)"
     return randomised(
         graph(

@@ -1,4 +1,4 @@
-"""Folding into products on both sides, tables, signs and padding: numbers, and what is declined."""
+"""Tests of folding scales and shifts into products: on both sides, tables, padding, refusals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def fold(g: Graph) -> tuple[Graph, Log]:
 
 
 def randomised(g: Graph, seed: int = 0) -> Graph:
-    """Every floating point constant of more than one element made of random numbers."""
+    """Replace floating-point constants of more than one element by random numbers."""
     rng = np.random.default_rng(seed)
     constants = {
         k: Constant.of(rng.normal(size=c.type.static_shape), c.type.dtype)
@@ -39,7 +39,7 @@ def randomised(g: Graph, seed: int = 0) -> Graph:
     return replace(g, constants=constants)
 
 
-# x, flags, w, result, scale; w stands on the right
+# x, flags, w, result, scale; w is the right operand
 PRODUCTS = {
     "a vector on the left": ("f32[3]", "", "f32[3,4]", "f32[4]", "f32[4]"),
     "a vector of weights": ("f32[2,3]", "", "f32[3]", "f32[2]", "f32[]"),
@@ -348,7 +348,7 @@ def test_padding_becomes_the_windows_own_to_the_bit(kind: str, ceil: str, own: s
         assert after is g
         assert "are excluded from the mean" in declined(log.steps, "pad_into_average_pool")[0]
     elif kind != "conv" and ceil:
-        pass  # a last window may start in the padding of the one and not of the other
+        pass  # a last window may start in the padding of one operand only
     else:
         assert applied(log.steps) == [f"pad_into_{kind}{'_pool' * (kind != 'conv')}"]
     for seed in range(3):

@@ -1,4 +1,4 @@
-"""Rules of algebra keep what graphs compute for other sizes, types and readers than their own."""
+"""Tests that algebraic rules preserve results for other sizes, types and readers."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ def test_the_rule_holds_for_other_sizes_types_and_readers(rule: Rule) -> None:
 
 
 def special_inputs(g: Graph, seed: int) -> dict[str, Array]:
-    """Special floats, and the least and the greatest of whole numbers, among others.
+    """Return special floats, and the minimum and maximum integers, among others.
 
-    Not what has no meaning: NaN as a whole number, infinities in sums of products.
+    Inputs without a defined result are excluded: NaN converted to an integer, infinities in sums of
+    products.
     """
     rng = np.random.default_rng(seed)
     found = random_inputs(g, seed)
@@ -65,7 +66,7 @@ def _needs_finite(op: str, t: object) -> bool:
 
 
 def check(a: Graph, b: Graph, inputs: dict[str, Array], error: float, name: str) -> None:
-    """Whole numbers and exact rules to the bit, others within the rounding of their type."""
+    """Compare integers and exact rules bit for bit, others within the rounding of their type."""
     with np.errstate(all="ignore"):
         left, right = reference(a, inputs), reference(b, inputs)
     for key, x in left.items():
@@ -81,13 +82,13 @@ def check(a: Graph, b: Graph, inputs: dict[str, Array], error: float, name: str)
         allowed = error * {"f16": 2.0**13, "bf16": 2.0**16}.get(dtype.label, 1.0)
         close = np.isclose(p, q, rtol=allowed, atol=allowed * scale, equal_nan=True)
         if not close.all():
-            # Where a pattern cancels, its replacement is nearer to the meaning in f64.
+            # If a pattern cancels, its replacement is closer to the f64 results.
             exact = in_f64(a, inputs)[key]
             close |= np.isclose(exact, q, rtol=allowed, atol=allowed * scale, equal_nan=True)
         assert close.all(), f"{name}: {a}\n{p}\n{q}"
 
 
 def in_f64(g: Graph, inputs: dict[str, Array]) -> dict[str, Array]:
-    """The meaning of a graph in f64."""
+    """Return the results of a graph in f64."""
     with np.errstate(all="ignore"):
         return reference(widened(g).graph, wide_feeds(inputs))

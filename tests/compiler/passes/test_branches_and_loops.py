@@ -1,4 +1,4 @@
-"""Passes that move work into, out of and away from branches and loops: the numbers stay."""
+"""Tests that moving nodes into and out of branches and loops preserves results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def reasons(steps: list[Step]) -> list[str]:
 
 
 def all_inputs(g: Graph) -> Iterator[dict[str, Array]]:
-    """Both conditions, no steps and some, special numbers."""
+    """Yield both conditions, zero and more iterations, and special numbers."""
     rng = np.random.default_rng(0)
     for flag in (False, True):
         for n in (0, 3):

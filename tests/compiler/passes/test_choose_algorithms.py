@@ -28,7 +28,7 @@ def network(
     result: str = "f32[1,48,30,28]",
     layouts: tuple[str, str] = (LAID, "{c16}"),
 ) -> Graph:
-    """A convolution under test behind a small one that gives its image a layout."""
+    """Return a convolution under test after a small one, which gives its image a layout."""
     first, second = layouts
     inputs, constant = ("", weights) if weights.startswith("const") else (f", {weights}", "")
     return graph(f"""
@@ -43,7 +43,7 @@ def network(
 
 
 def chosen(g: Graph, **options: float | str) -> tuple[str, list[Step]]:
-    """The algorithm of the convolution under test, and the steps about it."""
+    """Return the algorithm of the convolution under test, and its steps."""
     log = Log()
     after = CHOOSE.run(g, log, **options)
     return str(after.nodes[-1].attrs["algorithm"]), [s for s in log.steps if s.at == "y"]
@@ -186,7 +186,7 @@ def test_the_model_of_cycles_prefers_large_images_and_many_channels() -> None:
 
 
 def small_network(seed: int = 0) -> Graph:
-    """Two convolutions of a kind that tiles suit, with random weights."""
+    """Return two convolutions that suit tiles, with random weights."""
     t = "f32[1,48,15,14]"
     g = graph(f"""
     graph g(x: f32[1,3,15,14]) {{
@@ -210,7 +210,7 @@ def small_network(seed: int = 0) -> Graph:
 
 
 def tall_network() -> Graph:
-    """A convolution of many places behind a small one, with random weights."""
+    """Return a convolution over many pixels after a small one, with random weights."""
     g = network(weights="const v: f32[48,32,3,3] = splat(0.25)")
     chance = np.random.default_rng(5)
     drawn = {
@@ -243,7 +243,7 @@ def test_matrix_tiles_make_direct_sums_faster_than_fewer_products() -> None:
     assert chosen(network(), budget=2e-5, direct="bf16_tiles")[0] == "direct"
     cost = {d: Shape(1, 128, 128, 14, 14, d).direct for d in get_args(Products)}
     assert cost["bf16_tiles"] < cost["parts"] < cost["f32"]
-    # Parts are not made for few channels.
+    # Operands with few channels are not split into parts.
     assert Shape(1, 128, 32, 14, 14, "parts").direct == Shape(1, 128, 32, 14, 14).direct
     program = compiler.compile(tall_network(), precision="bf16", verify=True)
     convs = [n for n in all_nodes(program.graph) if n.op == "conv"]

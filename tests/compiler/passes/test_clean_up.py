@@ -1,4 +1,4 @@
-"""Dead code and common subexpressions."""
+"""Tests of dead code elimination and common subexpression elimination."""
 
 from __future__ import annotations
 

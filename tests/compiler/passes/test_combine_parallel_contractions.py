@@ -1,4 +1,4 @@
-"""Products of one value side by side: what joins in, what stays apart, and with which reasons."""
+"""Tests of combining products of one operand: combined and separate products, with reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes about branches and loops: what they do inside each other, and what they leave alone."""
+"""Tests of passes on branches and loops: effects inside regions, and unchanged graphs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ graph g(x: f32[2,3]) {
 
 
 def test_a_branch_that_fails_is_left_where_it_is() -> None:
-    """The file is at fault, not the pass: the program says so when it runs."""
+    """The model has the error, not the pass: the program reports it at run time."""
     assert ops(PASSES["fold_constant_branches"].run(graph(TAKEN.replace("SIZE", "3")), Log())) == [
         "add"
     ]

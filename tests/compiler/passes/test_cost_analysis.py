@@ -1,4 +1,4 @@
-"""The analysis that counts work and traffic."""
+"""Tests of the analysis that counts operations and bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that count for themselves: their trip counts, and what runs them."""
+"""Tests of loops with their own counter: inferred trip counts, and their execution."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Inner = Callable[["Body"], str]
 
 
 class Body:
-    """The body of a Loop: a counter `k`, a state `s`, and what is added."""
+    """The body of a Loop with a counter `k`, a state `s`, and further nodes."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.weights: list[onnx.TensorProto] = []
 
     def add(self, op: str, *inputs: Any, n_outputs: int = 1, **attributes: Any) -> str:
-        """A node; operands that are no names are constants."""
+        """Add a node; operands that are not names become constants."""
         name = f"{op}{len(self.nodes)}"
         outputs = [name, *(f"{name}_{i}" for i in range(1, n_outputs))]
         names = [i if isinstance(i, str) else self.constant(i) for i in inputs]
@@ -34,7 +34,7 @@ class Body:
         return name
 
     def constant(self, value: Any) -> str:
-        """A constant of the body."""
+        """Add a constant to the body."""
         name = f"w{len(self.weights)}"
         self.weights.append(numpy_helper.from_array(np.asarray(value), name))
         return name
@@ -51,7 +51,7 @@ def counted(
     dtype: Any = np.int64,
     op: str = "Add",
 ) -> bytes:
-    """s += x[row] for a counter that each step changes; gives the counter, s, and each step's s."""
+    """Return a loop of s += x[row] with a changing counter: the counter, s, and s by iteration."""
     b = Body()
     r = b.add("Gather", "x", row, axis=0)
     s = b.add("Add", "s", r)
@@ -99,7 +99,7 @@ def expected(model: bytes, inputs: dict[str, Any]) -> list[Any]:
 
 
 def agrees(model: bytes, inputs: dict[str, Any], level: str = "O2") -> compiler.Program:
-    """The program, whose results are those of ONNX Runtime."""
+    """Return the program, whose results equal those of ONNX Runtime."""
     program = compiler.compile(model, threads=1, pipeline=level)
     made = program.run(inputs)
     for a, b in zip(made.values(), expected(model, inputs), strict=True):
@@ -109,7 +109,7 @@ def agrees(model: bytes, inputs: dict[str, Any], level: str = "O2") -> compiler.
 
 
 def from_python(program: compiler.Program) -> list[str]:
-    """The loops that are not generated code."""
+    """Return the loops without generated code."""
     return [k.name for k in program.kernels if "Loop" in k.name and k.because]
 
 

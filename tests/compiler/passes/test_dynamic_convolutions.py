@@ -1,4 +1,4 @@
-"""Convolutions whose zero points only a run tells: products of plain bytes, and exact ones."""
+"""Tests of convolutions with zero points known at run time: exact integer products."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 def weights(shape: tuple[int, ...], dtype: type) -> Array:
-    """Codes that reach from the least to the greatest."""
+    """Return quantized weights from the minimum to the maximum of their type."""
     ends = np.iinfo(dtype)
     made = np.random.default_rng(2).integers(ends.min, ends.max + 1, shape).astype(dtype)
     made.reshape(-1)[:2] = ends.min, ends.max
@@ -27,7 +27,7 @@ def weights(shape: tuple[int, ...], dtype: type) -> Array:
 
 
 def model_of(shape: tuple[int | str, ...], w: Array, zero: int | list[int], **window: Any) -> bytes:
-    """An image quantized by its range, the sums, and what a network makes of them."""
+    """Return a dynamically quantized image, its convolution, and the nodes that usually follow."""
     nodes = [
         helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
         helper.make_node("ConvInteger", ["q", "w", "z", "v"], ["sums"], **window),
@@ -53,7 +53,7 @@ def model_of(shape: tuple[int | str, ...], w: Array, zero: int | list[int], **wi
 
 
 def image(*shape: int) -> Array:
-    """Numbers of which more are above 0 than below."""
+    """Return numbers, most of them positive."""
     return np.random.default_rng(7).normal(0.4, 1, shape).astype(np.float32)
 
 
@@ -115,7 +115,7 @@ def test_sums_are_exact(
 def test_weights_as_far_from_their_zero_points_as_bytes_can_be(
     groups: int, shape: tuple[int, ...], zero: int | list[int]
 ) -> None:
-    """255 and -255 take more than two i8 to add up to, which random weights seldom show."""
+    """255 and -255 exceed the sum of two i8, which random weights seldom show."""
     w = weights(shape, np.uint8)
     w[:, :, 1] = np.where(np.arange(32) % 2, 0, 255)[:, None, None]
     graph = compiler.load(model_of((1, 32, 6, 5), w, zero, group=groups, **SAME))
@@ -151,7 +151,7 @@ def test_sums_of_windows_are_needed_only_where_weights_less_their_zero_points_ar
 
 
 def test_images_stay_in_blocks_from_one_convolution_to_the_next() -> None:
-    """Finding the range, quantizing and bordering: nothing brings an image into plain order."""
+    """Range, quantization and padding accept blocks, so no copy in plain order is needed."""
     chance = np.random.default_rng(1)
     nodes, stored, value = [], [], "x"
     for i in range(2):
@@ -174,10 +174,10 @@ def test_images_stay_in_blocks_from_one_convolution_to_the_next() -> None:
     opsets = [helper.make_opsetid("", 17)]
     graph = compiler.load(helper.make_model(made, opset_imports=opsets).SerializeToString())
     after, _ = run_pipeline(graph, "default")
-    assert ops(after).count("relayout") <= 2, "of what comes in and of what goes out"
+    assert ops(after).count("relayout") <= 2, "of the input and of the output"
     codes = [str(n.types[0]) for n in after.nodes if n.op in ("quantize", "pad")]
     assert len(codes) == 4
-    assert all("{c16" in t for t in codes[1:]), "what comes in may be turned as bytes"
+    assert all("{c16" in t for t in codes[1:]), "the input may be transposed as bytes"
     x = {"x": image(1, 32, 9, 8)}
     (expected,), (found,) = reference(graph, x).values(), compiler.compile(graph).run(x).values()
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

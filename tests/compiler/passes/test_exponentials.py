@@ -1,4 +1,4 @@
-"""Logarithms of functions that saturate stay finite where their operand underflows."""
+"""Tests that logarithms of saturating functions stay finite if their operand underflows."""
 
 from __future__ import annotations
 

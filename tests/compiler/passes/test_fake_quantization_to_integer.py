@@ -1,4 +1,4 @@
-"""Products of codes: what becomes one, what does not and why, and that the numbers stay right."""
+"""Tests of integer products: conditions, reasons for refusals, and correct results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compiler.trace import Log
 
 
 def run(text: str, pipeline: str) -> tuple[Graph, Graph, list[str]]:
-    """The graph before and after, and why rewrites were declined."""
+    """Return the graph before and after, and the reasons for declined rewrites."""
     before = parse_graph(text)
     after, trace = run_pipeline(before, pipeline)
     verify(after)
@@ -60,7 +60,7 @@ def dequantized_convolution(x: str, zero: int, w: str, of_w: int, groups: int = 
 
 
 def with_constant(text: str, name: str) -> Graph:
-    """A graph with an input fixed to random codes."""
+    """Return a graph with an input fixed to random quantized values."""
     graph = parse_graph(text)
     values = feeds(graph)[name]
     ed = Editor(graph)
@@ -225,7 +225,7 @@ def test_a_network_of_codes_lies_in_blocks_with_its_zero_point_around_it() -> No
     inputs = feeds(before)
     wanted = reference(before, inputs)["y"]
     made = compiler.compile(before, trace=False).run(inputs)["y"]
-    assert np.abs(made - wanted).max() <= 0.0514, "a code may become its neighbour"
+    assert np.abs(made - wanted).max() <= 0.0514, "a quantized value may differ by one step"
     assert (np.abs(made - wanted) > 1e-4).mean() < 0.01
 
 
@@ -269,7 +269,7 @@ GATES = {
     ),
     "swish of a residual": ("r: f32[1,32,9,8] = add(c, a) g: f32[1,32,9,8] = sigmoid(r)", "r"),
 }
-"""What a convolution's numbers are multiplied by, made of them, and what it multiplies."""
+"""A factor computed from the results of a convolution, and the value that it multiplies."""
 
 
 @pytest.mark.parametrize("gate", GATES)
@@ -282,12 +282,12 @@ def test_a_convolution_read_by_both_factors_stays_in_blocks_and_steps(
     before = with_constant(text, "v")
     program = compiler.compile(before, trace=False)
     loops = str(program.emit("loops"))
-    assert "temporary" not in loops, "it is activated as its sums are stored"
+    assert "temporary" not in loops, "the activation is applied when the sums are stored"
     assert ("dot " in loops) is (groups == 1)
     inputs = feeds(before)
     y, wanted = program.run(inputs)["y"], reference(before, inputs)["y"]
     assert np.unique(wanted).size > 50
-    assert np.abs(y - wanted).max() <= 0.0514, "a code may become its neighbour"
+    assert np.abs(y - wanted).max() <= 0.0514, "a quantized value may differ by one step"
     assert (np.abs(y - wanted) > 1e-4).mean() < 0.01
 
 

@@ -1,4 +1,4 @@
-"""Folding scales and shifts into weights: groups, uses, splats, and what is declined."""
+"""Tests of folding scales and shifts into weights: groups, uses, splats, and refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def fold(g: Graph, **options: object) -> tuple[Graph, Log]:
 
 
 def randomised(g: Graph, seed: int = 0) -> Graph:
-    """Every floating point constant of more than one element made of random numbers."""
+    """Replace floating-point constants of more than one element by random numbers."""
     rng = np.random.default_rng(seed)
     constants = {
         k: Constant.of(np.abs(rng.normal(size=c.type.static_shape)) + 0.25, c.type.dtype)

@@ -1,4 +1,4 @@
-"""Constant folding: splats, shapes, budgets, and what is left alone."""
+"""Tests of constant folding: splats, shapes, budgets, and unfolded nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fusion: which nodes share a kernel, and why others do not."""
+"""Tests of fusion: nodes that share a kernel, and reasons for separate kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.compiler.passes.numbers import (
 
 
 def fuse(text: str, **options: object) -> tuple[list[str], Log, Graph]:
-    """Kernels as text, such as `c: matmul add relu`."""
+    """Return the kernels as text, such as `c: matmul add relu`."""
     g = graph(text)
     log = Log()
     after = PASSES["fuse"].run(g, log, **options)
@@ -32,7 +32,7 @@ def fuse(text: str, **options: object) -> tuple[list[str], Log, Graph]:
 
 
 def why(log: Log, took: tuple[str, str]) -> str:
-    """Why these two nodes were not fused."""
+    """Return the reason why two nodes were not fused."""
     (reason,) = [s.because for s in log.steps if s.outcome == "declined" and s.took == took]
     return reason
 
@@ -443,7 +443,7 @@ def test_fusing_again_leaves_groups_as_they_are() -> None:
 
 
 def test_nodes_that_nobody_reads_are_fused_like_others() -> None:
-    """Dead code may still be there: passes are reordered and switched off."""
+    """Dead code may remain, because users can reorder and disable passes."""
     kernels, _, after = fuse(
         """
         graph g(x: f32[2,3], w: f32[3,5]) {
@@ -462,7 +462,7 @@ def test_nodes_that_nobody_reads_are_fused_like_others() -> None:
 
 
 def weights_of(rows: int | str, axis: int, attrs: str = "") -> list[str]:
-    """The kernels of a product with constant weights that are dequantized."""
+    """Return the kernels of a product with dequantized constant weights."""
     shape = "[40,64]" if "transpose" in attrs else "[64,40]"
     kernels, _, _ = fuse(f"""
         graph g(x: f32[{rows},64]) {{
@@ -482,5 +482,5 @@ def test_weights_are_dequantized_in_the_product_where_that_pays() -> None:
     assert weights_of("N", -1) == together
     assert weights_of(33, 1) == apart
     assert weights_of(500, 0, ", transpose_b=true") == together
-    assert weights_of(8, 0) == apart  # a scale that changes along the sum
+    assert weights_of(8, 0) == apart  # a scale that varies along the summed axis
     assert weights_of(8, 1, ", transpose_b=true") == apart

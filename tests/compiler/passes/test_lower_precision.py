@@ -1,4 +1,4 @@
-"""Products of bf16: what is rounded, what is stored so, and what stays as it is."""
+"""Tests of bf16 products: rounded operands, values stored as bf16, and unchanged values."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ graph g(x: f32[1,8,7,9], w: f32[16,8,3,3], v: f32[24,16,3,3], u: f32[24,24]) {
 
 
 def with_constants() -> str:
-    """The block with weights that are known."""
+    """Return the block with constant weights."""
     text = "graph g(x: f32[1,8,7,9]) {\n  const w: f32[16,8,3,3] = splat(0.3)\n"
     text += "  const v: f32[24,16,3,3] = splat(0.1)\n  const u: f32[24,24] = splat(0.01)\n"
     return text + BLOCK.split("{", 1)[1]
@@ -75,7 +75,7 @@ def test_what_lies_between_products_is_short_and_the_rest_is_not() -> None:
     after, _ = lowered(g)
     assert dtypes(after, "a", "b", "c", "d", "e") == ["bf16"] * 5
     assert dtypes(after, "x", "y") == ["f32", "f32"]
-    # A product of 24 x 24 is too small to round for: what leads to it alone stays f32.
+    # A product of 24 x 24 is too small for rounding: values used only by it stay f32.
     assert dtypes(after, "f", "h") == ["bf16", "f32"]
 
 
@@ -225,7 +225,7 @@ SPECIAL: Sequence[float] = (np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e-45, -0.
 
 
 def test_special_numbers_are_rounded_as_the_policy_says() -> None:
-    """Infinities stay, NaN stays NaN, what is above the largest bf16 becomes infinite."""
+    """Infinities and NaN are preserved; numbers above the largest bf16 become infinite."""
     g = graph("graph g(x: f32[8]) { y: bf16[8] = cast(x, to=bf16) return y }")
     x = np.array(SPECIAL, np.float32)
     made = compiler.compile(g).run({"x": x})["y"]

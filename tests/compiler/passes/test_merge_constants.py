@@ -1,4 +1,4 @@
-"""Constants with the same bits are kept once, however they are stored."""
+"""Tests that constants with equal bits are merged, in any storage form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ F = np.float32
 
 
 def merged(*constants: Constant) -> list[Constant]:
-    """What is left of constants that are all added to one input."""
+    """Return the remaining constants of a graph that adds all constants to one input."""
     t = constants[0].type
     ed = Editor(Graph("g", (Value("x", t),), (), ()))
     total = "x"
@@ -35,7 +35,7 @@ def held(values: object, kind: type = Bytes) -> Constant:
 
 
 def in_file(folder: Path, values: object, before: int) -> Constant:
-    """The values behind others in a file of their own."""
+    """Return constants stored one after another in an external file."""
     array = np.asarray(values, F)
     path = folder / f"{before}.bin"
     path.write_bytes(b"\0" * before + array.tobytes())

@@ -1,4 +1,4 @@
-"""The default pipeline over real models: what is left of them, memory, and the ledger."""
+"""Tests of the default pipeline on real models: remaining nodes, memory, and ledger."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_normalisations_behind_convolutions_vanish_and_weights_stay_small(
     after, _ = run_pipeline(light[name], "default")
     ops = {n.op for n in all_nodes(after)}
     assert not ops & {"batch_norm", "identity", "fill", "unsqueeze"}
-    # Where the normalisation's parameters are real numbers, the weights behind them become so too.
+    # If the normalisation's parameters have random values, so do the weights after it.
     held = sum(c.type.nbytes for c in after.constants.values())
     assert sum(c.stored_bytes for c in after.constants.values()) < 0.02 * held
 

@@ -1,4 +1,4 @@
-"""Near misses of the passes about where elements lie, and what they say about them."""
+"""Tests of near misses of the data movement passes, and of the reasons in the ledger."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def after(name: str, before: Graph, **options: object) -> tuple[Graph, Log]:
 
 STAY = {
     "fold_shapes": [
-        # A size that only data decide.
+        # A data-dependent size.
         """
         graph g(x: f32[N,3], k: i64[1]) {
           one: i64[1] = shape(x, start=0, end=1)
@@ -41,7 +41,7 @@ STAY = {
           return s
         }
         """,
-        # Two nodes, and no fewer any other way.
+        # Two nodes; no form has fewer.
         """
         graph g(x: f32[N,3], y: f32[M,2]) {
           n: i64[1] = shape(x, start=0, end=1)
@@ -60,7 +60,7 @@ STAY = {
           return c
         }
         """,
-        # Neighbours, but not along the axis that was cut.
+        # Adjacent slices, but not along the axis of the split.
         """
         graph g(x: f32[4,6]) {
           a: f32[2,6], b: f32[2,6] = split(x, axis=0, sizes=[2,2])
@@ -78,7 +78,7 @@ STAY = {
           return s
         }
         """,
-        # Slices that leave a place out, or take one twice.
+        # Slices that omit a position, or include one twice.
         """
         graph g(x: f32[2,7]) {
           const zero: i64[1] = literal(0)
@@ -92,7 +92,7 @@ STAY = {
           return c
         }
         """,
-        # The inner concatenation is a result and is stored anyway.
+        # The inner concatenation is a result, so it is stored anyway.
         """
         graph g(x: f32[2,3], y: f32[2,4]) {
           a: f32[2,7] = concat(x, y, axis=1)
@@ -102,7 +102,7 @@ STAY = {
         """,
     ],
     "sink_transposes": [
-        # The value between is a result in its own order, and as large.
+        # The intermediate value is a result in its own layout, and of the same size.
         """
         graph g(x: f32[2,3,4]) {
           a: f32[2,4,3] = transpose(x, perm=[0,2,1])
@@ -110,7 +110,7 @@ STAY = {
           return b
         }
         """,
-        # The second transpose does not undo the first.
+        # The second transpose does not invert the first.
         """
         graph g(x: f32[2,3,4]) {
           a: f32[3,4,2] = transpose(x, perm=[1,2,0])
@@ -121,7 +121,7 @@ STAY = {
           return b, d
         }
         """,
-        # A product takes its axes as they are.
+        # A matrix product requires its axes in this order.
         """
         graph g(x: f32[5,3,4], w: f32[5,3,2]) {
           a: f32[5,4,3] = transpose(x, perm=[0,2,1])
@@ -132,7 +132,7 @@ STAY = {
         """,
     ],
     "remove_redundant_broadcasts": [
-        # Nothing else gives the shape.
+        # No other operand determines the shape.
         """
         graph g(x: f32[1,4], y: f32[1,4]) {
           const s: i64[2] = literal(3,4)
@@ -145,7 +145,7 @@ STAY = {
           return e, t, a
         }
         """,
-        # Scales along an axis counted from the front, which repeating moves.
+        # Scales along an axis counted from the front, which the repetition moves.
         """
         graph g(x: u8[3,3], s: f32[3]) {
           const to: i64[3] = literal(2,3,3)
@@ -157,7 +157,7 @@ STAY = {
         """,
     ],
     "push_down_slices": [
-        # The product is read whole elsewhere.
+        # Another node reads the entire product.
         """
         graph g(x: f32[5,6], w: f32[6,7]) {
           const zero: i64[] = literal(0)
@@ -166,7 +166,7 @@ STAY = {
           return p, y
         }
         """,
-        # Along the axis over which softmax adds up.
+        # Along the axis of the softmax sum.
         """
         graph g(x: f32[5,6]) {
           const zero: i64[] = literal(0)
@@ -175,7 +175,7 @@ STAY = {
           return y
         }
         """,
-        # The relu is computed while the convolution, all of it, is stored.
+        # The relu is computed as the convolution, which is stored completely, is written.
         """
         graph g(x: f32[1,3,8,9], w: f32[4,3,1,1]) {
           const one: i64[1] = literal(1)
@@ -349,7 +349,7 @@ def test_rows_behind_a_transpose_are_columns_before_it() -> None:
 
 
 def test_an_empty_part_beside_an_open_one_leaves_the_concat() -> None:
-    """That the open size is 3 is known of the result alone."""
+    """The result type alone implies that the open size is 3."""
     g = graph("""
     graph g(b: f32[N,M]) {
       const a: f32[0,3] = literal()

@@ -1,4 +1,4 @@
-"""What looks like a rule's pattern and is not: each is left alone, mostly with a reason."""
+"""Tests of graphs similar to the patterns of rules: unchanged, mostly with a reason."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ LEFT_ALONE = {
 
 @pytest.mark.parametrize("body", LEFT_ALONE.values(), ids=list(LEFT_ALONE))
 def test_near_misses_are_left_alone(body: str) -> None:
-    # A node behind it, so that the last one is not a result under its own name.
+    # A following node, so that the last node of the pattern is not a named result.
     last = body.rstrip().rsplit(":", 1)[1].split("=")[0].strip()
     g = graph(f"graph g(x: f32[2,3]) {{ {body} w: {last} = erf(z) return w }}")
     after, log = simplify(g)

@@ -1,4 +1,4 @@
-"""Patterns: what fits, in which order, and what they print."""
+"""Tests of patterns: matches, the order of attempts, and the printed form."""
 
 from __future__ import annotations
 

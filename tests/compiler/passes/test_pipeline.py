@@ -1,4 +1,4 @@
-"""Pipelines as text and data."""
+"""Tests of pipelines as text and as data."""
 
 from __future__ import annotations
 

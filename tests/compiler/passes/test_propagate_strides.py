@@ -1,4 +1,4 @@
-"""Strides that move up: through what, where elements are picked, and where they stay."""
+"""Tests of moving strides toward the inputs: supported nodes, and reasons to stop."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def same(g: Graph, after: Graph) -> None:
 
 
 def bottlenecks(height: int, width: int) -> Graph:
-    """The end of a stage of ResNet-50 and the beginning of the next, with few channels."""
+    """Return the end of one stage of ResNet-50 and the start of the next, with few channels."""
     h2, w2 = -(-height // 2), -(-width // 2)
     return graph(
         f"""

@@ -1,4 +1,4 @@
-"""Quantized graphs made simpler: every code and special number stays, and what is declined."""
+"""Tests of simplifying quantized graphs: every quantized and special number is preserved."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def down(g: Graph) -> tuple[Graph, Log]:
 
 
 def same_for_special_numbers(g: Graph, after: Graph) -> None:
-    """For codes of all values as well as floats that are special."""
+    """Compare results for all quantized values and for special floats."""
     rng = np.random.default_rng(0)
     for _ in range(4):
         inputs = random_inputs(g)
@@ -117,7 +117,7 @@ def test_pairs_with_other_steps_stay(s1: str, s2: str, code: str, z1: str, z2: s
 
 
 def test_half_precision_steps_cancel_only_where_they_do() -> None:
-    """A product in bf16 keeps 8 bits: codes that need all of them are rounded to neighbours."""
+    """A product in bf16 keeps 8 bits, so integers that need all bits are rounded to neighbours."""
     text = """
     graph g(x: u8[4,64]) {{
       const s: {t}[] = literal(0.3)

@@ -1,4 +1,4 @@
-"""What is told of elements holds for them: ranges and whole numbers, on special numbers too."""
+"""Tests that inferred ranges and integrality hold for all elements, including special numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composites in the styles of exporters: each becomes its operator, in any pass that recognises."""
+"""Tests of recognising composites of several exporters as operators, in every such pass."""
 
 from __future__ import annotations
 

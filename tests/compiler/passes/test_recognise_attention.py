@@ -1,4 +1,4 @@
-"""Attention and rotary positions in the styles of exporters, and what only looks like them."""
+"""Tests of recognising attention and rotary embeddings of several exporters; near misses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SCALED = _SCORES + "c: f32[2,2,3,5] = mul(s, half)\n"
 
 
 def attention(body: str) -> Graph:
-    """Heads q, k, v, an added mask m and a condition b."""
+    """Return attention of heads q, k, v with an additive mask m and a condition b."""
     text = "q: f32[2,2,3,4], k: f32[2,2,5,4], v: f32[2,2,5,6], m: f32[2,1,3,5], b: bool[3,5]"
     return graph(f"graph g({text}) {{ {_CONSTANTS} {body} return y }}")
 
@@ -81,7 +81,7 @@ def test_every_style_of_attention_is_recognised(body: str, before: str) -> None:
 
 
 def test_keys_that_come_transposed_lose_one_transpose() -> None:
-    """[batch, places, heads, size] becomes [batch, heads, size, places] in one step."""
+    """[batch, positions, heads, size] becomes [batch, heads, size, positions] by one transpose."""
     g = graph(
         """
         graph g(q: f32[2,2,3,4], k: f32[2,5,2,4], v: f32[2,2,5,6]) {

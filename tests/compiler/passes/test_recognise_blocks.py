@@ -1,4 +1,4 @@
-"""Shuffled channels and blocks of pixels, however they are cut into parts, and what is neither."""
+"""Tests of recognising channel shuffles and blocks of pixels in any decomposition; near misses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.models import light_model
 
 
 def moved(x: str, parts: str, perm: str, turned: str, y: str) -> Graph:
-    """A change of shape, a transpose, a change of shape; shapes as lists of sizes."""
+    """Return a reshape, a transpose and a reshape, with shapes as lists of sizes."""
 
     def sizes(shape: str) -> str:
         known = ["-1" if n == "H*W" else "0" if n.isalpha() else n for n in shape.split(",")]
@@ -80,7 +80,7 @@ def _open_rows() -> Graph:
 
 
 def test_shuffled_channels_of_any_image_are_recognised() -> None:
-    """Sizes that are read from the tensor itself, as exporters write them."""
+    """The sizes are read from the tensor itself, as exporters write them."""
     g = graph(
         """
         graph g(x: f32[N,6,H,W]) {

@@ -1,4 +1,4 @@
-"""Steps of a long short-term memory with gates in any order, and what is almost one."""
+"""Tests of recognising LSTM steps with gates in any order; near misses."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _STEP = """
 
 
 def split(order: str) -> str:
-    """All gates by one split."""
+    """Return all gates by one split."""
     names = ", ".join(f"{gate}: f32[3,2]" for gate in order)
     return f"{names} = split(z, axis=-1, sizes=[2,2,2,2])\n"
 
 
 def slices(order: str) -> str:
-    """Each gate by a slice of its own."""
+    """Return each gate by a separate slice."""
     ends = "".join(f"const n{k}: i64[1] = literal({k})\n" for k in (0, 2, 4, 6, 8))
     cuts = (
         f"{gate}: f32[3,2] = slice(z, n{2 * k}, n{2 * k + 2}, last)" for k, gate in enumerate(order)
@@ -75,7 +75,7 @@ def test_factors_and_terms_may_stand_in_any_order() -> None:
 
 
 def test_two_steps_behind_each_other_keep_their_products() -> None:
-    """As an exporter writes a loop out: each step's products read the state before it."""
+    """In an unrolled loop of an exporter, the products of each step read the previous state."""
     lines = []
     for k in range(2):
         text = split("ifgo") + _STEP

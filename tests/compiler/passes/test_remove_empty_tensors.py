@@ -1,4 +1,4 @@
-"""Tensors without elements leave the graph, and what is made of them is what it would have been."""
+"""Tests of removing tensors without elements, with unchanged results of their readers."""
 
 from __future__ import annotations
 

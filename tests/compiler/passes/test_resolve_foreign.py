@@ -1,4 +1,4 @@
-"""Foreign operators are resolved when folding or given sizes tell what they lacked."""
+"""Tests of resolving foreign operators once folding or given sizes supply their parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine: what a rewrite keeps, when it is declined, how often rules are tried."""
+"""Tests of the rewrite engine: preserved properties, refusals, and the number of attempts."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def test_the_work_grows_with_the_number_of_nodes_and_not_faster() -> None:
 
 
 def fan(n: int) -> Graph:
-    """Many readers of one value and of one constant, each of which is rewritten."""
+    """Return many readers of one value and one constant, all of which are rewritten."""
     lines = ["const one: f32[] = literal(1.0)", "s: f32[5] = exp(x)"]
     for i in range(n):
         lines += [f"a{i}: f32[5] = mul(s, one)", f"b{i}: f32[5] = neg(a{i})"]

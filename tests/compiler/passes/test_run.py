@@ -1,4 +1,4 @@
-"""Running pipelines: events, checks after every pass, and what happens when a pass is wrong."""
+"""Tests of running pipelines: events, verification after every pass, and faulty passes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _own_passes() -> Iterator[None]:
 
 def broken(name: str, error: Exception | None = None) -> None:
     def fn(graph: Graph, log: Log) -> Graph:
-        """Do something wrong."""
+        """Return an invalid graph, or raise an exception."""
         if error is not None:
             raise error
         last = replace(graph.nodes[-1], types=(tensor("f32[9,9]"),))
@@ -115,7 +115,7 @@ def test_a_graph_that_is_wrong_from_the_start_is_the_callers() -> None:
 
 
 def visited(after: Graph, last: Checked, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Outputs of the nodes that are inferred again."""
+    """Outputs of the nodes whose types are inferred again."""
     seen: list[str] = []
     visit = Facts.visit
 

@@ -1,4 +1,4 @@
-"""Windows with fewer taps: the same numbers on odd shapes, and reasons where nothing is done."""
+"""Tests of windows with fewer taps: equal results on unusual shapes, and reasons for refusals."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ OPEN_POOLS: list[tuple[str, str, dict[str, Any]]] = [
 def test_pools_of_open_sizes_keep_their_numbers(
     kind: str, rule: str, shape: str, attrs: dict[str, Any]
 ) -> None:
-    """Images of many sizes through one program; windows do not fit into the smallest."""
+    """One program runs images of many sizes; windows exceed the smallest."""
     symbols = [s for s in shape.split(",") if s.isalpha()]
     graph = _open_graph(kind, shape, attrs)
     program = compiler.compile(graph)

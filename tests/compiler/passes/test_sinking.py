@@ -1,4 +1,4 @@
-"""Operators that sink: to fewer elements and fewer bytes, with every bit where that is claimed."""
+"""Tests of sinking operators to fewer elements or bytes, bit for bit where promised."""
 
 from __future__ import annotations
 

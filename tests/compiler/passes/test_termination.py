@@ -1,4 +1,4 @@
-"""All rules together come to an end: none undoes what another does, whatever meets what."""
+"""Tests that all rules together terminate: no rule reverts another, on any graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIMPLIFY = PASSES["simplify"]
 
 
 def _is_steady(v: Value) -> bool:
-    """Whether an input has a known size and no say in the size of others, nor in where to read."""
+    """Return whether an input has a known size and determines neither sizes nor indices."""
     return isinstance(v.type, TensorType) and v.type.is_static and v.type.dtype is not DType.i64
 
 
@@ -41,7 +41,7 @@ PASSES_AROUND = (
 
 
 def joined(rng: random.Random, n: int) -> Graph:
-    """The examples of some rules as one graph: what one gives, the next takes where types agree."""
+    """Return the examples of some rules in one graph; results become inputs if types agree."""
     ed = Editor(Graph("joined", (), (), ()))
     values: list[str] = []
     for k, example in enumerate(rng.choices(EXAMPLES, k=n)):
@@ -69,7 +69,7 @@ def _renamed(node: Node, names: dict[str, str]) -> Node:
 
 
 def assert_it_ends(g: Graph) -> Graph:
-    """Simplify and the passes around it until nothing changes, which must not take long."""
+    """Apply simplification and its neighbours until nothing changes, within a time limit."""
     for _ in range(8):
         before = g
         log = Log()
@@ -82,7 +82,7 @@ def assert_it_ends(g: Graph) -> Graph:
             g = PASSES[name].run(g)
         if g is before:
             return g
-    raise AssertionError(f"there is always something to do, at last\n{before}")
+    raise AssertionError(f"the passes do not terminate; last graph\n{before}")
 
 
 def _loop(log: Log) -> str:

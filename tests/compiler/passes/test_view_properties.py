@@ -1,4 +1,4 @@
-"""Random chains of views and movements: simplified, they keep every element in its place."""
+"""Tests that simplifying random chains of views and movement preserves element positions."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MOVING = (
     "remove_redundant_broadcasts",
     "push_down_slices",
 )
-"""The graph passes about where elements lie."""
+"""The graph passes for data movement."""
 
 BATCH = 25
-"""Graphs in one test."""
+"""Number of graphs in one test."""
 
 
 def feeds(graph: Graph, seed: int, sizes: dict[str, int]) -> dict[str, Array]:
@@ -54,11 +54,11 @@ def assert_equal(before: Graph, after: Graph, inputs: dict[str, Array], what: st
 
 
 def stepped(graph: Graph, name: str) -> Graph:
-    """The graph after the rules about views, or after a pass."""
+    """Return the graph after the rules for views, or after a pass."""
     log = Log()
     after = apply_rules(graph, VIEWS, log) if name == "views" else PASSES[name].run(graph, log)
     verify(after)
-    assert "budget" not in {s.rule for s in log.steps}, f"{name} did not end\n{graph}"
+    assert "budget" not in {s.rule for s in log.steps}, f"{name} did not terminate\n{graph}"
     again = Log()
     twice = apply_rules(after, VIEWS, again) if name == "views" else PASSES[name].run(after, again)
     assert twice is after, f"{name} twice: {applied(again.steps)}\n{graph}\n{after}\n{twice}"

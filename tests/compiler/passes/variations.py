@@ -1,4 +1,4 @@
-"""Variations of a graph: other sizes, element types and readers, where the operators take them."""
+"""Variations of a graph: other sizes, element types and readers that its operators permit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RESIZED: dict[str, dict[int, int]] = {
     "empty": {2: 0},
     "empty inside": {3: 0},
 }
-"""What sizes become; the parameters of views follow."""
+"""New sizes by old size; the parameters of views change accordingly."""
 
 RETYPED: list[dict[str, str]] = [
     {"f32": "f64", "i32": "i64", "f16": "f64"},
@@ -37,11 +37,11 @@ RETYPED: list[dict[str, str]] = [
     {"f32": "u8", "i32": "i16"},
     {"f32": "i64"},
 ]
-"""What element types become."""
+"""New element types by old type."""
 
 
 def variations(g: Graph) -> Iterator[tuple[str, Graph]]:
-    """Every variation that the operators accept, with a name."""
+    """Yield every variation that the operators accept, with a name."""
     for name, sizes in RESIZED.items():
         yield from _kept(name, lambda s=sizes: _resized(g, s))
     yield from _kept("open sizes", lambda: _opened(g))
@@ -68,7 +68,7 @@ def variations(g: Graph) -> Iterator[tuple[str, Graph]]:
 
 
 def _kept(name: str, make: Any) -> Iterator[tuple[str, Graph]]:
-    """The variation, unless an operator refuses it."""
+    """Yield the variation, unless an operator refuses it."""
     try:
         yield name, make()
     except (CompileError, ValueError, TypeError, OverflowError):
@@ -78,7 +78,7 @@ def _kept(name: str, make: Any) -> Iterator[tuple[str, Graph]]:
 def _rebuilt(
     g: Graph, inputs: list[Value], constants: Mapping[str, Constant], change: Any
 ) -> Graph:
-    """The nodes over other inputs and constants, with the types that follow."""
+    """Return the nodes over other inputs and constants, with inferred types."""
     ed = Editor(Graph(g.name, tuple(inputs), (), (), dict(constants)))
     for node in g.nodes:
         changed: Node = change(node)
@@ -109,7 +109,7 @@ def _resized(g: Graph, sizes: Mapping[int, int]) -> Graph:
 
 
 def _parameters(node: Node) -> tuple[str, ...]:
-    """Operands that are sizes."""
+    """Return the operands that are sizes."""
     return node.inputs[1:2] if node.op in ("reshape", "expand") else ()
 
 
@@ -122,7 +122,7 @@ def _sized(c: Constant, is_shape: bool, size: Any) -> Constant:
 
 
 def _filled(c: Constant, shape: tuple[int, ...]) -> Constant:
-    """The elements over and over again in another shape."""
+    """Return the elements, repeated to fill another shape."""
     number = uniform(c)
     if number is not None:
         return Constant.splat(number, TensorType(c.type.dtype, shape))
@@ -135,7 +135,7 @@ def _with_shape(t: Any, shape: Shape | None) -> TensorType:
 
 
 def _opened(g: Graph) -> Graph:
-    """The first size of inputs of more than one axis is a symbol, of equal sizes the same."""
+    """Return the graph with a symbol for the first size of inputs with several axes."""
     shapes = {
         i: (affine.parse(f"N{v.type.dims[0]}"), *v.type.dims[1:])
         for i, v in enumerate(g.inputs)
@@ -168,7 +168,7 @@ def _retyped(g: Graph, types: Mapping[str, str]) -> Graph:
         with np.errstate(all="ignore"):
             values = c.array()
             if not to.is_float and values.dtype.kind == "f" and not np.isfinite(values).all():
-                raise ValueError("no such whole number")
+                raise ValueError("a value is not an integer")
             return Constant.of(values.astype(to.numpy), to)
 
     def change(node: Node) -> Node:

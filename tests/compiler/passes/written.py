@@ -1,4 +1,4 @@
-"""Graphs of one input written down as calls only, a node on each line, types left to the reader."""
+"""Graphs with one input, written as a call per line, with inferred types."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NUMBERS = """
 
 
 def written(body: str) -> Graph:
-    """A graph of x: f32[2,3,5] with a node on each line, types as the operators give them."""
+    """Return a graph of x: f32[2,3,5] with one node per line and inferred types."""
     lines, types = [], {"x": "f32[2,3,5]"}
     for line in filter(None, map(str.strip, body.strip().splitlines())):
         name, _, call = line.partition(" = ")

@@ -1,4 +1,4 @@
-"""The checker rejects whatever could not run, and nothing else: held against plain reasoning."""
+"""Tests of the schedule checker: it rejects exactly the schedules that cannot run."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ joins = ["pad", "ram"]
 latency_seconds = 1e-6
 bytes_per_second = 2e10
 """
-"""A platform whose home has little room."""
+"""A platform whose home has little memory."""
 
 
 def machines() -> list[Platform]:
-    """Platforms of every kind, one of them with so little memory that it is nearly full."""
+    """Platforms of every kind, one of them with a memory that is nearly full."""
     npu = load_platform("npu")
     small = tuple(replace(m, nbytes=m.nbytes and 3_000_000) for m in npu.memories)
     shipped = [load_platform(n) for n in ("gpu", "npu", "board", "two-cores", "two-sockets")]
@@ -116,7 +116,7 @@ def not_once(made: Schedule, tasks: TaskGraph, machine: Platform, by: Chance) ->
 
 
 def at_no_time(made: Schedule, tasks: TaskGraph, machine: Platform, by: Chance) -> Schedule:
-    """Times that are no numbers, or so large that all others are as nothing beside them."""
+    """Return times that are not numbers, or so large that all others vanish in comparison."""
     bad = by.choice((math.nan, math.inf, -math.inf, 1e300))
     i = by.randrange(len(made.slots))
     s = made.slots[i]
@@ -127,7 +127,7 @@ def at_no_time(made: Schedule, tasks: TaskGraph, machine: Platform, by: Chance) 
         j = by.randrange(len(made.moves))
         made = with_move(made, j, replace(made.moves[j], **changes))
     if by.random() < 0.5:
-        # Beside that, something that is wrong by itself.
+        # In addition, an error of another kind.
         return at_another_time(made, tasks, machine, by)
     return made
 
@@ -155,7 +155,7 @@ def moved_otherwise(made: Schedule, tasks: TaskGraph, machine: Platform, by: Cha
 
 
 def moved_once_more(made: Schedule, tasks: TaskGraph, machine: Platform, by: Chance) -> Schedule:
-    """Something else is moved too, for as long as that takes: harmless where there is room."""
+    """Add a transfer of another value, which is harmless if there is enough memory."""
     link, datum = by.choice(machine.links), by.choice(tasks.data)
     source, to = by.sample(link.joins, 2)
     start = by.choice((0.0, by.uniform(0, 1) * made.makespan_seconds))
@@ -197,7 +197,7 @@ def test_the_checker_rejects_what_is_corrupted_and_nothing_else() -> None:
                     (*CHANGES, *(OF_MOVES if made.moves else ()), *(OF_MOVES if made.moves else ()))
                 )
                 bad = change(made, tasks, machine, by)
-                # A task that waited only for its turn may truly be early, so times decide.
+                # A task that only waited for its device may start earlier, so times decide.
                 still_right = is_possible(tasks, machine, bad)
                 faults = check_schedule(tasks, machine, bad)
                 assert bool(faults) != still_right, (change.__name__, machine.name, faults)
@@ -206,7 +206,7 @@ def test_the_checker_rejects_what_is_corrupted_and_nothing_else() -> None:
 
 
 def is_possible(tasks: TaskGraph, machine: Platform, made: Schedule) -> bool:
-    """Whether a schedule could be run, by plain reasoning on its times, pair by pair."""
+    """Return whether a schedule can run, by direct reasoning on its times, pair by pair."""
     by_name = {s.task: s for s in made.slots}
     if made.platform != machine.name:
         return False
@@ -293,7 +293,7 @@ def are_there_in_time(tasks: TaskGraph, machine: Platform, made: Schedule, eps: 
 
 
 def fit(tasks: TaskGraph, machine: Platform, made: Schedule, eps: float) -> bool:
-    """Whether at every moment what has to be in a memory is no more than fits, and than is said."""
+    """Return whether the required values always fit each memory and its stated peak."""
     by_name = {s.task: s for s in made.slots}
     moments = sorted({x.start for x in (*made.slots, *made.moves)} | {0.0})
     for memory in machine.memories:
@@ -318,7 +318,7 @@ def span(
     by_name: Mapping[str, Slot],
     eps: float,
 ) -> tuple[float, float]:
-    """From when to when a datum has to be in a memory; nothing for never."""
+    """Return the interval in which a value must be in a memory; None for never."""
     d = tasks.datum[name]
     maker = tasks.maker.get(name)
     slot = by_name[tasks.tasks[maker].name] if maker is not None else None
@@ -373,7 +373,7 @@ def test_results_that_are_home_take_room_there_until_the_end() -> None:
 
 
 def test_what_goes_in_a_circle_comes_from_nowhere() -> None:
-    """Links that take no time at all: each move is in time for the other, but nothing is there."""
+    """Without transfer times, two transfers can be in time for each other without any source."""
     text = NARROW.replace("latency_seconds = 1e-6", "latency_seconds = 0.0")
     tasks = parse_tasks("""
     tasks circle {

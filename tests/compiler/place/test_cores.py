@@ -1,4 +1,4 @@
-"""Cores with caches of their own: large values keep their readers where they were made."""
+"""Tests of cores with private caches: readers of large values run on the producing core."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ tasks fork {{
 
 @pytest.mark.parametrize(("nbytes", "makespan"), [(200, 1 + 0.5 + 2.0 + 2), (1000, 1 + 3 + 2)])
 def test_reading_what_another_core_made_takes_its_bytes(nbytes: int, makespan: float) -> None:
-    """Of 200 bytes the reader that is elsewhere waits 2.5 s, 1000 bytes would take 10.5."""
+    """A reader of 200 bytes on another core waits 2.5 s; 1000 bytes would take 10.5 s."""
     machine = cores_with_caches(2, handover_seconds=0.5, bytes_per_second=100.0)
     tasks = parse_tasks(FORK.format(nbytes=nbytes))
     made = place(tasks, machine, scheduler="heft", conduct=Conduct(ahead=0, contention=False))

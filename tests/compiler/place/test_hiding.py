@@ -1,4 +1,4 @@
-"""What bringing operands earlier saves, and the memory that it takes, counted by hand."""
+"""Tests of prefetching operands: time saved and memory used, computed by hand."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def test_each_way_has_its_time_and_its_peak() -> None:
     ]  # fmt: skip
     # 1 s for the input, 2 + 3 + 4 for weights, 6 + 1 + 7 of computing, 1 for the result.
     assert demand.makespan_seconds == 1 + 9 + 14 + 1
-    assert double.makespan_seconds == 1 + 2 + 6 + 4 + 7 + 1  # c's weights come while b runs for 1 s
-    # The bus has x until 1 s, u 3, v 6, w 10; a runs from 3 to 9, b to 10, c to 17; then j.
+    assert double.makespan_seconds == 1 + 2 + 6 + 4 + 7 + 1  # b hides 1 s of c's weights
+    # The bus transfers x until 1 s, u 3, v 6, w 10; a runs from 3 to 9, b to 10, c to 17; then j.
     assert early.makespan_seconds == 18
-    # While c runs: i, w, j. Of two in flight: while b runs h, v, i, and w on its way.
+    # In memory while c runs: i, w, j. With two in flight, while b runs: h, v, i, and w in transit.
     assert demand.peak_bytes["sram"] == 100 + 400 + 100
     assert double.peak_bytes["sram"] == 100 + 300 + 100 + 400
     assert early.peak_bytes["sram"] == 100 + 200 + 100 + 300 + 400

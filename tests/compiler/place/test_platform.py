@@ -1,4 +1,4 @@
-"""Platforms: those that ship, how they are read and printed, and the ways through their links."""
+"""Tests of platforms: the built-in platforms, parsing and printing, and routes over links."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_ways_go_over_several_links() -> None:
 
 
 def test_of_ways_that_are_equally_fast_one_is_taken() -> None:
-    """Links beside each other, and a ring: nothing but the order of the links decides."""
+    """With parallel links, and a ring: the order of the links decides."""
     beside = parse_platform(TEXT + link("ab again", '"a", "b"', "latency_seconds = 1\n", "1e6"))
     assert [h.link.name for h in beside.routes["a", "c"]] == ["ab", "bc"]
     ring = parse_platform(TEXT + link("ca", '"c", "a"', "", "2e6"))

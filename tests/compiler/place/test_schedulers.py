@@ -1,4 +1,4 @@
-"""Schedulers: their examples, and that none beats the shortest schedule, found by trying all."""
+"""Tests of schedulers: their examples, and the shortest schedule by enumeration as a bound."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.task_graphs import FAMILIES, random_tasks
 
 each_scheduler = pytest.mark.parametrize("scheduler", SCHEDULERS.values(), ids=list(SCHEDULERS))
 PROVEN_S = 120.0
-"""More than any machine takes to prove what these problems need."""
+"""Upper bound on the time of any machine to prove the optimum of these problems."""
 
 QUICK = [s for s in SCHEDULERS.values() if s.is_quick]
 
@@ -39,7 +39,7 @@ def test_the_example_holds(scheduler: Scheduler) -> None:
 
 
 def shortest(problem: Problem) -> float:
-    """The least end of all devices and orders, each task as early as it can be."""
+    """Return the minimum makespan over all devices and orders, with earliest start times."""
     found = float("inf")
     for order in itertools.permutations(range(problem.n)):
         at = {t: i for i, t in enumerate(order)}

@@ -1,4 +1,4 @@
-"""Runs of placements: transfers, shared links, operands brought ahead, memories that fill."""
+"""Tests of simulated runs: transfers, shared links, prefetched operands, full memories."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_operands_are_brought_while_others_compute() -> None:
 def test_two_buffers_hide_less_than_all_where_transfers_are_uneven() -> None:
     tasks = parse_tasks(CHAIN.replace("npu 6.0", "npu 1.0"))
     assert makespan(tasks, toy(10_000), 0) == 1 + 9 + 13 + 1
-    # The weights of c begin when b does: 4 s, of which b hides 1.
+    # The transfer of c's weights begins with b: 4 s, of which b hides 1 s.
     assert makespan(tasks, toy(10_000), 1) == 1 + 2 + 5 + 4 + 7 + 1
     assert makespan(tasks, toy(10_000), None) == 1 + 2 + 5 + 2 + 7 + 1
 
@@ -101,7 +101,7 @@ def test_a_task_that_waits_for_room_for_ever_is_sent_away() -> None:
 
 @pytest.mark.parametrize("scheduler", ["heft", "cp_sat", "best"])
 def test_what_is_proven_when_tasks_were_sent_away_holds_for_all_devices(scheduler: str) -> None:
-    """p, q, s, r, t fit on the accelerator in this order: 9 s, and 0.2 s for what x and t take."""
+    """p, q, s, r, t fit on the accelerator in this order: 9 s, and 0.2 s to transfer x and t."""
     made = place(parse_tasks(HOLDING), toy(1500), scheduler=scheduler, time_limit_s=2.0)
     assert made.bound_seconds <= 9.2
 
@@ -124,7 +124,7 @@ def test_further_decisions_have_as_much_time_as_the_first_one_together(
 
 
 def test_what_passes_through_a_memory_takes_no_room_there() -> None:
-    """Way stations with little room, with and without a device that reads some of it as well."""
+    """Small intermediate memories, with and without a device that also reads some of the values."""
     relay = MACHINE.format(room=500_000) + FAR
     for text in (relay, relay.replace('operators = ["conv"]', 'operators = ["none"]')):
         machine = parse_platform(text)
@@ -202,7 +202,7 @@ def test_the_critical_path_is_as_long_as_the_run() -> None:
                 path = critical_path(tasks, made)
                 assert path[-1].end == made.makespan_seconds
                 waits = sum(b.start - a.end for a, b in pairwise(path))
-                # Only handing over within a memory is no activity of its own.
+                # A handover within a memory is not a separate activity.
                 assert path[0].start <= 1e-9
                 assert 0 <= waits <= 1e-6 * len(path)
 
@@ -250,7 +250,7 @@ def test_the_pictures_show_every_task_and_transfer() -> None:
     assert [f">{n} s</text>" in svg for n in (5, 10, 15, 20, 25, 29)] == [True] * 5 + [False]
     assert ">29 s in total</text>" in svg
     rows = gantt_text(tasks, machine, made, columns=29).splitlines()
-    # A column is a second: what moves and what computes take turns on the critical path.
+    # A column is a second: transfers and tasks alternate on the critical path.
     assert rows[0] == "cpu " + "." * 29
     assert rows[1] == "npu ...#####...######....#######."
     assert rows[2] == "dma ###.....###......####.......#"

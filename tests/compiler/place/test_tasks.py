@@ -1,4 +1,4 @@
-"""Tasks: their text, and how they come from graphs."""
+"""Tests of tasks: their text form, and their creation from graphs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_text_reads_back_as_it_prints() -> None:
         (Task("a", (), (), ("h",)), Task("b", (), ("w",))),
         (Datum("h", 8), Datum("w", 8, is_weight=True)),
     )
-    assert parse_tasks(str(late)) == late  # given for a task that makes nothing
+    assert parse_tasks(str(late)) == late  # given for a task without results
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Graphs with transfers among their nodes: they hold all moves, and compute what they did."""
+"""Tests of graphs with transfer nodes: all transfers included, and equal results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine whose times can be counted by hand."""
+"""A small platform whose times can be computed by hand."""
 
 from compiler.place.platform import Platform
 from compiler.place.platform_text import parse_platform
@@ -36,5 +36,5 @@ bytes_per_second = 100.0
 
 
 def toy(room: int) -> Platform:
-    """A processor with all operators, and an accelerator for `conv` with `room` bytes."""
+    """Return a processor with all operators, and an accelerator for `conv` with `room` bytes."""
     return parse_platform(MACHINE.format(room=room))

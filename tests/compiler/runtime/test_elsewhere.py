@@ -1,4 +1,4 @@
-"""A kernel's code for every machine that is known: made, told apart, and never run."""
+"""Tests of a kernel's code for every known machine, generated but never run."""
 
 from __future__ import annotations
 

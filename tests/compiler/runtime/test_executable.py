@@ -1,4 +1,4 @@
-"""Values in other layouts, wrong records, long programs: what happens around the kernels."""
+"""Tests of executables: values in other layouts, wrong cost records, long programs."""
 
 import itertools
 

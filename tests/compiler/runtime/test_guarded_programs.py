@@ -1,4 +1,4 @@
-"""Positions far outside never leave the buffers of a program."""
+"""Tests that indices far out of range never access memory outside a program's buffers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("place", ["at_end(a)[3:]", "at_start(a)[:1]"])
 @pytest.mark.parametrize("beyond", [0, 1])
 def test_a_guard_page_ends_the_process(place: str, beyond: int) -> None:
-    """One element behind the end, or before the beginning, is one too many."""
+    """An access one element after the end, or before the beginning, ends the process."""
     step = beyond if "end" in place else -beyond
     code = (
         "import ctypes, numpy as np; from tests.guard_pages import at_end, at_start\n"

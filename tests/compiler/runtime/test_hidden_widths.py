@@ -1,4 +1,4 @@
-"""Networks of quantized products whose hidden width leaves one element for the last vector."""
+"""Tests of quantized networks whose hidden width leaves one element for the last vector."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CODES = {"u8": (np.uint8, TensorProto.UINT8, 128), "i8": (np.int8, TensorProto.I
 
 
 def network(hidden: int, codes: str) -> onnx.ModelProto:
-    """Two products of codes with a Relu between; gives the codes between them too."""
+    """Return two quantized products with a Relu between; its quantized result is an output."""
     dtype, elem, zero = CODES[codes]
     rng = np.random.default_rng(hidden)
     stored: dict[str, Any] = {

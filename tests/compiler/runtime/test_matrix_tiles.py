@@ -1,4 +1,4 @@
-"""Whole programs whose products run on emulated matrix tiles."""
+"""Tests of complete programs whose products run on emulated matrix tiles."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_products_of_bf16(name: str, threads: int) -> None:
     assert tile_loops(program)
     found, wanted = program.run(inputs)["y"], compiler.reference(graph, inputs)["y"]
     assert np.abs(found - wanted).max() <= 1e-2 * np.abs(wanted).max()
-    # Beside vectors: the same rounded operands, other sums.
+    # Compared with vectors: the same rounded operands, other orders of sums.
     other = compiler.compile(graph, precision="bf16").run(inputs)["y"]
     np.testing.assert_allclose(found, other, atol=1e-5 * float(np.abs(wanted).max()))
 
@@ -97,7 +97,7 @@ def test_fast_takes_three_products_of_parts() -> None:
 
 
 def test_predictions_know_what_multiplies() -> None:
-    """Codes on tiles and on vectors: the roof is that of the unit that the loops show."""
+    """The peak is that of the unit in the loops: tiles or vectors."""
     graph = compiler.parse(CODES)
     machine = estimated(by_name("x86-64-amx"))
     seconds: list[float] = []

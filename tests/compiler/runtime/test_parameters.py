@@ -1,4 +1,4 @@
-"""Programs whose inputs are parameters: axes, pads, sizes and counts that the user gives."""
+"""Tests of programs with parameters as inputs: axes, pads, sizes and counts."""
 
 from __future__ import annotations
 

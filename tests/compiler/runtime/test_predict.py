@@ -1,4 +1,4 @@
-"""Predictions of kernels: where their operands lie, and what that costs."""
+"""Tests of predicted kernel times: the memory levels of operands, and their cost."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ def test_what_was_touched_last_comes_from_the_nearest_memory() -> None:
     # b: reads a (480 bytes, just written: L1) and writes 480 bytes of the arena of 960.
     assert found[names[1]].seconds == pytest.approx(2 * 480 / 1e9, rel=1e-2)
     assert found[names[1]].bound == "L1"
-    # a: reads x and w, whose last use is a whole run ago: more than L1, less than L2 holds.
+    # a: reads x and w, last used one run earlier: more bytes in between than L1, fewer than L2.
     assert found[names[0]].bound == "L2"
     assert found[names[0]].seconds == pytest.approx((240 + 800) / 1e8 + 480 / 1e9, rel=1e-2)
 

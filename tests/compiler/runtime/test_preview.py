@@ -1,4 +1,4 @@
-"""What is said about how a graph will run, beside what compiling it shows."""
+"""Tests of the predicted execution of a graph, against the compiled program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PARTS = [
 
 
 def a_choice(other: list[Any]) -> Graph:
-    """A sum; then its exponential, or what other nodes make of it."""
+    """Return a sum, then by a condition its exponential or the result of other nodes."""
     made = model(
         [
             node("Add", ["x", "x"], ["k"]),

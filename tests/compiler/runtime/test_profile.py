@@ -1,4 +1,4 @@
-"""The interval of a median, from the order of the times alone; and what a profile holds."""
+"""Tests of profiles, and of the interval of a median by the order of times alone."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def check(graph: compiler.Graph, pipeline: str, seed: int = 0, **options: Any) -
         assert list(made) == list(expected)
         assert worst(compare(made, expected)) < 1e-5
         for name, value in before.items():
-            assert np.array_equal(inputs[name], value), f"{name} was written to"
+            assert np.array_equal(inputs[name], value), f"{name} was modified"
     return program
 
 
@@ -73,7 +73,7 @@ def test_memory_is_reused_and_written_in_place() -> None:
     program = check(CHAIN, "none")
     size = 40 * 33 * 4
     memory = program.memory
-    # a lives on while b is computed; c takes over one of them; e is the result's own array.
+    # a is live while b is computed; c reuses the memory of one of them; e is the caller's array.
     gap = -size % memory.alignment_bytes
     assert memory.lower_bound_bytes == memory.peak_bytes == 2 * size + gap
     assert sorted(v for b in memory.buffers for v in b.values) == ["a", "b", "c", "d"]

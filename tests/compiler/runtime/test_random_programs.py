@@ -1,4 +1,4 @@
-"""Random graphs compiled and run: views, fallbacks, in-place launches, results, in any mixture."""
+"""Tests of random programs that mix views, fallbacks, in-place launches and results."""
 
 import random
 
@@ -12,7 +12,7 @@ SHAPES = ("4,6", "6,4", "24")
 
 
 def random_graph(seed: int) -> compiler.Graph:
-    """Up to 14 nodes over three shapes of 24 elements; any values may be results."""
+    """Return up to 14 nodes over three shapes of 24 elements; any value may be a result."""
     chance = random.Random(seed)
     made: list[tuple[str, str]] = [("x", "4,6"), ("z", "24")]
     lines = [f"const s{i}: i64[{s.count(',') + 1}] = literal({s})" for i, s in enumerate(SHAPES)]

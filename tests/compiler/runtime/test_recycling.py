@@ -1,4 +1,4 @@
-"""Memory of large results is used again, and never while somebody holds it."""
+"""Tests of reusing the memory of large results, never while the caller holds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose the time of a fused kernel is."""
+"""Tests of dividing the time of a fused kernel among its ONNX nodes."""
 
 from __future__ import annotations
 

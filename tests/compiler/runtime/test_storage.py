@@ -51,7 +51,7 @@ def test_elements_come_back_from_every_layout(layout: Layout, channels: int) -> 
     physical = physical_view(memory, 64, t)
     store_logical(array, physical, t)
     assert np.array_equal(to_logical(physical, t), array)
-    # Halo and padding are zeros, and nothing outside was touched.
+    # Halo and padding are zeros, and the memory outside is unchanged.
     assert physical.sum(dtype=np.float64) == array.sum(dtype=np.float64)
     assert (memory[:64] == 0xFF).all()
     assert (memory[64 + t.nbytes :] == 0xFF).all()

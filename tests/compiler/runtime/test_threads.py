@@ -1,4 +1,4 @@
-"""Programs on several threads give what one thread gives, to the last bit."""
+"""Tests that programs on several threads give the results of one thread, bit for bit."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ GRAPHS = {
 
 @pytest.fixture
 def every_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However small a loop is, threads share it."""
+    """Share every loop among threads, however small it is."""
     monkeypatch.setattr(grain, "FORK_CYCLES", 0)
 
 
@@ -128,7 +128,7 @@ def test_open_sizes_are_shared_too(n: int) -> None:
 
 
 def large() -> tuple[compiler.Graph, dict[str, Any], dict[str, Any]]:
-    """A product that is worth sharing, its inputs, and what one thread makes of them."""
+    """Return a product that is large enough to be shared, its inputs, and one thread's results."""
     graph = compiler.parse(
         "graph g(x: f32[200,150], w: f32[150,170]) {\n"
         "  y: f32[200,170] = matmul(x, w)\n  return y\n}"
@@ -165,7 +165,7 @@ def test_a_child_process_has_threads_of_its_own() -> None:
         child = context.Process(target=_exit_if_same, args=(program, inputs, expected))
         child.start()
         child.join(60)
-        assert child.exitcode == 0, "the child waits for threads that it does not have"
+        assert child.exitcode == 0, "the child waits for threads of its parent"
         assert same(program.run(inputs), expected)
 
 

@@ -1,4 +1,4 @@
-"""Chrome trace events: what they say, and that they lie as viewers need them."""
+"""Tests of Chrome trace events: their content, and the nesting that viewers require."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KERNELS = [
 
 
 def of(trace: dict[str, Any], process: str, thread: str) -> list[dict[str, Any]]:
-    """The complete events of one track."""
+    """Return the complete events of one track."""
     names = {
         (e["name"], e["pid"], e["tid"]): e["args"]["name"]
         for e in trace["traceEvents"]

@@ -1,4 +1,4 @@
-"""Packed constants that do not stay in the first cache are asked for, line by line, ahead."""
+"""Tests of prefetching packed constants that do not fit in L1, cache line by cache line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def test_a_turn_asks_for_every_line_of_a_later_one() -> None:
 
 def test_a_strip_that_stays_in_the_first_cache_is_not_asked_for() -> None:
     assert "prefetch" not in str(kernel(23, 40, "x86-64-v4"))
-    assert "prefetch" not in str(kernel(1, 1200, "x86-64-v4")), "a single row waits anyway"
+    assert "prefetch" not in str(kernel(1, 1200, "x86-64-v4")), (
+        "a single row gains nothing by prefetching"
+    )
 
 
 def test_tiles_of_rows_share_the_lines_of_the_next_strip_where_registers_are_few() -> None:
@@ -65,7 +67,7 @@ def test_tiles_of_rows_share_the_lines_of_the_next_strip_where_registers_are_few
         for k in range(1200)
     }
     assert asked_for == set(range(strip, 2 * strip, line))
-    assert "prefetch" not in str(kernel(300, 1200, "x86-64-v3")), "they follow by themselves"
+    assert "prefetch" not in str(kernel(300, 1200, "x86-64-v3")), "many tiles need no prefetch"
 
 
 def test_iterations_share_lines_only_of_what_all_of_them_read() -> None:
@@ -80,7 +82,7 @@ def test_iterations_share_lines_only_of_what_all_of_them_read() -> None:
 
 
 def _asks(s: Statement) -> bool:
-    """Whether a statement asks for a line, or for several side by side."""
+    """Return whether a statement prefetches a line, or several in adjacent lanes."""
     return isinstance(s, Prefetch) or (
         isinstance(s, Loop) and s.kind == "unroll" and isinstance(s.body[0], Prefetch)
     )

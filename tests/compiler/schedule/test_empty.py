@@ -1,4 +1,4 @@
-"""Tensors without elements have generated code like any other."""
+"""Tests that code is generated for tensors without elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much code a schedule may ask for."""
+"""Tests of the limit on the code size of a schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules over open sizes: tiles, then what is left of them, right for every size."""
+"""Tests of schedules over open sizes: tiles and remainder loops, correct for every size."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NODES = {
 
 
 def kernel_of(name: str) -> tuple[Kernel, Any]:
-    """The open kernel of a node, and its graph."""
+    """Return the kernel of a node with open sizes, and its graph."""
     signature, line = NODES[name]
     graph = parse_graph(f"graph g({signature}) {{\n  {line}\n  return z\n}}")
     lowered = lower_node(graph.nodes[0], graph)
@@ -66,7 +66,7 @@ def test_text_reads_back_and_every_index_lies_inside(name: str) -> None:
 
 
 INTERPRETED = 33
-"""Larger sizes take the interpreter many seconds, and enter no loop that these do not."""
+"""Sizes for the interpreter: larger sizes take many seconds and enter no other loop."""
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 16, 33, 69])

@@ -1,4 +1,4 @@
-"""Transposed convolutions: a stage for each phase, each with the weights that it meets."""
+"""Tests of transposed convolutions: a stage for each phase, with the weights of its taps."""
 
 from __future__ import annotations
 
@@ -110,6 +110,6 @@ def test_each_phase_packs_the_weights_that_it_meets() -> None:
     weights = np.arange(18 * 20 * 9, dtype=np.float32).reshape(18, 20, 3, 3) + 1
     packed = [made.packings[t].apply(weights) for t in factors]
     found = np.concatenate([p.ravel() for p in packed])
-    # Every weight once, and zeros behind the last channels.
+    # Every weight once, and zeros after the last channels.
     np.testing.assert_array_equal(np.sort(found[found > 0]), np.sort(weights.ravel()))
     assert "take" in str(made.packings[factors[1]])

@@ -1,4 +1,4 @@
-"""Every policy, judged by the oracle of computations and the interpreter of loops."""
+"""Tests of every policy, against the oracle of computations and the interpreter of loops."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ POINTWISE = {
         concat,
     ),
     "concat_odd": (["f32[1,20,3,5]{c16}", "f32[1,24,3,5]{c16}"], "f32[1,44,3,5]{c16}", concat),
-    # The padding lanes of the result stand for channels behind the end of the operand.
+    # The padding lanes of the result are channels after the end of the operand.
     "second_part_odd": (["f32[1,42,2,3]{c16}"], "f32[1,21,2,3]{c16}", second_part),
     "concat_plain": (["f32[1,20,3,5]", "f32[1,4,3,5]"], "f32[1,24,3,5]", concat),
 }

@@ -1,4 +1,4 @@
-"""Copies whose rows become columns: squares whose lines are all used while they are near."""
+"""Tests of transposing copies in squares, which use each cache line completely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix tiles are used only where the system lets this process have them."""
+"""Tests that matrix tiles are used only if the system grants them to this process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.targets import permission, target
 
 @pytest.fixture(autouse=True)
 def asked_anew() -> Iterator[None]:
-    """The machine is looked at again, before and after."""
+    """Query the machine again, before and after the test."""
     target.host.cache_clear()
     yield
     target.host.cache_clear()

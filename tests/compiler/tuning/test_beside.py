@@ -1,4 +1,4 @@
-"""An edited schedule beside the one that a kernel has."""
+"""Tests of comparing an edited schedule with the schedule of a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judging candidates: right, refused, wrong, and those that take their process with them."""
+"""Tests of judging candidates: right, refused, wrong, and crashing."""
 
 import os
 import time
@@ -106,7 +106,7 @@ def test_numbers_agree_up_to_another_order_of_additions(
 
 
 def test_operands_lie_as_their_layouts_promise() -> None:
-    """The plain loops test whether they are at a border; those of tiles read the zeros there."""
+    """The plain loops test bounds at borders; loops over tiles read the zeros of the halo."""
     computation, operands = computation_of(CASES["even"].graph("winograd2"))
     constants = frozenset(t for t, value in operands.items() if value in "wb")
     judge = Judge(computation, constants, CodeOptions())

@@ -1,4 +1,4 @@
-"""Searches on synthetic functions with a clock of our own: they find optima, and repeat."""
+"""Tests of searches on synthetic functions with a simulated clock: optima, and determinism."""
 
 from collections.abc import Callable
 from math import inf, log2
@@ -24,7 +24,7 @@ SEARCHES = (AnnealingSearch, GeneticSearch, RandomSearch)
 
 
 def bowl(p: Point) -> float:
-    """Best at BEST, a ridge of worse points in between, and a corner that is no good."""
+    """Return the time of a point: minimal at BEST, with ridges, and an illegal corner."""
     if p[0] == 0:
         return inf
     return 0.5 + sum(abs(a - b) for a, b in zip(p, BEST, strict=True)) / 20 + (p[1] % 2) * 0.02
@@ -35,7 +35,7 @@ def described(p: Point) -> list[float]:
 
 
 class Clock:
-    """Time that passes by measuring alone."""
+    """A clock that advances only by measurements."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -143,7 +143,7 @@ def test_an_interrupted_search_keeps_what_it_has() -> None:
 
 
 def shared_out(walks: list[Walk], seconds: float, scores: list[list[float]]) -> list[int]:
-    """How many batches each of some searches gets, whose candidates score as given."""
+    """Return the number of batches for each search, given the scores of its candidates."""
     clock = Clock()
 
     def measuring(left: list[float]) -> Callable[[list[Point]], list[Verdict]]:

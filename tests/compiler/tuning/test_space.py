@@ -1,4 +1,4 @@
-"""Spaces of schedules: the default is the policy's, points render, and legal ones are right."""
+"""Tests of search spaces: default point, rendered texts, and correct results if legal."""
 
 import random
 
@@ -121,7 +121,7 @@ def test_stages_move_and_operands_are_asked_for_further_ahead(
     k = kernel_of(name)
     assert k.computation is not None
     text = "".join(f"{m}\n" for m in k.moves)
-    if words not in text:  # a policy asks ahead on some machines only
+    if words not in text:  # a policy prefetches on some machines only
         text += "Y: prefetch(B, k, 16)\n"
     space = space_of(k.computation, k.constants, text, CodeOptions(host()))
     knobs = [(i, knob) for i, knob in enumerate(space.knobs) if knob.kind == kind]
@@ -138,7 +138,7 @@ def test_stages_move_and_operands_are_asked_for_further_ahead(
 
 
 def test_knobs_of_lines_that_a_turn_takes_away_turn_nothing() -> None:
-    """Blocks of 48 leave 5 of 53 queries, whose nests have lines of their own; blocks of 1 none."""
+    """Blocks of 48 leave 5 of 53 queries, with separate lines for their nests; blocks of 1 none."""
     graph = compiler.parse(GRAPHS["attention"].replace("96", "53"))
     (kernel,) = compiler.compile(graph, tuned=False).kernels
     space, text = sketch(kernel)
@@ -153,7 +153,7 @@ def test_knobs_of_lines_that_a_turn_takes_away_turn_nothing() -> None:
 
 @pytest.mark.parametrize("kind", ["block", "cache"])
 def test_blocks_and_parts_of_sums_are_right(kind: str) -> None:
-    """Those of a loop whose last part is shorter are refused."""
+    """Splits of a loop with a shorter last part are refused."""
     k = kernel_of("conv")
     assert k.computation is not None
     space, _ = sketch(k)

@@ -1,4 +1,4 @@
-"""A real tuning run in seconds: what it keeps, how it goes on, and that programs use it."""
+"""Tests of a short tuning run: stored schedules, continuation, and use in programs."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def halved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every candidate counts as twice as fast, in the whole model too."""
+    """Count every candidate as twice as fast, also in the complete model."""
 
     def verdicts(self: Judge, texts: list[str], *_: object) -> list[Verdict]:
         found = [self._judged(text, 0.0) for text in texts]
@@ -58,7 +58,7 @@ def halved(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def until_faster(why: Why) -> Callable[..., None]:
-    """An exploration that ends when each kernel has a faster schedule, however long that takes."""
+    """Return a search that ends once each kernel has a faster schedule, however long that takes."""
 
     def explore(walks: Sequence[Walk], *_: object) -> None:
         for walk in walks:
@@ -106,7 +106,7 @@ def test_what_is_faster_is_kept_and_used_by_programs(
 
 
 def stopping(why: str, n: int) -> Callable[..., None]:
-    """An exploration that looks at some candidates, finds nothing, and stops."""
+    """Return a search that judges some candidates, finds none, and stops."""
 
     def explore(walks: Sequence[Walk], *_: object) -> None:
         for walk in walks:

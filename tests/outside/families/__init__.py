@@ -1,4 +1,4 @@
-"""One module a family of operators; importing this registers all of them."""
+"""One module for each family of operators; importing this package registers all families."""
 
 from tests.outside.families import (
     attention,

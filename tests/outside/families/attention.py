@@ -10,7 +10,7 @@ from tests.outside.family import family
 
 @family("Attention", weight=1.2)
 def _(d: Draft, op: str) -> None:
-    """Of ranks 3 and 4, grouped, causal, with masks and a cache."""
+    """Attention of ranks 3 and 4, grouped, causal, with masks and a cache."""
     batch, heads, group = (d.chance.choice((1, 2)) for _ in range(3))
     lq, lk, size, out = (d.chance.choice((1, 2, 3, 5, 8, 17)) for _ in range(4))
     attrs: dict[str, Any] = {"is_causal": d.chance.choice((None, 0, 1))}

@@ -1,4 +1,4 @@
-"""If, Loop, Scan and SequenceMap: bodies are drafts that see what stands around them."""
+"""If, Loop, Scan and SequenceMap, whose bodies are drafts that may read outer values."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tests.outside.steps import draw_steps
 from tests.outside.values import FLOATS, INTEGERS, TENSORS, Array, label_of
 
 DEEPEST = 2
-"""Bodies in bodies."""
+"""Maximum nesting depth of bodies."""
 
 CARRIED = (*FLOATS, *INTEGERS, "bool")
 
 
 def body(d: Draft) -> Draft:
-    """An empty body. Errors: Dropped where it would be too deep."""
+    """Return an empty body. Errors: Dropped beyond the nesting limit."""
     if d.depth >= DEEPEST:
         raise Dropped
     return Draft(d.chance, d.opset, d, d.fresh("b") + "_")
 
 
 def parameter(b: Draft, value: Array) -> str:
-    """An input of a body, with the value that it has in the first turn."""
+    """Return an input of a body, with its value in the first iteration."""
     name = b.fresh("p")
     b.inputs.append(name)
     b.values[name] = value
@@ -35,14 +35,14 @@ def parameter(b: Draft, value: Array) -> str:
 
 
 def finished(b: Draft, outputs: Sequence[str]) -> GraphProto:
-    """The body as a graph; results that it does not compute pass through an Identity."""
+    """Return the body as a graph; results that it does not compute pass through an Identity."""
     made = {o for n in b.nodes for o in n.output}
     named: list[str] = []
     for output in outputs:
         fresh = output in made and output not in named
         named.append(output if fresh else b.one("Identity", [output]))
     graph = b.graph(named, b.prefix.strip("_"))
-    if b.chance.random() < 0.5:  # sizes of parameters are not known either
+    if b.chance.random() < 0.5:  # the sizes of parameters are unknown too
         for v in graph.input:
             if v.type.tensor_type.shape.dim:
                 for dim in v.type.tensor_type.shape.dim:
@@ -51,7 +51,7 @@ def finished(b: Draft, outputs: Sequence[str]) -> GraphProto:
 
 
 def condition(d: Draft) -> str:
-    """A truth value: constant, an input, or computed."""
+    """Return a Boolean: a constant, an input, or a computed value."""
     if d.maybe(0.5) and (x := d.found(lambda v: v.size > 0, ("f32", "i64", "i32"))):
         flat = d.one("ReduceMax", [d.one("Reshape", [x, d.constant([-1])])], keepdims=0)
         zero = d.constant(np.asarray(d.chance.choice((0, 1, 3)), d.values[flat].dtype))
@@ -60,7 +60,7 @@ def condition(d: Draft) -> str:
 
 
 def results(b: Draft, labels: Sequence[str]) -> list[str]:
-    """Values of these types made in the body, else of its surroundings."""
+    """Return values of these types, computed in the body or captured."""
     made: list[str] = []
     for label in labels:
         own = [n for n in b.local if label_of(b.values[n]) == label]
@@ -85,7 +85,7 @@ def _(d: Draft, op: str) -> None:
 
 
 def next_state(b: Draft, state: str) -> str:
-    """What a carried value is in the next turn: something of its type and shape."""
+    """Return the next value of a state, of the same type and shape."""
     label, shape = b.label(state), b.shape(state)
     fits = [
         n
@@ -104,7 +104,7 @@ def next_state(b: Draft, state: str) -> str:
 
 @family("Loop", weight=1.5)
 def _(d: Draft, op: str) -> None:
-    """No to five turns; the condition is left out, kept, or computed; some values are collected."""
+    """Zero to five iterations; the condition is omitted, constant or computed; scan outputs."""
     states = [d.tensor(CARRIED, (0, 3)) for _ in range(d.chance.choice((0, 1, 1, 2)))]
     b = body(d)
     turn = parameter(b, np.asarray(0, np.int64))
@@ -123,7 +123,7 @@ def _(d: Draft, op: str) -> None:
     if not states and not collected:
         raise Dropped
     again = go if b.maybe(0.7) else b.one("Less", [turn, b.constant(d.chance.randint(0, 3))])
-    # The sizes of rows that a loop without turns collects are not defined.
+    # The sizes of scan outputs of a loop without iterations are undefined.
     turns = d.chance.choice((1, 2, 3, 5) if collected else (0, 1, 2, 3, 5))
     count = d.numbers(turns) if again == go or d.maybe(0.7) else ""
     goes = np.asarray(bool(collected) or d.maybe(0.9))
@@ -134,7 +134,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("Scan", weight=1.2)
 def _(d: Draft, op: str) -> None:
-    """Over any axis, forwards or backwards, with none to two states."""
+    """Scans over any axis, forward or backward, with zero to two states."""
     first = d.tensor(CARRIED, (1, 4), lambda v: v.size > 0)
     axis = d.chance.randrange(len(d.shape(first)))
     turns = d.shape(first)[axis]

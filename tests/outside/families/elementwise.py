@@ -35,11 +35,11 @@ INSIDE = {
     "Sin": (-50, 50),
     "Cos": (-50, 50),
 }
-"""Where functions are drawn: elsewhere they are undefined, or too steep to be judged."""
+"""Domains in which functions are generated; outside they are undefined, or too steep to judge."""
 
 
 def broadcast_partner(d: Draft, shape: Shape) -> Shape:
-    """A shape that broadcasts with this one: axes of 1, fewer axes, or one axis more."""
+    """Return a shape that broadcasts with this one: axes of 1, fewer axes, or one axis more."""
     made = [n if d.maybe(0.75) else 1 for n in shape]
     way = d.chance.random()
     if way < 0.25:
@@ -50,7 +50,7 @@ def broadcast_partner(d: Draft, shape: Shape) -> Shape:
 
 
 def two(d: Draft, labels: Collection[str]) -> tuple[str, str]:
-    """Two operands of one type that broadcast, in either order."""
+    """Return two operands of one type that broadcast, in either order."""
     a = d.tensor(labels)
     label = d.label(a)
     other = d.found(lambda v: _broadcasts(v.shape, d.shape(a)), (label,))
@@ -68,7 +68,7 @@ def _broadcasts(a: Shape, b: Shape) -> bool:
 
 
 def inside(d: Draft, x: str, low: float, high: float) -> str:
-    """The value itself where all its numbers lie in a range, else clipped to it."""
+    """Return the value if all its numbers are in a range, else the clipped value."""
     v = d.values[x].astype(float)
     if d.outer is None and v.size and low <= v.min() and v.max() <= high:
         return x
@@ -83,7 +83,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("Div", weight=2)
 def _(d: Draft, op: str) -> None:
-    """Divisors of whole numbers are constants without 0 and -1."""
+    """Integer divisors are constants without 0 and -1."""
     a, b = two(d, (*FLOATS, *INTEGERS))
     label = d.label(a)
     if label in INTEGERS:
@@ -107,14 +107,14 @@ def _(d: Draft, op: str) -> None:
     label = d.label(a)
     b = d.constant(_nonzero(d, broadcast_partner(d, d.shape(a)), label))
     fmod = 1 if label in FLOATS else d.chance.choice((0, 0, 1))
-    if fmod and label in ("i64", "u64"):  # ONNX Runtime divides as f64
+    if fmod and label in ("i64", "u64"):  # ONNX Runtime divides in f64
         a = inside(d, a, 0 if label == "u64" else -(2**53), 2**53)
     d.one(op, [a, b], fmod=fmod)
 
 
 @family("Pow")
 def _(d: Draft, op: str) -> None:
-    """Bases are positive where exponents are no whole numbers; whole results stay small."""
+    """Bases are positive if exponents are not integers; integer results stay small."""
     x = d.tensor(("f32", "f64", "i32", "i64", "f16"))
     label = d.label(x)
     to = d.chance.choice(("f32", "i32", "i64", "f64", label, label))
@@ -187,7 +187,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("BitShift")
 def _(d: Draft, op: str) -> None:
-    """Shifts by fewer bits than there are."""
+    """Shifts are smaller than the number of bits."""
     x = d.tensor(UNSIGNED)
     label = d.label(x)
     bits = 8 * numpy_type(label).itemsize
@@ -206,7 +206,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("Clip", weight=1.5)
 def _(d: Draft, op: str) -> None:
-    """Bounds may be left out; the lower one may be above the upper one."""
+    """Bounds may be omitted; the lower bound may exceed the upper bound."""
     x = d.tensor((*FLOATS, *INTEGERS))
     label = d.label(x)
     low, high = (d.constant(np.asarray(v, numpy_type(label))) for v in (1, 4))
@@ -266,15 +266,15 @@ def _(d: Draft, op: str) -> None:
 
 @family("Shrink")
 def _(d: Draft, op: str) -> None:
-    """Not of f64, which ONNX Runtime computes as f32."""
+    """Not for f64, which ONNX Runtime computes in f32."""
     x = d.tensor(("f32", "f16", "bf16", *INTEGERS), fits=lambda v: within(v, -1e18, 1e18))
     d.one(op, [x], bias=d.chance.choice((None, 1.0, 0.5)), lambd=d.chance.choice((None, 0.25, 2.0)))
 
 
 @family("Gelu")
 def _(d: Draft, op: str) -> None:
-    """The standard's body of the approximation has constants of f32: none of f64."""
-    x = inside(d, d.tensor(FLOATS), -4, 100)  # below, 1 + tanh is what rounding leaves of it
+    """Not for f64 with the tanh approximation, whose constants in the standard's body are f32."""
+    x = inside(d, d.tensor(FLOATS), -4, 100)  # below -4, 1 + tanh consists of rounding errors
     ways = (None, "none") if d.label(x) == "f64" else (None, "none", "tanh")
     d.one(op, [x], approximate=d.chance.choice(ways))
 
@@ -302,7 +302,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("Cast", weight=2)
 def _(d: Draft, op: str) -> None:
-    """Also to types of 8 and 4 bits and back; numbers are clipped to what a type holds."""
+    """Also to types of 8 and 4 bits and back; numbers are clipped to the range of the type."""
     x = d.tensor(TENSORS)
     if d.maybe(0.15) and d.label(x) in ("f32", "f16"):
         to = d.chance.choice((*FLOAT8, "i4", "u4"))
@@ -323,7 +323,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("BitCast")
 def _(d: Draft, op: str) -> None:
-    """Between whole numbers: bits of floats may stand for NaN."""
+    """Only between integer types: the bits of floats may represent NaN."""
     x = d.tensor(INTEGERS)
     size = numpy_type(d.label(x)).itemsize
     to = [t for t in INTEGERS if numpy_type(t).itemsize == size and t != d.label(x)]
@@ -334,7 +334,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("Dropout", weight=0.5)
 def _(d: Draft, op: str) -> None:
-    """Out of training only."""
+    """In inference mode only."""
     x = d.tensor(FLOATS)
     ratio = [d.constant(np.asarray(0.3, np.float32))] if d.maybe() else []
     d.node(op, [x, *ratio], d.chance.choice((1, 2)))

@@ -1,4 +1,4 @@
-"""Resize, sampling at places that are data, and regions of interest."""
+"""Resize, sampling at computed positions, and regions of interest."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NEAREST = (None, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 @family("Resize", weight=2)
 def _(d: Draft, op: str) -> None:
-    """By scales and by sizes, of all modes; antialiased when it gets smaller."""
+    """By scales and by sizes, in all modes, with antialiasing for smaller results."""
     mode = d.chance.choice(("nearest", "linear", "cubic"))
     n = 2 if mode != "nearest" else d.chance.choice((1, 2, 3))
-    # Between whole numbers results are cut off, and rounding decides which way.
+    # Results between integers are truncated, so rounding would decide.
     x = image(d, ("f32", "f32", "u8", "i32") if mode == "nearest" else ("f32",), n)
     where = d.chance.choice((None, *WHERE))
     attrs: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": where}
@@ -30,7 +30,7 @@ def _(d: Draft, op: str) -> None:
         attrs["exclude_outside"] = d.chance.choice((None, 0, 1))
     sizes = d.shape(x)
     if d.maybe():
-        # With 0.6 places lie on the border of two elements, and rounding chooses one.
+        # With 0.6, positions are on the border of two elements, so rounding would decide.
         factors = (0.5, 1.0, 2.0, 3.0) if mode == "nearest" else (0.5, 0.6, 1.0, 1.5, 2.0, 3.0)
         if mode == "nearest" and where == "half_pixel_symmetric":
             attrs["nearest_mode"] = "round_prefer_floor"  # others border on whole places
@@ -59,7 +59,7 @@ def _(d: Draft, op: str) -> None:
 
 
 def regions(d: Draft, height: int, width: int, n: int) -> np.ndarray:
-    """Corners x1, y1, x2, y2 inside an image."""
+    """Return corners x1, y1, x2, y2 inside an image."""
     numbers = np.random.default_rng(d.chance.getrandbits(32))
     low = numbers.uniform(0, 0.5, (n, 2))
     high = low + numbers.uniform(0.2, 0.5, (n, 2))

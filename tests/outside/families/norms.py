@@ -13,7 +13,7 @@ SMALL = ("f32", "f64", "f16")
 
 @family("BatchNormalization", weight=1.5)
 def _(d: Draft, op: str) -> None:
-    """Out of training; variances are positive."""
+    """In inference mode only; variances are positive."""
     x = d.tensor(SMALL, (2, 5), lambda v: v.size > 0)
     label, c = d.label(x), d.shape(x)[1]
     scale, bias, mean = (d.like(label, (c,)) for _ in range(3))
@@ -24,7 +24,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("InstanceNormalization")
 def _(d: Draft, op: str) -> None:
-    """Of more than one element: the deviation of one is 0, where ONNX Runtime's cancels by 3e-5."""
+    """With several elements: the deviation of one is 0, where ONNX Runtime has errors of 3e-5."""
     x = d.tensor(SMALL, (3, 5), lambda v: v.size > 0 and v[0, 0].size > 1)
     label, c = d.label(x), d.shape(x)[1]
     d.one(op, [x, d.like(label, (c,)), d.like(label, (c,))], epsilon=d.chance.choice((None, 1e-2)))
@@ -60,7 +60,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("MeanVarianceNormalization")
 def _(d: Draft, op: str) -> None:
-    """Of deviations far above the standard's 1e-9, which ONNX Runtime leaves out."""
+    """With deviations far above the standard's epsilon of 1e-9, which ONNX Runtime omits."""
     x = d.tensor(("f32",), (4, 4), lambda v: v.size > 0)
     axes = d.chance.choice((None, [0, 2, 3], [2, 3], [1]))
     deviation = d.values[x].astype(np.float64).std(tuple(axes or (0, 2, 3)))
@@ -74,7 +74,7 @@ def _(d: Draft, op: str) -> None:
     x = d.tensor(FLOATS, (1, 4), lambda v: v.size > 0)
     axis = d.axis(len(d.shape(x)))
     if (np.abs(d.values[x].astype(float)).sum(axis) < 0.1).any():
-        raise Dropped  # nothing to divide by
+        raise Dropped  # a division by zero
     d.one(op, [x], axis=axis, p=d.chance.choice((None, 1, 2)))
 
 
@@ -91,7 +91,7 @@ def _(d: Draft, op: str) -> None:
     label, tail = d.some_label(("f32", "f64")), d.chance.choice(((), (2,), (2, 3)))
     x = d.like(label, (n, c, *tail))
     numbers = np.random.default_rng(d.chance.getrandbits(32))
-    # A constant: ONNX Runtime does not look whether sizes of scores and targets are equal.
+    # A constant, because ONNX Runtime does not check that scores and targets have equal sizes.
     target = d.constant(numbers.integers(0, c, (n, *tail)))
     weights = [d.constant(numbers.uniform(0.5, 2, c).astype(numpy_type(label)))]
     operands = [x, target, *(weights if d.maybe() else [])]

@@ -1,4 +1,4 @@
-"""Gather and scatter, ordering, and selections whose size depends on data."""
+"""Gather and scatter, sorting, and selections whose size depends on data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ANY = (*TENSORS, "str")
 
 
 def places(d: Draft, size: int, shape: Shape, label: str = "i64") -> str:
-    """Indices within an axis, some negative. Errors: Dropped where the axis is empty."""
+    """Return indices within an axis, some negative. Errors: Dropped if the axis is empty."""
     if size == 0 and 0 not in shape:
         raise Dropped
     numbers = np.random.default_rng(d.chance.getrandbits(32))
@@ -28,7 +28,7 @@ def index_label(d: Draft) -> str:
 
 @family("Gather", weight=3)
 def _(d: Draft, op: str) -> None:
-    """Of texts along the last axis only: ONNX Runtime copies one text of each slice."""
+    """Strings only along the last axis: ONNX Runtime copies one string of each slice."""
     x = d.tensor(ANY, (1, 5))
     axis = d.axis(len(d.shape(x))) if d.label(x) != "str" else -1
     shape = d.chance.choice(((), (1,), (1, 1), (3,), (2, 3), some_shape(d.chance, 0, 2)))
@@ -45,7 +45,7 @@ def _(d: Draft, op: str) -> None:
 
 
 def tuples(d: Draft, shape: Shape, lead: Shape, depth: int, batch: int) -> np.ndarray:
-    """Indices of `depth` axes of a shape after its first `batch` axes."""
+    """Return indices into `depth` axes of a shape after its first `batch` axes."""
     numbers = np.random.default_rng(d.chance.getrandbits(32))
     parts = [
         numbers.integers(-n if d.maybe(0.3) else 0, n, lead) for n in shape[batch : batch + depth]
@@ -66,7 +66,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("ScatterElements", "Scatter", weight=1.2)
 def _(d: Draft, op: str) -> None:
-    """Different places where elements are replaced; with a reduction places may be equal."""
+    """Distinct indices without a reduction, possibly equal indices with one."""
     x = d.tensor(("f32", "f64", "i32", "i64", "bool", "u8"), (1, 4), lambda v: v.size > 0)
     shape, axis = d.shape(x), d.axis(len(d.shape(x)))
     label = d.label(x)
@@ -139,7 +139,7 @@ def _(d: Draft, op: str) -> None:
 @family("Unique")
 def _(d: Draft, op: str) -> None:
     x = d.tensor(("f32", "f64", "i64", "i8", "str"), (1, 3), lambda v: v.size > 0)
-    if d.label(x) in FLOATS:  # whether computed numbers are equal would be decided by rounding
+    if d.label(x) in FLOATS:  # rounding would decide whether computed numbers are equal
         x = d.one("Round", [x])
     axis = d.axis(len(d.shape(x))) if d.maybe() else None
     d.node(op, [x], d.chance.choice((1, 2, 4)), axis=axis, sorted=d.chance.choice((None, 0, 1)))

@@ -1,4 +1,4 @@
-"""Sums of products: matrix products, Gemm, einsum, and products of whole numbers."""
+"""Sums of products: matrix products, Gemm, Einsum, and integer products."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sizes(d: Draft, n: int) -> list[int]:
 
 @family("MatMul", weight=3)
 def _(d: Draft, op: str) -> None:
-    """Of ranks 1 to 4, with batches that broadcast."""
+    """Ranks 1 to 4, with batches that broadcast."""
     a = d.tensor(PRODUCTS, (1, 4))
     label, shape = d.label(a), d.shape(a)
     k, (n, m) = shape[-1], sizes(d, 2)
@@ -56,7 +56,7 @@ def _(d: Draft, op: str) -> None:
 
 
 def _sums_are_held(d: Draft, operands: Sequence[str], sizes: Sequence[int]) -> bool:
-    """Whether the type holds a sum of products over all axes, each of the largest elements."""
+    """Return whether the type can represent a sum of products of the largest elements."""
     arrays = [d.values[o] for o in operands]
     largest = prod(int(np.abs(a.astype(object)).max(initial=0)) for a in arrays)
     return largest * prod(sizes) < np.iinfo(arrays[0].dtype).max
@@ -96,7 +96,7 @@ def _(d: Draft, op: str) -> None:
 
 
 def some(d: Draft, letters: Sequence[str]) -> list[str]:
-    """Some of the letters, in any order."""
+    """Return some of the letters, in any order."""
     return d.chance.sample(letters, d.chance.randint(0, len(letters)))
 
 

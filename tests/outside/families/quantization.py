@@ -1,4 +1,4 @@
-"""Codes: quantize, dequantize, and operators on codes."""
+"""Quantize, dequantize, and operators on quantized tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CODES = ("u8", "i8", "u8", "i8", "u16", "i16", *NIBBLES, *FLOAT8)
 
 
 def scales(d: Draft, shape: Shape, label: str = "f32") -> str:
-    """Positive scales that are no powers of two, so that no number lies between two codes."""
+    """Return positive scales that are not powers of two, so that no quotient is a tie."""
     numbers = np.random.default_rng(d.chance.getrandbits(32))
     return d.constant(numbers.uniform(0.011, 0.13, shape).astype(numpy_type(label)))
 
@@ -27,7 +27,7 @@ def zero_points(d: Draft, label: str, shape: Shape) -> str:
 
 
 def parameters(d: Draft, shape: Shape) -> tuple[int | None, int | None, Shape]:
-    """Axis, block size and the shape of scales: for all, for each slice, or for blocks."""
+    """Return the axis, block size and shape of scales: per tensor, per slice, or per block."""
     if not shape or d.maybe(0.5) or 0 in shape:
         return None, None, ()
     axis = d.axis(len(shape))
@@ -41,7 +41,7 @@ def parameters(d: Draft, shape: Shape) -> tuple[int | None, int | None, Shape]:
 
 @family("QuantizeLinear", weight=2)
 def _(d: Draft, op: str) -> None:
-    """And back, in most cases."""
+    """Quantize, mostly followed by dequantize."""
     x = d.tensor(("f32", "f32", "f16", "i32"), (0, 4))
     quantized(d, x, d.chance.choice(CODES), d.maybe(0.7))
 
@@ -111,7 +111,8 @@ def _(d: Draft, op: str) -> None:
 
 
 QDQ = "QDQ"
-"""A product between codes as quantizers of models write it; no operator of its own."""
+"""A product between dequantize and quantize nodes, as quantizers write it; this name is not an ONNX
+operator."""
 
 
 @family(QDQ, weight=2)
@@ -142,7 +143,7 @@ def _(d: Draft, op: str) -> None:
 
 
 def codes(d: Draft, x: str, label: str) -> str:
-    """x through codes and back, one scale for all."""
+    """Return x after quantizing and dequantizing with a single scale."""
     tail = [scales(d, ()), zero_points(d, label, ())]
     return d.one("DequantizeLinear", [d.one("QuantizeLinear", [x, *tail]), *tail])
 

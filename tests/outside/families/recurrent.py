@@ -1,4 +1,4 @@
-"""LSTM, GRU and RNN: all directions, lengths, and states given or not."""
+"""LSTM, GRU and RNN: all directions, with and without lengths and initial states."""
 
 from __future__ import annotations
 

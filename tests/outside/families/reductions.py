@@ -1,4 +1,4 @@
-"""Reductions over axes that are negative, in any order, none, or empty."""
+"""Reductions over axes that are negative, unordered, omitted or empty."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.outside.family import family
 from tests.outside.values import FLOATS, INTEGERS, NUMBERS, numpy_type
 
 EMPTY_IS_DEFINED = ("ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd")
-"""Reductions that have a neutral number; the others are undefined over no elements, or infinite."""
+"""Reductions with a neutral element; others are undefined or infinite over no elements."""
 
 
 @family("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", weight=2)
@@ -25,7 +25,7 @@ def _(d: Draft, op: str) -> None:
 
 
 def reduction(d: Draft, op: str) -> None:
-    """Axes as an attribute before opset 18 (13 for sums), else as an operand."""
+    """Axes are an attribute before opset 18 (13 for sums), and an operand since then."""
     labels = (*FLOATS, *INTEGERS) if op not in ("ReduceMax", "ReduceMin") else (*NUMBERS, "bool")
     x = d.tensor(labels)
     if op == "ReduceProd":
@@ -36,15 +36,16 @@ def reduction(d: Draft, op: str) -> None:
         else:
             x = inside(d, x, 1, 99)  # the sum must not overflow
     if op == "ReduceLogSumExp" and d.label(x) in INTEGERS:
-        # ONNX Runtime cuts off each exponential, the standard the result: far apart, both agree.
+        # ONNX Runtime truncates each exponential, the standard the result: for distant terms, both
+        # agree.
         x = inside(d, x, 0, 5)
         x = d.one("Mul", [x, d.constant(np.asarray(16, numpy_type(d.label(x))))])
     if not sum_is_held(op, d.values[x]):
         raise Dropped
     if op == "ReduceMean" and d.label(x) in INTEGERS and not within(d.values[x], -(2**48), 2**48):
-        raise Dropped  # ONNX Runtime sums and divides as f64
+        raise Dropped  # ONNX Runtime sums and divides in f64
     axes = d.axes(len(d.shape(x)))
-    if 0 in d.shape(x) or d.outer:  # ONNX Runtime does not count from the end of empty tensors
+    if 0 in d.shape(x) or d.outer:  # ONNX Runtime misinterprets negative axes of empty tensors
         axes = [a % len(d.shape(x)) for a in axes]
     over = [d.shape(x)[a] for a in axes] or list(d.shape(x))
     if 0 in over and op not in EMPTY_IS_DEFINED:

@@ -1,4 +1,4 @@
-"""Sequences and optionals; all of them end as tensors again."""
+"""Sequences and optionals, all converted to tensors at the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ITEMS = ("f32", "f32", "i64", "bool", "f64")
 
 
 def sequence(d: Draft) -> str:
-    """A sequence of one to three tensors of one type and rank."""
+    """Return a sequence of one to three tensors of one type and rank."""
     x = d.tensor(ITEMS, (1, 3))
     others = [d.like(d.label(x), d.shape(x)) for _ in range(d.chance.choice((0, 1, 2)))]
     return d.one("SequenceConstruct", [x, *others])

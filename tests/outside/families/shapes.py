@@ -1,4 +1,4 @@
-"""Views and movement: reshape, transpose, concat, slice, pad, and what computes with shapes."""
+"""Views and data movement (reshape, transpose, concat, slice, pad), and shape computations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _(d: Draft, op: str) -> None:
 
 
 def factored(d: Draft, size: int) -> tuple[int, ...]:
-    """Sizes whose product is this one."""
+    """Return sizes with this product."""
     made: list[int] = []
     while size > 1 and len(made) < 4 and d.maybe(0.7):
         divisors = [k for k in range(1, min(size, 200) + 1) if size % k == 0]
@@ -90,7 +90,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("Concat", weight=2.5)
 def _(d: Draft, op: str) -> None:
-    """Of values, some empty along the axis, one maybe twice."""
+    """Some operands may be empty along the axis, and one may occur twice."""
     x = d.tensor(ANY, (1, 5))
     shape, label = list(d.shape(x)), d.label(x)
     axis = d.chance.randrange(len(shape))
@@ -126,7 +126,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("Slice", weight=3)
 def _(d: Draft, op: str) -> None:
-    """Also backwards, in steps, beyond both ends, and of nothing."""
+    """Also negative steps, bounds beyond both ends, and empty results."""
     x = d.tensor(ANY, (1, 5))
     shape = d.shape(x)
     axes = d.axes(len(shape), 1)
@@ -158,7 +158,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("Pad", weight=2)
 def _(d: Draft, op: str) -> None:
-    """All modes; negative pads, axes as an operand."""
+    """All modes; negative pads; axes as an operand."""
     x = d.tensor((*FLOATS, *INTEGERS, "bool"), (1, 5))
     shape, mode = d.shape(x), d.chance.choice(("constant", "constant", "edge", "reflect", "wrap"))
     axes = d.axes(len(shape), 1) if d.maybe(0.3) else list(range(len(shape)))
@@ -238,7 +238,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("Range", weight=0.7)
 def _(d: Draft, op: str) -> None:
-    """Also backwards and empty; the steps of floats are exact."""
+    """Also negative steps and empty ranges; steps of floats are exact."""
     label = d.some_label(("f32", "f64", "i16", "i32", "i64"))
     start, step = d.chance.randint(-4, 4), d.chance.choice((1, 1, 2, -1, -3))
     stop = start + d.chance.randint(-2, 12) * (1 if step > 0 else -1)
@@ -270,7 +270,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("OneHot")
 def _(d: Draft, op: str) -> None:
-    """Indices outside give no one at all."""
+    """Indices out of range give rows without a one."""
     depth = d.chance.choice((1, 3, 7))
     n, label = d.chance.choice((1, 4, 17)), d.chance.choice(("i64", "i32", "f32"))
     indices = np.asarray([d.chance.randint(-depth - 1, depth) for _ in range(n)], numpy_type(label))
@@ -285,7 +285,7 @@ def _(d: Draft, op: str) -> None:
     rank = d.chance.choice((2, 2, 3))
     size = [d.chance.choice((1, 2, 3, 5)) for _ in range(rank + 2)]
     theta = d.like(d.some_label(("f32", "f64")), (size[0], rank, rank + 1))
-    ends = (None, 0) if 1 in size[2:] else (None, 0, 1)  # a single point has no end to lie at
+    ends = (None, 0) if 1 in size[2:] else (None, 0, 1)  # a single point is at neither end
     d.one(op, [theta, d.numbers(size)], align_corners=d.chance.choice(ends))
 
 

@@ -1,4 +1,4 @@
-"""Fourier transforms and the windows of signals."""
+"""Fourier transforms and window functions of signals."""
 
 from __future__ import annotations
 

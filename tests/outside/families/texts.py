@@ -1,4 +1,4 @@
-"""Operators on texts."""
+"""Operators on strings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _(d: Draft, op: str) -> None:
 
 @family("StringSplit", weight=0.4)
 def _(d: Draft, op: str) -> None:
-    """Of texts that are not empty, which have one part here and none in ONNX Runtime."""
+    """Non-empty strings only: an empty string has one substring here and none in ONNX Runtime."""
     x = d.given(np.asarray(d.chance.sample(("17", "a", "The cat", "to at t"), 3), object))
     most = d.chance.choice((None, 0, 1))
     d.node(op, [x], 2, delimiter=d.chance.choice((None, " ", "t")), maxsplit=most)

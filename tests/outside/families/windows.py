@@ -1,4 +1,4 @@
-"""Windows over images of one to three axes: convolutions and pooling with odd parameters."""
+"""Convolutions and pooling over one to three axes, with unusual parameters."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Window:
     attrs: dict[str, Any]
 
     def require_fit(self, sizes: Sequence[int]) -> None:
-        """Errors: Dropped for a window larger than the padded image."""
+        """Raise Dropped for a window larger than the padded image."""
         if not windows_fit(self.kernel, sizes, self.attrs):
             raise Dropped
 
 
 def window(d: Draft, n: int, dilates: bool = True, pools: bool = False) -> Window:
-    """Kernels, strides, dilations and pads of n axes; or auto_pad."""
+    """Return kernels, strides, dilations and pads of n axes, or auto_pad."""
     kernel = [d.chance.choice((1, 2, 3, 3, 5)) for _ in range(n)]
     attrs: dict[str, Any] = {}
     if d.maybe():
@@ -42,10 +42,11 @@ def window(d: Draft, n: int, dilates: bool = True, pools: bool = False) -> Windo
     elif way < 0.7:
         attrs["auto_pad"] = d.chance.choice(("SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"))
     if attrs.get("auto_pad", "").startswith("SAME"):
-        # Strides beyond the window would ask for negative pads, which runtimes read differently.
+        # Strides larger than the window would require negative pads, which runtimes interpret
+        # differently.
         strides = attrs.get("strides", [1] * n)
         attrs["strides"] = [min(s, k) for s, k in zip(strides, kernel, strict=True)]
-        if pools:  # ONNX Runtime leaves dilations out of the pads
+        if pools:  # ONNX Runtime ignores dilations in the pads
             attrs.pop("dilations", None)
     return Window(kernel, attrs)
 
@@ -55,7 +56,7 @@ def image_sizes(d: Draft, n: int) -> list[int]:
 
 
 def image(d: Draft, labels: tuple[str, ...], n: int) -> str:
-    """An earlier value of n axes besides batch and channels, or a new one."""
+    """Return an earlier or new value of n axes in addition to batch and channels."""
     if x := d.found(lambda v: v.ndim == n + 2 and v.size > 0, labels):
         return x
     shape = (d.chance.choice((1, 2)), d.chance.choice((1, 2, 3, 4, 6, 8, 17)), *image_sizes(d, n))
@@ -161,9 +162,10 @@ def _(d: Draft, op: str) -> None:
 
 @family("MaxUnpool", weight=0.7)
 def _(d: Draft, op: str) -> None:
-    """Windows that do not overlap, so that no two elements want one place.
+    """Windows that do not overlap, so that the indices are distinct.
 
-    The shape is given for known sizes only: ONNX Runtime takes indices as places in that shape.
+    The output shape is given for known sizes only, because ONNX Runtime interprets indices in this
+    shape.
     """
     k = d.chance.choice((2, 3))
     h, w = (k * d.chance.choice((1, 2, 3)) for _ in "hw")

@@ -1,4 +1,4 @@
-"""A table of torch modules and functions through both exporters, judged against torch itself.
+"""A table of torch modules and functions, exported by both exporters and judged against torch.
 
-It needs torch and onnxscript (`pip install .[outside]`); docs/fuzzing.md says how to use it.
+It needs torch and onnxscript (`pip install .[outside]`); docs/fuzzing.md explains its use.
 """

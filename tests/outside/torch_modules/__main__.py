@@ -14,7 +14,7 @@ from tests.outside.torch_modules.workers import Task, verdicts
 
 
 def main() -> int:
-    """Print what is not right and the counts; the exit code is 1 when anything is wrong."""
+    """Print rows that are not right, and the counts; return exit code 1 if any row fails."""
     options = _options()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options.keep or scratch)

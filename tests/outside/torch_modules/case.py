@@ -18,49 +18,50 @@ SIZES = {
     "D": (5, 6),
     "E": (7, 8),
 }
-"""What each open size is at the first run, which is also its fixed size, and at the second."""
+"""Values of each open size in the first run, which are also the fixed sizes, and in the second
+run."""
 
 Draw = Callable[[torch.Generator, tuple[int, ...]], torch.Tensor]
 
 
 @dataclass(frozen=True)
 class Input:
-    """One input: its shape, in which names stand for sizes that may be open, and its elements."""
+    """One input: its shape, in which names are sizes that may be open, and its elements."""
 
     shape: tuple[int | str, ...]
     draw: Draw
 
     def sizes(self, run: int) -> tuple[int, ...]:
-        """The shape at a run."""
+        """Return the shape in a run."""
         return tuple(SIZES[d][run] if isinstance(d, str) else d for d in self.shape)
 
     def tensor(self, generator: torch.Generator, run: int) -> torch.Tensor:
-        """Seeded elements for a run."""
+        """Return seeded elements for a run."""
         return self.draw(generator, self.sizes(run))
 
 
 def f(*shape: int | str, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> Input:
-    """Normal numbers."""
+    """Return an input of normally distributed numbers."""
     return Input(shape, lambda g, s: (torch.randn(s, generator=g) * scale).to(dtype))
 
 
 def unit(*shape: int | str, low: float = 0.02, high: float = 0.98) -> Input:
-    """Numbers between two ends."""
+    """Return an input of numbers in an interval."""
     return Input(shape, lambda g, s: torch.rand(s, generator=g) * (high - low) + low)
 
 
 def i(low: int, high: int, *shape: int | str, dtype: torch.dtype = torch.int64) -> Input:
-    """Whole numbers from low up to, not including, high."""
+    """Return an input of integers from low to high, excluding high."""
     return Input(shape, lambda g, s: torch.randint(low, high, s, generator=g).to(dtype))
 
 
 def b(*shape: int | str) -> Input:
-    """Truth values."""
+    """Return an input of Booleans."""
     return Input(shape, lambda g, s: torch.rand(s, generator=g) > 0.5)
 
 
 def steps(*shape: int | str) -> Input:
-    """Distinct whole numbers in a random order, as floats: order and ties are certain."""
+    """Return an input of distinct integers as floats in random order: without ties."""
 
     def draw(g: torch.Generator, s: tuple[int, ...]) -> torch.Tensor:
         count = int(torch.tensor(s).prod())
@@ -70,7 +71,7 @@ def steps(*shape: int | str) -> Input:
 
 
 def values(*numbers: Any, dtype: torch.dtype = torch.float32) -> Input:
-    """These numbers."""
+    """Return an input of these numbers."""
     return Input((len(numbers),), lambda g, s: torch.tensor(numbers, dtype=dtype))
 
 
@@ -90,10 +91,10 @@ EXPORTERS = ("torchscript", "dynamo")
 
 @dataclass(frozen=True)
 class Case:
-    """A row of the table. `make` gives the module; what it draws is seeded by the name.
+    """A row of the table. `make` creates the module, with weights seeded by the name.
 
-    `opset` maps exporters to opsets other than their default. `train` leaves the module in its
-    training mode. `exporters` are those that can be asked.
+    `opset` maps exporters to opsets other than their default. `train` leaves the module in training
+    mode. `exporters` are the exporters of this row.
     """
 
     name: str
@@ -110,31 +111,31 @@ class Case:
 
     @property
     def can_be_open(self) -> bool:
-        """Whether any size has a name."""
+        """Return whether any size has a name."""
         return any(isinstance(d, str) for i in self.inputs for d in i.shape)
 
     def module(self) -> torch.nn.Module:
-        """The module with seeded weights."""
+        """Return the module with seeded weights."""
         torch.manual_seed(self.seed)
         made = self.make()
         return made.train(self.train)
 
     def tensors(self, run: int) -> tuple[torch.Tensor, ...]:
-        """The inputs of a run."""
+        """Return the inputs of a run."""
         generator = torch.Generator().manual_seed(self.seed + run)
         return tuple(i.tensor(generator, run) for i in self.inputs)
 
 
 def module(name: str, make: Callable[[], torch.nn.Module], *inputs: Input, **more: Any) -> Case:
-    """A row for a module."""
+    """Return a row for a module."""
     return Case(name, make, inputs, **more)
 
 
 def call(name: str, function: Callable[..., Any], *inputs: Input, **more: Any) -> Case:
-    """A row for a function."""
+    """Return a row for a function."""
     return Case(name, lambda: Call(function), inputs, **more)
 
 
 def in_family(family: str, cases: Sequence[Case]) -> list[Case]:
-    """The rows with the name of their family."""
+    """Return the rows with the name of their family."""
     return [replace(c, family=family) for c in cases]

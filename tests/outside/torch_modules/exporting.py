@@ -1,4 +1,4 @@
-"""A case as an ONNX file, with what torch itself says: made once, kept in a folder."""
+"""Exports of a case to ONNX with the results of torch, created once and stored in a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Feeds = dict[str, np.ndarray[Any, Any]]
 
 @dataclass(frozen=True)
 class Run:
-    """Inputs by name, and the outputs of torch in order: as they are, and in f64."""
+    """Inputs by name, and the outputs of torch in order, in the original types and in f64."""
 
     feeds: Feeds
     narrow: list[np.ndarray[Any, Any]]
@@ -29,7 +29,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Exported:
-    """The model, and one run for each set of sizes it is to be tried with."""
+    """The model, and one run for each tested set of sizes."""
 
     model: bytes
     runs: list[Run]
@@ -40,7 +40,7 @@ class NotExported(Exception):
 
 
 def exported(case: Case, exporter: str, is_open: bool, folder: Path) -> Exported:
-    """The exported case, from the folder if it is there. Errors: NotExported."""
+    """Return the exported case, from the folder if it is stored there. Errors: NotExported."""
     stem = folder / f"{case.family}.{case.name}.{exporter}.{'open' if is_open else 'fixed'}"
     model, arrays, refused = (stem.with_name(stem.name + s) for s in (".onnx", ".npz", ".txt"))
     if refused.exists():
@@ -48,7 +48,7 @@ def exported(case: Case, exporter: str, is_open: bool, folder: Path) -> Exported
     if not arrays.exists():
         try:
             made = _export(case, exporter, is_open)
-        except Exception as e:  # exporters raise whatever they meet
+        except Exception as e:  # exporters may raise any exception
             reason = f"{type(e).__name__}: {e}".strip()[:2000]
             refused.write_text(reason)
             raise NotExported(reason) from e
@@ -76,7 +76,7 @@ def _run(case: Case, run: int) -> Run:
         narrow = _flat(case.module()(*tensors))
         try:
             wide = _flat(case.module().double()(*[_widened(t) for t in tensors]))
-        except RuntimeError:  # constants inside are f32, or the function is not there in f64
+        except RuntimeError:  # inner constants are f32, or the function does not exist in f64
             wide = narrow
     return Run(feeds, narrow, wide)
 
@@ -126,7 +126,7 @@ def _by_dynamo(case: Case, module: torch.nn.Module, names: list[str], is_open: b
             if isinstance(d, str)
         }
         per_input = tuple({a: dims[d] for a, d in axes.items()} for axes in _open_axes(case))
-        # A function takes all its inputs as one tuple: `Call.forward(*args)`.
+        # A function receives all inputs as one tuple: `Call.forward(*args)`.
         is_variadic = type(module).__name__ == "Call"
         shapes = (per_input,) if is_variadic else per_input
     program = torch.onnx.export(
@@ -138,7 +138,7 @@ def _by_dynamo(case: Case, module: torch.nn.Module, names: list[str], is_open: b
         dynamic_shapes=shapes,
         verbose=False,
     )
-    assert program is not None, "the exporter gives a program when no file is named"
+    assert program is not None, "the exporter returns a program if no file is named"
     return program.model_proto.SerializeToString()
 
 

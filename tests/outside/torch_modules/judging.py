@@ -1,4 +1,4 @@
-"""One exported case through the compiler, ONNX Runtime and onnx.reference, held against torch."""
+"""One exported case in Compilarium, ONNX Runtime and onnx.reference, compared with torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from compiler.runtime.compare import compare, worst
 from tests.outside.torch_modules.exporting import Exported, Run
 
 TOLERANCE = 1e-4
-"""Relative to the scale of an output; more where torch's own f32 is further from its f64."""
+"""Relative to the scale of an output; larger if the f32 results of torch differ more from its f64
+results."""
 
 RIGHT = ("right", "exporter", "peer")
 WRONG = ("wrong", "bug", "refused")
@@ -29,12 +30,12 @@ Outputs = list[np.ndarray[Any, Any]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a case.
+    """The verdict on a case.
 
-    right: as torch says. exporter: as ONNX Runtime says, torch differs. peer: as torch says, ONNX
-    Runtime differs or refuses. wrong: unlike both. refused: a CompileError where ONNX Runtime runs.
-    bug: any other exception, or the end of the process. none: nobody runs it.
-    `note` says what onnx.reference does otherwise.
+    right: equal to torch. exporter: equal to ONNX Runtime, while torch differs. peer: equal to
+    torch, while ONNX Runtime differs or refuses. wrong: different from both. refused: a
+    CompileError for a model that ONNX Runtime runs. bug: any other exception, or the death of the
+    process. none: neither runs the model. `note` has the differences of onnx.reference.
     """
 
     outcome: str
@@ -44,11 +45,11 @@ class Verdict:
 
 
 def judge(case: Exported) -> Verdict:
-    """The verdict over all runs of a case: the first that is not right, else the last."""
+    """Return the verdict over all runs of a case: the first that is not right, else the last."""
     start = perf_counter()
     try:
         program = _ours(case.model)
-    except Exception as e:  # what it is decides the verdict
+    except Exception as e:  # the verdict depends on the exception
         program = e
     verdict = Verdict("right")
     for run in _possible(case):
@@ -59,7 +60,7 @@ def judge(case: Exported) -> Verdict:
 
 
 def _possible(case: Exported) -> list[Run]:
-    """The runs that fit the model's inputs: an exporter may have fixed a size that was open."""
+    """Return the runs that fit the model's inputs, since exporters may fix open sizes."""
     graph = onnx.load_model_from_string(case.model).graph
     inputs = {v.name: v.type.tensor_type.shape.dim for v in graph.input}
 
@@ -85,7 +86,7 @@ def _judge_run(model: bytes, program: tuple[Any, Any] | Exception, run: Run) -> 
         if isinstance(program, Exception):
             raise program
         graph, made = program
-        taken = [v.name for v in graph.inputs]  # an exporter may leave out an unused input
+        taken = [v.name for v in graph.inputs]  # an exporter may omit an unused input
         feeds = {name: run.feeds[name] for name in taken}
         mine = list(made.run(feeds).values())
         plain = list(reference(graph, feeds).values())
@@ -94,10 +95,10 @@ def _judge_run(model: bytes, program: tuple[Any, Any] | Exception, run: Run) -> 
         if peer is None:
             return Verdict("none", f"{said}; {why}", note)
         return Verdict("refused", said, note)
-    except Exception as e:  # not a CompileError: ours to mend
+    except Exception as e:  # not a CompileError: a bug of Compilarium
         return Verdict("bug", f"{type(e).__name__}: {e}"[:300], note)
     verdict = _compared("program", mine, peer, why, run)
-    # Passes may be more exact than the graph: the reference is held against the standard's too.
+    # Passes may increase accuracy, so the results are also compared with onnx.reference.
     if verdict.outcome in RIGHT and _off(plain, standard or run.wide) > _allowed(run):
         other = _compared("reference", plain, peer, why, run)
         verdict = other if other.outcome not in RIGHT else verdict
@@ -124,7 +125,7 @@ def _allowed(run: Run) -> float:
 
 
 def _off(made: Outputs, expected: Outputs) -> float:
-    """How far outputs are from others, relative to the scale of each; types may be wider."""
+    """Return the largest error of outputs relative to the scale of each; types may be wider."""
     if len(made) != len(expected):
         return np.inf
     wide = [
@@ -149,7 +150,7 @@ def _onnxruntime(model: bytes, run: Run) -> Outputs:
 
 
 def _by_the_standard(model: bytes, run: Run, peer: Outputs | None) -> tuple[Outputs | None, str]:
-    """The outputs of onnx.reference, and a note where it is alone with them or fails."""
+    """Return the outputs of onnx.reference, and a note if no other agrees or if it fails."""
     outputs, why = run_reference(model, run.feeds)
     if outputs is None:
         return None, why
@@ -164,5 +165,5 @@ def _by_the_standard(model: bytes, run: Run, peer: Outputs | None) -> tuple[Outp
 def _attempt(run: Callable[[], Outputs]) -> tuple[Outputs | None, str]:
     try:
         return run(), ""
-    except Exception as e:  # a runtime raises whatever it meets
+    except Exception as e:  # a runtime may raise any exception
         return None, f"ONNX Runtime: {type(e).__name__}: {e}".splitlines()[0][:300]

@@ -1,4 +1,4 @@
-"""Rows judged in a child process: one that dies or hangs loses the row and is replaced."""
+"""Rows judged in child processes; a child that dies or hangs fails its row and is replaced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from tests.outside.torch_modules.judging import Verdict
 
 SECONDS = 180.0
-"""For one row: export, both peers and ours."""
+"""Time limit of one row, with export, peers and Compilarium."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Task:
 
 
 def verdicts(tasks: Sequence[Task], folder: Path) -> Iterator[tuple[Task, Verdict]]:
-    """Each task with its verdict, in order."""
+    """Yield each task with its verdict, in order."""
     child = _Child(folder)
     try:
         for task in tasks:
@@ -38,7 +38,7 @@ def verdicts(tasks: Sequence[Task], folder: Path) -> Iterator[tuple[Task, Verdic
 
 
 class _Child:
-    """A process that takes tasks and answers with verdicts."""
+    """A process that receives tasks and answers with verdicts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -104,10 +104,10 @@ test("keys walk up and down, along, and from the slowest kernel on", () => {
   const second = nextSlowest(root, first, 1);
   assert.equal(second?.name, "softmax");
   assert.equal(nextSlowest(root, second, -1), first);
-  // What stands for a kernel is the same however it was chosen.
+  // A kernel is represented by the same box for every way to select it.
   assert.equal(largestOf(root, first?.kernel ?? -1), first);
   assert.equal(largestOf(root, 99), null);
-  // A kernel in many parts is as slow as all of them.
+  // The time of a kernel with many boxes is their sum.
   const parts = /** @type {any} */ ({ kernels: [times(0, 4, { "/a": 0.5, "/b": 0.5 }), times(2, 3, { "/top": 1 })] });
   assert.equal(nextSlowest(flameOf(parts, kernels, options), null, 1)?.kernel, 0);
 });

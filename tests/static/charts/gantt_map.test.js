@@ -114,7 +114,7 @@ test("a part of the run shows what is in it, larger, and nothing else", () => {
   const { bars, plot, ticks } = layoutGantt(chart, [0.5, 0.75], size);
   assert.deepEqual(
     new Set(bars.map((bar) => bar.activity.name)),
-    new Set(["b", "c", "a"]), // the transfer of a ends where the part begins
+    new Set(["b", "c", "a"]), // the transfer of a ends at the start of the interval
   );
   for (const { x, w } of bars) assert.ok(x >= plot.left && x + w <= plot.right + 1);
   assert.ok(ticks.every(({ seconds }) => seconds >= 5 && seconds <= 7.5));

@@ -16,7 +16,7 @@ const buffer = (
   /** @type {number} */ offset,
   /** @type {number} */ size,
 ) => ({ buffer: index, name: `b${index}`, start, end, offset, size, values: [`b${index}`] });
-// b0 and b1 overlap in time, b2 takes the place of b0.
+// b0 and b1 overlap in time; b2 reuses the memory of b0.
 const memory = {
   planner: null,
   order: null,

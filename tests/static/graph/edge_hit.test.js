@@ -16,13 +16,13 @@ function edge(key, path, shown = true) {
   );
   return { key, from, to, ends: true, path, box, shown, status: "same" };
 }
-/** From (0, 0) to (30, 90), bent: its middle is at (26.25, 45). */
+/** A curve from (0, 0) to (30, 90) with its middle at (26.25, 45). */
 const bent = edge("a b", [0, 0, 30, 30, 30, 60, 30, 90]);
 const straight = edge("a c", [0, 0, 0, 30, 0, 60, 0, 90]);
 
 test("the nearest edge within reach is found, along its curve and not its chord", () => {
   assert.equal(edgeAt([straight, bent], { x: 26.25, y: 45 }, 2), bent);
-  // Half way between the ends as the crow flies, and far from the curve.
+  // The midpoint of the straight line between the ends, far from the curve.
   assert.equal(edgeAt([straight, bent], { x: 15, y: 45 }, 5), null);
   assert.equal(edgeAt([bent, straight], { x: 3, y: 45 }, 5), straight);
   assert.equal(edgeAt([straight, bent], { x: 1, y: 96 }, 5), null);

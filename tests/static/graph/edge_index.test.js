@@ -4,7 +4,7 @@ import { edgeIndexSteps, incidentEdges } from "../../../static/js/graph/edge_ind
 
 /** @typedef {import("../../../static/js/wire.js").StageGraph} StageGraph */
 
-// Each node reads one or two of those before it, one of them twice.
+// Each node reads one or two earlier nodes; one node reads the same node twice.
 const N = 1700;
 /** @type {StageGraph["edges"]} */
 const edges = [];

@@ -49,7 +49,7 @@ const result = node("→y", {
   types: [],
 });
 
-// x -> a -> b -> y becomes x -> b' -> y: a goes into b; c is new beside it.
+// x -> a -> b -> y becomes x -> b' -> y: a is fused into b; c is new.
 /** @type {import("../../../static/js/wire.js").StageGraph} */
 const before = {
   stage: 0,

@@ -1,4 +1,4 @@
-// Placing jobs that several wait for: one serves all, and ends with the last of them.
+// Tests of placement jobs with several waiting callers: one job serves all, and ends with the last.
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { createPlacements } from "../../../static/js/jobs/placements.js";
@@ -22,7 +22,7 @@ beforeEach(() => (asked = []));
 const ITERATED = { platform: "gpu", scheduler: "iterated", ahead: null };
 const EXACT = { ...ITERATED, scheduler: "cp_sat" };
 
-/** Somebody whose jobs are placed under the numbers in which they were asked for. */
+/** A server whose placement jobs have ids that end in the number of the request. */
 function server() {
   const started = /** @type {any[]} */ ([]);
   const findings = /** @type {any} */ ({
@@ -33,7 +33,7 @@ function server() {
   });
   return { started, findings };
 }
-/** Until all that waits for nothing but promises has been done. */
+/** Waits until all pending promise callbacks have run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const cancelled = () => asked.filter((each) => /\bDELETE|cancel/.test(each));
 

@@ -1,4 +1,4 @@
-// Graphs that are put together of deltas, against those that the server puts together.
+// Tests of graphs reconstructed from deltas, against the graphs of the server.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";

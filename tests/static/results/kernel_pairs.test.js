@@ -49,7 +49,7 @@ test("a fused kernel goes with the part that does most, and the others say where
     [null, 2, "0/1", 1],
     [null, 3, "0/1", null],
   ]);
-  // Seen from the other side it is the same pair.
+  // Selected from the other side, the pair is the same.
   assert.deepEqual(said(pairKernels(b, a)).slice(0, 3), [
     [0, null, "0/1", 1],
     [1, 1, "1/3", null],

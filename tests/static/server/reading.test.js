@@ -18,7 +18,7 @@ Object.assign(globalThis, {
 
 /** What the reader has said. @type {any[]} */
 let messages = [];
-/** The page's end. */
+/** The end of the page. */
 let page = { onmessage: (/** @type {{data: any}} */ _event) => {} };
 const self = {
   onmessage: (/** @type {{data: any}} */ _event) => {},
@@ -30,7 +30,7 @@ const self = {
 Object.assign(globalThis, { self });
 await import("../../../static/js/server/reader.js");
 
-/** The reader in this thread, with the messages of both sides copied as between threads. */
+/** The reader in this thread; messages in both directions are copied as between threads. */
 class Reader {
   onmessage = (/** @type {{data: any}} */ _event) => {};
   constructor() {

@@ -1,4 +1,4 @@
-// What scripts, templates and styles say of each other.
+// Tests of the references between scripts, templates and styles.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -91,9 +91,9 @@ test("data never becomes markup", () => {
 });
 
 test("templates hold no inline script, style or handler", () => {
-  // A report is one file: its policy names the digests of the script and the style inside it.
+  // A report is one file: its policy has the digests of the embedded script and style.
   for (const { path, text } of templates.filter((each) => !each.path.endsWith("report.html")))
-    // A block of JSON is data: browsers do not run it, and the server's policy lets it be.
+    // A block of JSON is data: browsers do not execute it, and the policy of the server permits it.
     assert.doesNotMatch(text, /\sstyle="|\son\w+="|<style|<script(?! type="(?:module" src=|application\/json"))/, path);
 });
 
@@ -118,6 +118,6 @@ test("panes do not know each other's state: they import state, words and parts o
 
 test("nothing is fetched from elsewhere", () => {
   for (const { path, text } of [...scripts, ...templates, ...styles])
-    // The name of SVG's namespace looks like an address and is none.
+    // The name of SVG's namespace looks like a URL but is never requested.
     assert.doesNotMatch(text, /https?:\/\/(?!www\.w3\.org\/2000\/svg)|@import url/, path);
 });

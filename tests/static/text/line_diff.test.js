@@ -1,4 +1,4 @@
-// Line diffs: against texts whose difference is known, and put together again.
+// Tests of line diffs: texts with a known difference, and reconstruction of both texts.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { lineDiff } from "../../../static/js/text/line_diff.js";

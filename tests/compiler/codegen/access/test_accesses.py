@@ -1,4 +1,4 @@
-"""Every way in which lanes can lie in memory, against the interpreter."""
+"""Tests of all memory access patterns of vector lanes, against the interpreter."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -92,7 +92,7 @@ numbers = st.integers(-3, 3)
 
 @st.composite
 def kernels(draw: st.DrawFn) -> str:
-    """A copy through a random affine index, guarded where it may leave the buffer."""
+    """Return a kernel that copies by a random affine index, tested if it may leave the buffer."""
     lanes, outer = draw(st.integers(1, 37)), draw(st.integers(1, 4))
     ca, ci, c0 = draw(st.integers(-20, 20)), draw(numbers), draw(st.integers(-10, 60))
     e = f"{ca}*a+{ci}*i+{c0}"
@@ -121,7 +121,7 @@ def test_smaller_vectors_of_the_same_processor_family_do_the_same(name: str):
 
     target = by_name(name)
     if not host().is_x86 or host().vector_bytes < target.vector_bytes:
-        target = host()  # another family of processors can only be asked about itself
+        target = host()  # another processor family supports only queries about itself
     for body in list(KERNELS.values())[::3]:
         text = f"kernel k(x: f32[20,20] input, y: f32[20,20] output) {{ {body} }}"
         compare(text, rtol=1e-6, target=target)

@@ -1,4 +1,4 @@
-"""Rows at computed numbers: lanes side by side are one load, all others are gathered."""
+"""Tests of reads at computed indices: contiguous lanes are one load, others are gathered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.kernel_runs import compare, random_arrays
         ("f64[6,40]", "n[r], index_i64(i+3)", False),
         ("f32[40,6]", "index_i64(i), n[r]", True),
         ("f32[6,20]", "n[r], index_i64(i//2)", True),
-        ("f32[6,36]", "n[r], index_i64(i)", True),  # the last lanes are brought inside
+        ("f32[6,36]", "n[r], index_i64(i)", True),  # the last lanes are clamped
         ("f32[6,2,40]", "n[r], i64(1), index_i64(i)", False),
         ("f32[40,5,40]", "index_i64(i), n[r], index_i64(i)", True),
     ],

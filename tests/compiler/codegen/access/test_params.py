@@ -1,4 +1,4 @@
-"""The head of a function: what LLVM may assume about its params."""
+"""Tests of function signatures: the parameter attributes that LLVM may rely on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines turned into columns in registers, against the interpreter."""
+"""Tests of transposing lines in registers, against the interpreter."""
 
 import pytest
 
@@ -12,7 +12,7 @@ SIZES = [(4, 4), (8, 8), (16, 16), (5, 16), (16, 12), (7, 13), (4, 35), (12, 4)]
 
 
 def targets() -> list[Target]:
-    """This machine, and smaller vectors where it has them."""
+    """This machine, and targets with smaller vectors that it can run."""
     small = by_name("x86-64-v3")
     return (
         [host(), small] if host().is_x86 and host().vector_bytes > small.vector_bytes else [host()]
@@ -20,7 +20,7 @@ def targets() -> list[Target]:
 
 
 def is_turned(text: str) -> bool:
-    """Whether machine code shuffles lanes of two vectors into one."""
+    """Return whether machine code shuffles lanes of two vectors into one."""
     return "shufflevector" in module_ir({"k": parse_kernel(text)}, [], host())
 
 

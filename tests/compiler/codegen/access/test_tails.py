@@ -1,4 +1,4 @@
-"""Stores of part of a narrowed vector: the lanes that take no part leave memory as it is."""
+"""Tests of partial stores of narrowed vectors: inactive lanes leave memory unchanged."""
 
 from __future__ import annotations
 
@@ -20,14 +20,11 @@ NARROWED = [
     ("i32", "u8"), ("i32", "i8"), ("i32", "i16"), ("i32", "u16"), ("i64", "i32"), ("i64", "u8"),
     ("i16", "i8"), ("i64", "i16"), ("f32", "bf16"), ("f32", "f16"), ("f64", "f32"), ("i32", "bool"),
 ]  # fmt: skip
-"""Element types of what is computed and of what is stored."""
+"""Element types of computed and of stored values."""
 
 
 def tail(source: str, kind: str, n: int, vector_bytes: int) -> Kernel:
-    """Column sums whose last n, at most two vectors, are stored from a register.
-
-    The result ends with them.
-    """
+    """Return column sums whose last n, at most two vectors, are stored from a register."""
     lanes = vector_bytes // DType.parse(source).nbytes
     text = f"""
     kernel k(x: {source}[2,{lanes + n}] input, y: {kind}[{lanes + n}] output) {{
@@ -49,12 +46,12 @@ def tail(source: str, kind: str, n: int, vector_bytes: int) -> Kernel:
 
 
 def widths(source: str, vector_bytes: int) -> range:
-    """One element to two vectors."""
+    """Return lengths from one element to two vectors."""
     return range(1, 2 * (vector_bytes // DType.parse(source).nbytes) + 1)
 
 
 def in_range(kernel: Kernel) -> dict[str, np.ndarray]:
-    """Small positive sums, which every element type holds."""
+    """Return operands with small positive sums, which every element type can represent."""
     chance = np.random.default_rng(3)
     return {
         b.name: chance.integers(0, 60, b.shape).astype(b.dtype.numpy)
@@ -94,7 +91,7 @@ def test_known_tails_have_plain_stores_without_avx512(source: str, kind: str) ->
 FOUR_BYTES = re.compile(
     r"\t(vmovss|vmovd|vextractps|vpextrd|movl)\t[^()\n]*, [^,\n]*\([^\n]*\)$", re.M
 )
-"""Stores of the element before truncation, in the assembly of x86."""
+"""x86 instructions that store an element before truncation."""
 
 
 @pytest.mark.parametrize(("source", "kind"), [("i32", "u8"), ("i32", "i16"), ("f32", "bf16")])

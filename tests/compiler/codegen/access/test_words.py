@@ -1,4 +1,4 @@
-"""Bytes of words: lanes that each store one byte of 32 bits leave the others alone."""
+"""Tests of lanes that each store one byte of a 32-bit word and preserve the other bytes."""
 
 from __future__ import annotations
 

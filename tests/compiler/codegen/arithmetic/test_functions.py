@@ -1,4 +1,4 @@
-"""Every function and conversion of every element type, with numbers at the edges of the types."""
+"""Tests of all functions and conversions for all element types, at the limits of the types."""
 
 import itertools
 
@@ -25,7 +25,7 @@ N = 37
 
 
 def edges(dtype: DType, rng: np.random.Generator) -> Array:
-    """Numbers at which something may go wrong."""
+    """Return numbers at the limits of an element type."""
     if dtype is DType.bool:
         return rng.integers(0, 2, N).astype(np.bool_)
     if dtype.is_integer:
@@ -38,7 +38,7 @@ def edges(dtype: DType, rng: np.random.Generator) -> Array:
 
 
 def check(functions: list[str], dtype: DType) -> None:
-    """One kernel with a store per function, scalars in one loop and vectors in another."""
+    """Run a kernel with a store per function, for scalars in one loop and vectors in another."""
     rng = np.random.default_rng(5)
     arrays = {"a": edges(dtype, rng), "b": edges(dtype, rng), "c": edges(DType.bool, rng)}
     arrays["small"] = rng.integers(0, 6, N).astype(dtype.numpy)
@@ -84,7 +84,7 @@ def test_every_type_converts_to_every_other(source: DType):
     rng = np.random.default_rng(5)
     values = edges(source, rng)
     if source.is_float:
-        # What does not fit an integer has no meaning that numpy and processors agree on.
+        # numpy and processors disagree on numbers out of an integer's range, which are undefined.
         pool = [0, -0.0, 1, 1.5, 2.5, 99.75, 0.25][2 if source is DType.f8e8m0 else 0 :]
         values = rng.choice(np.array(pool), N).astype(source.numpy)
     arrays: dict[str, Array] = {"a": values}
@@ -119,7 +119,7 @@ def test_powers_with_literal_exponents_are_those_of_c(exponent: float):
     arrays = {"x": x, "y": np.zeros(10, np.float32)}
     run_native(kernel, arrays)
     with np.errstate(all="ignore"):
-        # numpy takes a square root where C's pow makes -inf and -0 positive.
+        # numpy computes a square root where C's pow makes -inf and -0 positive.
         expected = np.power(x.astype(np.float64), np.full(10, exponent)).astype(np.float32)
     np.testing.assert_allclose(arrays["y"], expected, rtol=3e-7)
     assert (np.signbit(arrays["y"]) == np.signbit(expected))[~np.isnan(x)].all()

@@ -1,4 +1,4 @@
-"""Functions by pieces: what is fitted, and vectors that are shorter or longer than tables are."""
+"""Tests of piecewise functions in tables: the fit, and vectors of other lengths than tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accuracy of generated functions in units of the last place, over all magnitudes of numbers."""
+"""Tests of the accuracy of generated functions in units of the last place, at all magnitudes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EDGES = np.array(
 
 
 def older_machines() -> list[Target]:
-    """Targets with fewer instructions than this machine, which it can run."""
+    """Return targets with fewer instructions than this machine, which it can run."""
     here = host()
     found = [t for t in TARGETS.values() if t.is_x86 and here.is_x86]
     return [
@@ -103,7 +103,7 @@ def test_f64_is_as_accurate_in_its_own_units(subject: Subject) -> None:
 
 
 def _normal_cdf(x: float) -> decimal.Decimal:
-    """The series 1/2 + density * (x + x**3/3 + x**5/15 + ...), with many digits."""
+    """Return the series 1/2 + density * (x + x**3/3 + x**5/15 + ...), with many digits."""
     with decimal.localcontext(decimal.Context(prec=400, Emin=-9999, Emax=9999)):
         d = decimal.Decimal(x)
         pi = decimal.Decimal(
@@ -126,14 +126,14 @@ def test_distributions_in_f64_agree_with_their_series(name: str, limit: int) -> 
     for value, y, got in zip(x, argument, made, strict=True):
         right = _normal_cdf(y)
         right = 2 * right - 1 if name == "erf" else right
-        # The argument of erf was rounded on its way through sqrt(2).
+        # The argument of erf was rounded when it was divided by sqrt(2).
         slack = abs(value) * math.exp(-value * value) * 2**-52 if name == "erf" else 0.0
         off = abs(decimal.Decimal(float(got)) - right)
         assert float(off) <= limit * math.ulp(float(right)) + slack, value
 
 
 def powers(x: Array, y: Array, vector: bool, target: Target | None) -> Array:
-    """What generated code gives for x to the power y, in vectors or one by one."""
+    """Return the results of generated code for x to the power y, in vectors or scalars."""
     n = len(x)
     at, lanes = ("i + 16*o", 16) if vector else ("o", 1)
     body = f"z[{at}] = pow(x[{at}], y[{at}])"
@@ -158,7 +158,7 @@ def grid_of_powers() -> tuple[Array, Array]:
 
 
 def random_powers(n: int) -> tuple[Array, Array]:
-    """Any two f32, and pairs whose power is one of f32."""
+    """Return pairs of random f32, and pairs whose power is an f32."""
     chance = np.random.default_rng(0)
     any_two = chance.integers(0, 1 << 32, (2, n), np.uint64).astype(np.uint32).view(np.float32)
     x = np.exp2(chance.uniform(-126, 127, n)).astype(np.float32)
@@ -186,7 +186,7 @@ def test_powers_are_accurate(
 def test_turns_next_to_multiples_of_a_quarter_are_accurate(
     name: str, target: Target | None
 ) -> None:
-    """There the rest is small, and all of its digits come from the low parts of pi/2."""
+    """The remainder is small, so all of its digits come from the low parts of pi/2."""
     n = np.concatenate([np.arange(1, 4097), np.arange(37630, 41726)])
     near = (n * (math.pi / 2)).astype(np.float32)
     x = np.concatenate([near, np.nextafter(near, np.float32(0)), -near])

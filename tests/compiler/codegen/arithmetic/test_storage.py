@@ -1,4 +1,4 @@
-"""Types in which numbers are only kept, over all their codes and against ml_dtypes bit for bit."""
+"""Tests of storage types: all bit patterns, bit for bit against ml_dtypes."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ HALVES = np.arange(65536, dtype=np.uint16)
 
 
 def converted(x: Array, to: DType) -> Array:
-    """What generated code makes of every element, on vectors."""
+    """Return every element as converted by generated code, in vectors."""
     n, source = len(x), DType.from_numpy(x.dtype)
     text = f"kernel k(x: {source}[{n}] input, y: {to}[{n}] output)"
     arrays = {"x": x, "y": np.zeros(n, to.numpy)}
@@ -26,7 +26,7 @@ def converted(x: Array, to: DType) -> Array:
 
 
 def assert_same_bits(got: Array, needed: Array) -> None:
-    """Equal bits, but for the bits of NaN."""
+    """Check that bits are equal, except for the payload of NaN."""
     assert got.dtype == needed.dtype
     is_number = ~np.isnan(needed.astype(np.float64))
     np.testing.assert_array_equal(~np.isnan(got.astype(np.float64)), is_number)
@@ -36,7 +36,7 @@ def assert_same_bits(got: Array, needed: Array) -> None:
 
 @pytest.mark.parametrize("dtype", KEPT, ids=str)
 def test_every_code_is_the_number_of_ml_dtypes(dtype: DType):
-    n_codes = 1 << dtype.bits if dtype.is_float else len(BYTES)  # high bits are free
+    n_codes = 1 << dtype.bits if dtype.is_float else len(BYTES)  # the high bits are ignored
     codes = BYTES[:n_codes].view(dtype.numpy)
     for to in (DType.f32, DType.f64, DType.f16, DType.bf16):
         assert_same_bits(converted(codes, to), codes.astype(np.float32).astype(to.numpy))

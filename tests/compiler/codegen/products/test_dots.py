@@ -1,4 +1,4 @@
-"""Dot steps against the interpreter, which runs them element by element."""
+"""Tests of dot steps, against the interpreter, which executes them element by element."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from tests.kernel_runs import compare
 
 
 def _targets() -> list[Target]:
-    """Machines whose code runs here: with VNNI, without it, and with vectors of other widths."""
+    """Return targets that can run here: with VNNI, without it, and with other vector widths."""
     found, v3 = [host()], by_name("x86-64-v3")
     if host().is_x86:
         found.append(by_name("x86-64"))

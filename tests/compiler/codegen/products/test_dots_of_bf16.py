@@ -1,4 +1,4 @@
-"""Dot steps of bf16 against the interpreter, and the instruction that they become."""
+"""Tests of dot steps of bf16: results of the interpreter, and the selected instruction."""
 
 import pytest
 
@@ -9,11 +9,11 @@ from compiler.targets.target import Target, by_name, host
 from tests.kernel_runs import compare
 
 ROUNDING = 3e-6
-"""Sums of a few products in f32, in any order."""
+"""Error of a sum of a few products in f32, in any order."""
 
 
 def _targets() -> list[Target]:
-    """Machines whose code runs here, with the instruction and without it."""
+    """Return targets that can run here, with and without the instruction."""
     wide = host().is_x86 and host().vector_bytes >= 32
     return [host(), by_name("x86-64-v3")] if wide else [host()]
 
@@ -22,7 +22,7 @@ TARGETS = _targets()
 
 
 def kernel(lanes: int) -> str:
-    """Products of 6 x 7 with 7 x lanes, the last step of one element."""
+    """Return a kernel of products of 6 x 7 with 7 x lanes, whose last step has one element."""
     products = "mul(to_f32(x[m, 2*ko+kd]), to_f32(w[ko, n, kd]))"
     last = "mul(to_f32(x[m, 6+kd]), to_f32(w[3, n, kd]))"
     return f"""

@@ -1,4 +1,4 @@
-"""Tile loops: as functions that emulate tiles, as loops, and the instructions that they become."""
+"""Tests of tile loops: by emulated tiles, by plain loops, and the selected instructions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GROUP = {"bf16": 2, "i8": 4, "u8": 4}
 
 
 def kernel(left: str = "bf16", right: str = "bf16", rows: int = 16, lanes: int = 16) -> str:
-    """Two by two tiles over two steps of 64 bytes, then one with half as many bytes."""
+    """Return a kernel of two by two tiles: two steps of 64 bytes, then a step of half as many."""
     total, g = SUMS[left], GROUP[left]
     width, whole = 40 * g, 16 * g
 
@@ -74,7 +74,7 @@ def test_the_same_loops_without_tiles(left: str, right: str) -> None:
 def test_the_instruction_of_each_pair_of_types(left: str, right: str, name: str) -> None:
     compare(kernel(left, right, 3, 4), rtol=ROUNDING if left == "bf16" else 0, target=TARGETS[0])
     made = instructions(kernel(left, right))
-    assert made.count(name) == 8  # four tiles in the loop, and four behind it
+    assert made.count(name) == 8  # four tiles in the loop, and four after it
     assert not {"call", "callq"} & set(made)
 
 
@@ -171,7 +171,7 @@ def test_sums_go_on_from_what_is_in_memory() -> None:
 
 
 def test_sums_that_outer_loops_move_are_stored_in_each_turn() -> None:
-    """Tiles are given to what stands still: a block for each iteration comes and goes."""
+    """Tiles hold only loop-invariant sums; a block that changes with the iteration is stored."""
     text = f"""
     kernel k(x: bf16[6,8] input, w: bf16[4,7,2] constant, s: f32[3,6,7] temporary,
              y: f32[3,6,7] output) {{
@@ -186,11 +186,11 @@ def test_sums_that_outer_loops_move_are_stored_in_each_turn() -> None:
     assert made.count("tilestored") == 1
 
 
-# The functions that emulate tiles, against Intel's words
+# The functions that emulate tiles, compared with Intel's manual
 
 
 def as_tiles(x: np.ndarray, w: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """What TDPBF16PS makes of pairs x [M, K, 2], w [K, N, 2] and sums s [M, N]."""
+    """Return the result of TDPBF16PS for pairs x [M, K, 2], w [K, N, 2] and sums s [M, N]."""
     tiny = np.float32(2.0**-126)
 
     def flushed(v: np.ndarray) -> np.ndarray:
@@ -213,7 +213,7 @@ def test_emulated_sums_are_those_of_the_manual() -> None:
     k = parse_kernel(text)
     arrays = random_arrays(k, seed=5)
     arrays["x"][0, :4] = 1e-39  # denormal operands
-    arrays["x"][1], arrays["w"][:, 1] = 3e-20, 2e-20  # products that would be
+    arrays["x"][1], arrays["w"][:, 1] = 3e-20, 2e-20  # products that would be denormal
     arrays["s"][0, 0], arrays["s"][1, 1], arrays["s"][2, 3] = 1e-40, 0.0, -0.0
     arrays["x"][3, 1] = np.inf
     arrays["x"][4, 2], arrays["w"][1, 2, 0] = np.inf, 0.0

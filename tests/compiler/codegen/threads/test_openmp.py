@@ -1,4 +1,4 @@
-"""Finding an OpenMP runtime, whatever there is."""
+"""Tests of the search for an OpenMP runtime, for any set of installed libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which machines have threads of our own: asked of every target, so that no test of them hides."""
+"""Tests of the set of targets with our own threads, for every target, so none is skipped unseen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parallel loops run by several threads, against the interpreter that runs them in order."""
+"""Tests of parallel loops on several threads, against the sequential interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads of our own: every share is done once, whoever is there to help."""
+"""Tests of the thread pool: every share runs exactly once, with any number of workers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ KIND = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
 
 
 def counted(shares: int, threads: int, steps: int = 1 << 40) -> list[int]:
-    """What the shares wrote, each to a place of its own."""
+    """Return the numbers that the shares wrote, each to a separate element."""
     library = Library.compile(MODULE)
     places = np.zeros(shares, np.int64)
     KIND(library.address("counted"))(places.ctypes.data, shares, threads, steps)
@@ -59,7 +59,7 @@ def counted(shares: int, threads: int, steps: int = 1 << 40) -> list[int]:
 
 @pytest.fixture
 def fresh() -> None:
-    """Nobody is there yet, and nothing was learnt of how busy the machine is."""
+    """Reset the pool: without workers, and without statistics on the machine's load."""
     thread_pool(Library.compile).let_go()
     thread_pool(Library.compile).begin()
 

@@ -1,4 +1,4 @@
-"""Vector loops whose length only a run tells: right for every length, without masks too."""
+"""Tests of vector loops of open length: correct for every length, also without masks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registers, loops that carry them, and the two kernels that decide speed."""
+"""Tests of registers, loops that carry them, and the two kernels that dominate performance."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_a_tiled_convolution_is_right():
 
 
 def test_a_register_tile_never_touches_memory_inside_its_loop():
-    """28 accumulators stay in vector registers: the text has no memory for them at all."""
+    """28 accumulators stay in vector registers: the text allocates no memory for them."""
     target = by_name("x86-64-v4")
     text = function_text(parse_kernel(matmul_text(28, 64, 32, 14, 32, 4)), "k", target).text
     assert "alloca" not in text

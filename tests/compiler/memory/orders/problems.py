@@ -1,4 +1,4 @@
-"""Small random tasks, all their orders, and the bytes that the planner's lifetimes count."""
+"""Small random tasks, all their orders, and the bytes by the planner's lifetimes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.memory.views import Views
 
 @dataclass(frozen=True)
 class Problem:
-    """Launches as the runtime knows them."""
+    """Launches in the form of the runtime."""
 
     steps: tuple[Step, ...]
     sizes: Mapping[str, int]
@@ -28,7 +28,7 @@ class Problem:
         return Tasks.of(self.steps, self.sizes, self.views, kept=self.kept)
 
     def lifetimes(self, order: Sequence[int]) -> Lifetimes:
-        """What `lifetimes` makes of the launches in an order, with a last step for what is kept."""
+        """Return the lifetimes of launches in an order, with a last step for retained values."""
         steps = [*(self.steps[t] for t in order), Step(reads=self.kept)]
         return join_lifetimes([self._in_arena(s) for s in steps], self.sizes, self.views)
 
@@ -42,7 +42,7 @@ class Problem:
 
 
 def random_problem(seed: int, most_tasks: int, *, in_place: bool = True) -> Problem:
-    """Tasks with views, temporaries, values outside the arena, and results over operands."""
+    """Return tasks with views, temporaries, values outside the arena, and in-place results."""
     chance = Random(seed)
     names: list[str] = []
     sizes: dict[str, int] = {}
@@ -64,7 +64,7 @@ def random_problem(seed: int, most_tasks: int, *, in_place: bool = True) -> Prob
 
 
 def all_orders(tasks: Tasks) -> Iterator[list[int]]:
-    """Every topological order."""
+    """Yield every topological order."""
 
     def further(done: list[int]) -> Iterator[list[int]]:
         if len(done) == len(tasks):
@@ -77,7 +77,7 @@ def all_orders(tasks: Tasks) -> Iterator[list[int]]:
 
 
 def smallest_arena(buffers: Sequence[Buffer]) -> int:
-    """The fewest bytes that hold buffers, by trying first fit in every sequence."""
+    """Return the fewest bytes that hold the buffers, by first fit in every sequence."""
     some = [b for b in buffers if b.size]
     return min((_first_fit(p) for p in itertools.permutations(some)), default=0)
 

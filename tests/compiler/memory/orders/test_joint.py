@@ -1,4 +1,4 @@
-"""Order and places found at once, against every order with every sequence of first fit."""
+"""Tests of joint order and placement, against every order with every first-fit sequence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compiler.memory.orders.joint import Joint, joint
 from tests.compiler.memory.orders.problems import all_orders, random_problem, smallest_arena
 
 SEEDS = (0, 1, 2, 3, 4, 5, 7, 8)
-"""Without one whose optimum takes half a minute to prove."""
+"""Seeds, except for one whose optimum takes half a minute to prove."""
 
 
 @pytest.mark.parametrize("in_place", [False, True])
@@ -35,7 +35,7 @@ def test_what_is_found_in_no_time_is_an_order_with_places():
 
 
 def overlaps(tasks: Tasks, found: Joint) -> list[tuple[int, int]]:
-    """Pairs of values that lie over each other while one of both is still needed."""
+    """Return pairs of values that overlap in memory while both are live."""
     place = {t: i for i, t in enumerate(found.order)}
     spans: dict[int, tuple[int, int]] = {}
     for t, values in enumerate(tasks.writes):

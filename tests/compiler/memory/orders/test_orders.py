@@ -1,4 +1,4 @@
-"""Orders against all orders there are, and their bytes against those of the planner's lifetimes."""
+"""Tests of order methods against all orders, with bytes by the planner's lifetimes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_finding_is_deterministic():
 
 
 def wide(seed: int, n_stages: int, width: int) -> Tasks:
-    """Stages of chains of random widths that begin in one value and end in a sum."""
+    """Return stages of chains of random widths, each from one value to a sum."""
     chance = Random(seed)
     steps, sizes, last = [Step((), ("x",))], {"x": 64}, "x"
     for stage in range(n_stages):
@@ -86,7 +86,7 @@ def wide(seed: int, n_stages: int, width: int) -> Tasks:
                 sizes[made] = chance.randrange(1, 40) * 8
                 source = made
             ends.append(source)
-        # Listed across the chains, as a breadth-first exporter would.
+        # Listed level by level, as in a breadth-first exporter.
         steps[-3 * width :] = [
             steps[len(steps) - 3 * width + 3 * c + i] for i in range(3) for c in range(width)
         ]
@@ -105,7 +105,7 @@ def test_regions_are_cut_where_every_order_passes():
 
 
 def test_results_that_are_written_outside_cut_nothing_short():
-    """A head whose result lies in the caller's array is no branch that holds the others up."""
+    """A launch that only writes a result into the caller's array does not prevent a split."""
     steps = [Step((), ("a",)), Step(("a",), ("b",)), Step(("a",), ("head",)), Step(("b",), ("c",))]
     tasks = Tasks.of(steps, {"a": 8, "b": 16, "c": 4}, kept=["c"])
     assert settled(tasks, [0, 1, 3, 2]) == [0, 2, 1, 3]
@@ -127,7 +127,7 @@ def test_a_region_with_too_many_sets_is_still_put_in_order():
 
 
 def test_large_graphs_take_steps_in_proportion(monkeypatch: pytest.MonkeyPatch):
-    """Nothing is walked over that is not in a region which makes the peak."""
+    """Only regions that determine the peak are searched."""
     from compiler.memory.orders import best
 
     parts: list[int] = []

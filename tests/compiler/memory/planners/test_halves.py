@@ -34,7 +34,7 @@ def test_halves_of_halves_never_overlap(
 
 
 def test_nothing_is_lost_where_no_gap_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One cut: what crosses it comes first, and all others in their order."""
+    """With one split: blocks across it are placed first, then all others in their order."""
     blocks = [b for b in some_blocks(200, 3) if b.pinned < 0]
     middle = sorted({b.start for b in blocks})[len({b.start for b in blocks}) // 2]
     crossing = [i for i, b in enumerate(blocks) if b.start < middle < b.end]

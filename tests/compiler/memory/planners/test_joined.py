@@ -41,7 +41,7 @@ def test_what_is_joined_has_no_gap_and_nothing_twice() -> None:
 
 def test_what_chance_would_join_as_well_stays_apart() -> None:
     def halves(first: int, second: int, more: int) -> list[Buffer]:
-        # Elsewhere more bytes are alive, so that some may be spare here.
+        # At other steps more bytes are live, so memory may be spare here.
         long = [Buffer(f"long{i}", 10**6 + 7**i, 0, 2) for i in range(more)]
         return [
             *long,
@@ -53,7 +53,7 @@ def test_what_chance_would_join_as_well_stays_apart() -> None:
     def n_joined(buffers: list[Buffer], most_chance: float) -> int:
         return len(buffers) - len(join(make_problem(buffers, 1).blocks, most_chance))
 
-    # One size of a thousand is no accident; one of three may well be.
+    # An equal sum near a thousand is hardly a coincidence; an equal sum of three may be.
     assert n_joined(halves(1009, 1009, 3), CAREFUL) == 1
     assert n_joined(halves(5, 5, 3), CAREFUL) == 0
     assert n_joined(halves(5, 5, 3), BOLD) == 1
@@ -106,7 +106,7 @@ def test_the_search_over_what_was_joined_again_finds_what_one_joining_does_not()
 
 
 def test_few_of_many_are_joined_that_did_not_lie_together() -> None:
-    # Sizes of some lines among 16,384: sums of a few are often equal without any meaning.
+    # Sizes of some cache lines among 16,384: sums of a few are often equal by chance.
     made = cut_up("lines", 300, 1)
     whole = [replace(b, size=-(-b.size // 64) * 64) for b in made.buffers]
     blocks = make_problem(whole, 64).blocks

@@ -65,7 +65,7 @@ def test_limits_do_not_count_what_machine_code_takes(monkeypatch: pytest.MonkeyP
         assert kept(lambda n: n)(4) == 8
     assert (native.now() - begin, native.making_seconds()) == (0.0, 8.0)
     assert len(told) == 2
-    # What is read from disk takes a moment of the limit.
+    # Loading from disk takes a moment of the limit.
     monkeypatch.setattr(native, "jit", lambda: lambda cache: lambda f: Loaded(0))
     assert kept(lambda n: n)(4) == 8
     assert (native.now() - begin, native.making_seconds()) == (8.0, 8.0)

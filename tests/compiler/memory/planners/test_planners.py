@@ -1,4 +1,4 @@
-"""The contract that every planner keeps: words, an executed example, and plans without fault."""
+"""Tests of the contract of all planners: description, example, and valid plans."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ each_planner = pytest.mark.parametrize("planner", PLANNERS.values(), ids=PLANNER
 @each_planner
 def test_a_planner_says_what_it_does_and_whom_it_follows(planner: Planner) -> None:
     assert planner.title.endswith(".")
-    assert len(planner.words.splitlines()) > 1, "say when it is good"
+    assert len(planner.words.splitlines()) > 1, "the docstring states when the planner is useful"
     assert planner.source
 
 
@@ -37,7 +37,7 @@ def test_the_example_of_a_planner_is_true(planner: Planner) -> None:
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    """Small problems of all kinds; what is pinned lies above everything, and never twice."""
+    """Return small problems of all kinds; pinned blocks are above all others and do not overlap."""
     rows = draw(
         st.lists(
             st.tuples(
@@ -79,7 +79,7 @@ def test_every_plan_passes_the_checker_and_is_not_below_the_bound(
 
 @each_planner
 def test_an_empty_buffer_keeps_the_place_it_is_pinned_to(planner: Planner) -> None:
-    # Aligned, the two others reach one byte above what is alive: searches have something to do.
+    # Alignment makes the two others end one byte above the live bytes, so searches have work.
     problem = Problem(
         (
             Buffer("a", 3, 1, 3, alignment_bytes=4),

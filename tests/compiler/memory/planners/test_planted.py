@@ -1,4 +1,4 @@
-"""The planted problems themselves: their optimum is what they say."""
+"""Tests that planted problems have the stated optimum."""
 
 import pytest
 

@@ -21,7 +21,7 @@ def test_spare_memory_fills_every_step() -> None:
 
 
 def test_what_sums_up_to_zero_is_a_block_or_two_that_are_cut() -> None:
-    # 1000 bytes are full but for 101 in 2..7, and for 203 in 4..9 with 97 behind them until 12.
+    # 1000 bytes are full except for 101 in 2..7 and for 203 in 4..9, with 97 after them until 12.
     levels = {0: 1000, 2: 899, 4: 696, 7: 797, 9: 903, 12: 1000, 14: 0}
     steps = sorted(levels)
     buffers = [Buffer(f"b{a}", levels[a], a, b) for a, b in itertools.pairwise(steps)]

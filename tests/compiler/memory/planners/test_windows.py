@@ -11,7 +11,7 @@ from compiler.memory.planners.place import place, place_in_a_list
 
 
 def some_blocks(n: int, seed: int) -> list[Block]:
-    """Blocks of which most live short, some long, and a few are pinned above the others."""
+    """Return blocks, most of them short-lived, with a few pinned above the others."""
     chance = random.Random(seed)
     blocks = []
     for i in range(n):

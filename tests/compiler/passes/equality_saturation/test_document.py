@@ -1,4 +1,4 @@
-"""The page about equality saturation does what it says."""
+"""Test that the example of docs/equality-saturation.md gives the stated results."""
 
 from __future__ import annotations
 

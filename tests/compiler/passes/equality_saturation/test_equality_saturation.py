@@ -1,4 +1,4 @@
-"""Saturated graphs compute what the graphs computed, cost less, and are the same every time."""
+"""Tests of saturated graphs: equal results, lower cost, deterministic."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ graph g(x: f32[40,50], p: f32[40,50], q: f32[40,50], r: f32[40,50]) {
 
 
 def test_forms_are_found_behind_steps_that_gain_nothing() -> None:
-    """Sums must first be put together anew, which is no gain, before a factor can be taken out."""
+    """Sums must first be reassociated, which reduces no cost, before factoring."""
     g = graph(PHASES)
     by_rules, _ = run_pipeline(g, "simplify,common_subexpression_elimination,dead_code_elimination")
     assert len(by_rules.nodes) == 4
@@ -116,7 +116,7 @@ def test_constants_meet_so_that_their_product_is_known() -> None:
 
 
 def test_shapes_keep_equations_from_holding() -> None:
-    """A row that broadcasts over products has the right type and is still no product."""
+    """A row that broadcasts over products has the right type, but is not a product."""
     g = graph("""
     graph g(a: f32[3,3], b: f32[3,3], c: f32[3]) {
       s: f32[3,3] = add(b, c)
@@ -131,7 +131,7 @@ def test_shapes_keep_equations_from_holding() -> None:
 
 
 def random_expressions(rng: random.Random, dtype: str, n: int) -> Graph:
-    """Calls over a few matrices, some of them rows, numbers and zeros, with shared operands."""
+    """Return calls over a few matrices, rows, numbers and zeros, with shared operands."""
     values = {"x": "4,4", "y": "4,4", "u": "4,5", "v": "5,4", "r": "1,4", "k": "4,4"}
     inputs = ", ".join(f"{v}: {dtype}[{s}]" for v, s in values.items() if v != "k")
     number = rng.choice(["0", "1", "2", "-1"])
@@ -254,7 +254,7 @@ SHAPES = {
 
 
 def evaluated(tree: Tree, values: dict[str, np.ndarray]) -> np.ndarray:
-    """One side of an equation in numpy; `f` stands for a function that nothing commutes with."""
+    """Return one side of an equation in numpy; `f` is a function that commutes with nothing."""
     if isinstance(tree, str):
         return values[tree]
     name, _, attrs = tree[0].partition("[")

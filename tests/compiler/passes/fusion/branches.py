@@ -1,4 +1,4 @@
-"""Random graphs of elementwise nodes with far-reaching branches."""
+"""Random graphs of elementwise nodes with long branches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.compiler.passes.numbers import graph
 
 
 def random_branches(seed: int, n: int = 40) -> Graph:
-    """Values v1, v2, ... that each read one or two of those before, near or far."""
+    """Return values v1, v2, ... that each read one or two earlier values, near or far."""
     chance = random.Random(seed)
     lines = [f"v{i}: f32[3] = {chance.choice(_calls(chance, i))}" for i in range(1, n)]
     results = sorted({f"v{n - 1}", *(f"v{chance.randrange(1, n)}" for _ in range(seed % 3))})

@@ -1,4 +1,4 @@
-"""Post-dominators against networkx, on random graphs."""
+"""Tests of post-dominators on random graphs, against networkx."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_post_dominators_are_those_of_networkx(seed: int) -> None:
         backwards.add_edges_from((u, n.output) for u in users)
         if is_end:
             backwards.add_edge("", n.output)
-    # A node that only unread nodes read still comes before them.
+    # A node whose only readers are unread still precedes its readers.
     expected = nx.immediate_dominators(backwards, "")
     found = PostDominators(g).parent
     assert {n.output: found[n.output] for n in g.nodes} == {

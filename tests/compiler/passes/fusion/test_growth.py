@@ -1,4 +1,4 @@
-"""Fusion takes work in proportion to the nodes, whatever the policy and the shape of the graph."""
+"""Tests that the time of every fusion policy grows nearly linearly, for any graph shape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def chain(n: int) -> Graph:
 
 
 def fan(n: int) -> Graph:
-    """One value that all branches read."""
+    """Return a graph in which all branches read one value."""
     pairs = range(n // 2)
     lines = "\n".join(f"y{i}: f32[3,40] = relu(x)\nz{i}: f32[3,40] = exp(y{i})" for i in pairs)
     return graph(
@@ -30,7 +30,7 @@ def fan(n: int) -> Graph:
 
 
 def ladder(n: int) -> Graph:
-    """Sums and products that are read next to them and a few steps further."""
+    """Return sums and products, each read by the next node and by one a few steps later."""
     lines = "\n".join(
         f"y{i}: f32[3,40] = matmul(y{i - 1}, w)"
         if i % 5 == 0
@@ -41,7 +41,7 @@ def ladder(n: int) -> Graph:
 
 
 def n_calls(g: Graph, policy: str) -> int:
-    """How many functions are called: it does not depend on the machine, as seconds would."""
+    """Return the number of function calls, which unlike seconds is machine-independent."""
     profile = Profile()
     profile.runcall(PASSES["fuse"].run, g, Log(), policy=policy)
     return int(Stats(profile).total_calls)  # type: ignore[attr-defined]

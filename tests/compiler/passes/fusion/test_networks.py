@@ -1,4 +1,4 @@
-"""Networks whose values are read on the way, compiled under every policy with layouts chosen."""
+"""Tests of networks whose inner values have several readers, under every policy with layouts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ graph gates(x: f32[5,24], h: f32[5,37], c: f32[5,37]) {
 
 
 def with_weights(text: str) -> Graph:
-    """The network with random numbers as its weights."""
+    """Return the network with random numbers as weights."""
     g, chance = graph(text), np.random.default_rng(3)
     weights = {
         name: Constant.of((chance.normal(size=c.type.static_shape) / 6).astype(np.float32))
@@ -133,7 +133,7 @@ def test_a_step_of_a_loop_stores_all_its_states_in_one_kernel(policy: str) -> No
 
 @pytest.mark.parametrize("policy", ["xla", "greedy", "postdominator"])
 def test_one_program_for_all_sizes(policy: str) -> None:
-    """Batch and length stay open; the kernels with several outputs read them when they run."""
+    """Batch and length are open; kernels with several outputs read these sizes at run time."""
     g = with_weights(GATES.replace("[5", "[N"))
     program = compiler.compile(g, pipeline=f"fuse{{policy={policy}}},assign_layout")
     for n in (1, 5, 18):

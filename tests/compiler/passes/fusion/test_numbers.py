@@ -1,4 +1,4 @@
-"""Single numbers, such as the product of two scales, go into the kernels that read them."""
+"""Tests that single numbers, such as a product of two scales, are fused into their readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every policy of fusion keeps what its declaration promises."""
+"""Tests of the contract of all fusion policies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ each_network = pytest.mark.parametrize("network", NETWORKS.values(), ids=list(NE
 
 
 def fused(policy: Policy, graph: Graph, log: Log | None = None) -> Graph:
-    """The graph as the pass leaves it with this policy, and its default limits."""
+    """Return the graph after the pass with this policy and its default limits."""
     log = Log() if log is None else log
     return carried_out(policy.plan(graph, Limits(32, True), log), log)
 

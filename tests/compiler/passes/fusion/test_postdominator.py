@@ -1,4 +1,4 @@
-"""The policy `postdominator`: what goes where paths meet, and what must not."""
+"""Tests of the policy `postdominator`: fusion at joins of paths, and refusals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.compiler.passes.numbers import assert_same_results, graph, random_inp
 
 
 def fuse(text: str, **options: object) -> tuple[list[str], Log]:
-    """Kernels as `output: operators`."""
+    """Return the kernels as `output: operators`."""
     g = graph(text)
     log = Log()
     after = PASSES["fuse"].run(g, log, policy="postdominator", **options)
@@ -25,7 +25,7 @@ def fuse(text: str, **options: object) -> tuple[list[str], Log]:
 
 
 def why(log: Log, took: tuple[str, str]) -> str:
-    """Why these two nodes are different kernels."""
+    """Return the reason why two nodes are in different kernels."""
     (reason,) = [s.because for s in log.steps if s.outcome == "declined" and s.took == took]
     return reason
 

@@ -1,4 +1,4 @@
-"""Random graphs under every policy: interpreted and compiled, they compute what they did."""
+"""Tests of random graphs under every policy: equal results, interpreted and compiled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ quick = settings(
 
 
 class Case(NamedTuple):
-    """A graph, its inputs (with infinities and NaN, perhaps), and the policy to look at."""
+    """A graph, its inputs (possibly with infinities and NaN), and a policy."""
 
     graph: Graph
     seed: int

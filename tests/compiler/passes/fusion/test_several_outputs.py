@@ -1,4 +1,4 @@
-"""Kernels with several outputs: what policies put together, and what only looks as if it fitted."""
+"""Tests of kernels with several outputs: groups that policies form, and near misses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ both = pytest.mark.parametrize("policy", ["xla", "greedy"])
 
 
 def fuse(text: str, policy: str) -> tuple[list[str], Log]:
-    """Kernels as `outputs: operators`; what they compute is checked, interpreted and compiled."""
+    """Return the kernels as `outputs: operators`, after a check of their results."""
     g = graph(text)
     log = Log()
     after = PASSES["fuse"].run(g, log, policy=policy)
@@ -36,7 +36,7 @@ def fuse(text: str, policy: str) -> tuple[list[str], Log]:
 
 
 def why(log: Log, took: tuple[str, str]) -> str:
-    """Why these two nodes are different kernels."""
+    """Return the reason why two nodes are in different kernels."""
     (reason,) = [s.because for s in log.steps if s.outcome == "declined" and s.took == took]
     return reason
 

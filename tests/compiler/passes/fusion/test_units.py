@@ -1,4 +1,4 @@
-"""Units that merge in any order: no cycle arises, the order stays right, copies are apart."""
+"""Tests of units merged in any order: no cycles, a topological order, separate copies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def assert_in_order(units: Units) -> None:
     assert len(set(orders)) == len(orders)
     for unit in units.all():
         for source in units.sources(unit):
-            assert source.order < unit.order, f"{source.last} stands behind {unit.last}"
+            assert source.order < unit.order, f"{source.last} comes after {unit.last}"
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -1,4 +1,4 @@
-"""The layouts chosen cost least, the programs with them are right, and everything is explained."""
+"""Tests of `assign_layout`: minimal cost, correct programs, and reasons for all choices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHANNELS = 32
 
 
 def random_network(rng: random.Random, n: int) -> Graph:
-    """A chain of kernels with side branches, over images of one size."""
+    """Return a chain of kernels with side branches, over images of one size."""
     t = f"f32[1,{CHANNELS},9,7]"
     lines = [f"graph g(x: {t}) {{", f"  const w: f32[{CHANNELS},{CHANNELS},3,3] = splat(0.0078125)"]
     lines.append(f"  const d: f32[{CHANNELS},1,3,3] = splat(0.125)")
@@ -52,7 +52,7 @@ def random_network(rng: random.Random, n: int) -> Graph:
 
 
 def cost_of_choice(problem: Problem, chosen: tuple[int, ...]) -> int:
-    """What a choice costs when it is carried out: kernels, and the copies that then stand there."""
+    """Return the cost of a choice when applied: kernels, and the inserted copies."""
     total = sum(problem.kernel_cost(i, label) for i, label in enumerate(chosen))
     for value in problem.images:
         found = laid(problem, value, chosen)
@@ -76,7 +76,7 @@ def test_no_choice_of_layouts_costs_less(seed: int) -> None:
     every = list(itertools.product(*energy.kernels))
     carried_out = {c: cost_of_choice(problem, c) for c in every}
     constant = {carried_out[c] - energy.of(c) for c in every}
-    assert len(constant) == 1, "the energy and what is carried out differ by what no choice changes"
+    assert len(constant) == 1, "energy and applied cost differ by a constant"
     assert best + constant.pop() == min(carried_out.values())
 
 

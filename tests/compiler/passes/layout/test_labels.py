@@ -1,4 +1,4 @@
-"""Minimum cuts find what trying every choice finds."""
+"""Tests of minimum cuts, against an enumeration of all choices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.passes.layout.labels import Copy, Energy
 
 
 def random_energy(rng: random.Random, n: int, n_labels: int, alike: bool = False) -> Energy:
-    """Kernels, some of which cannot have every label, and copies, which may all cost alike."""
+    """Return kernels, some without some labels, and copies, whose costs may be equal."""
     made = Energy()
     for _ in range(n):
         costs = {label: rng.randint(0, 9) for label in range(n_labels)}

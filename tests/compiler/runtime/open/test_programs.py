@@ -1,4 +1,4 @@
-"""One program for all sizes: phases where data decide sizes, buckets, sizes that do not fit."""
+"""Tests of programs for all sizes: data-dependent sizes, buckets, inconsistent sizes."""
 
 from __future__ import annotations
 

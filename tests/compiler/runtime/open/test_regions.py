@@ -1,4 +1,4 @@
-"""Control flow and recurrent layers in programs for all sizes: as programs for known sizes."""
+"""Tests of control flow and recurrent layers with open sizes, against known sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.runtime.program import Program
 from tests.onnx_models import BOOL, I64, graph, model, node, stored, value
 
 SIZES = ((3, 2), (1, 1), (1, 7), (4, 1), (0, 2), (2, 0), (3, 2))
-"""Numbers of steps and of rows, one set twice."""
+"""Numbers of iterations and of rows; one pair occurs twice."""
 
 
 def text(signature: str, *lines: str) -> compiler.Graph:
@@ -35,7 +35,7 @@ def agrees(
     sizes: Sequence[tuple[int, int]] = SIZES,
     **fixed: Any,
 ) -> Program:
-    """Right for all sizes by one program, as the reference and as programs for known sizes."""
+    """Check one program for all sizes against the reference and programs for known sizes."""
     program = compiler.compile(g, pipeline=pipeline)
     for seed, (steps, rows) in enumerate(sizes):
         shapes = {
@@ -170,7 +170,7 @@ def test_scans_in_a_scan_from_either_end() -> None:
     )
     inputs = [value("x", ("T", "N", 3)), value("a", (3,))]
     g = loaded(model([scan], inputs, [value("y", None), value("z", None)]))
-    # The reference learns from a step how large its pieces are.
+    # The reference learns the sizes of scan outputs from an iteration.
     agrees(g, sizes=[(t, n) for t, n in SIZES if t and n])
 
 

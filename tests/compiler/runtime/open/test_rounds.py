@@ -1,4 +1,4 @@
-"""Loops that data end: their pieces come from generated code, in rounds."""
+"""Tests of loops with a data-dependent end, executed in rounds of generated code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FLOOR = helper.make_tensor_value_info("floor", TensorProto.FLOAT, ())
 
 @pytest.fixture
 def no_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets no loop be run by the reference."""
+    """Fail if the reference executes a loop."""
     original = between.evaluate_node
 
     def evaluate(node: Any, *rest: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Chains of kernels that do not depend on each other run side by side where that is faster."""
+"""Tests of independent chains of kernels, which run in parallel if this is faster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = needs_own_threads
 
 
 def chain(name: str, source: str, n: int, sizes: tuple[int, int]) -> str:
-    """Small products one after the other: none of them is worth sharing."""
+    """Return consecutive small products, none of which is large enough to be shared."""
     rows, columns = sizes
     lines: list[str] = []
     for i in range(n):
@@ -83,7 +83,7 @@ def test_one_thread_and_openmp_do_one_after_the_other(monkeypatch: pytest.Monkey
 
 
 def test_what_branches_keep_does_not_overlap():
-    """Their values live while any of them runs."""
+    """The values of all branches are live while any branch runs."""
     graph = compiler.parse(TWO)
     plan = compiler.compile(graph, threads=2).memory
     one = compiler.compile(graph).memory

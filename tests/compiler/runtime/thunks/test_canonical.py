@@ -30,7 +30,7 @@ def kernel(name: str, x: str, y: str, acc: str, i: str, j: str, scale: float = 2
 
 def test_names_do_not_matter() -> None:
     a = kernel("conv", "X", "Y", "acc", "i", "j")
-    # Other names also sort differently inside the expressions.
+    # Other names also change the sorting inside the expressions.
     b = kernel("other", "zz", "aa", "k", "z", "a")
     assert str(a) != str(b)
     assert canonical_text(a) == canonical_text(b)

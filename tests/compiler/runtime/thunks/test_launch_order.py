@@ -1,4 +1,4 @@
-"""Launches in another order compute the same, in less memory, and stay where they have to."""
+"""Tests of reordered launches: equal results, less memory, and fixed positions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.platforms import needs_own_threads
 
 
 def branches(n: int, rows: int = 40) -> str:
-    """Products that widen what they read, all before those that narrow it again."""
+    """Return products with wide results, all of them before the products that narrow these."""
     wide = [f"a{i}: f32[{rows},{64 + 16 * i}] = matmul(x, w{i})" for i in range(n)]
     narrow = [f"b{i}: f32[{rows},8] = matmul(a{i}, v{i})" for i in range(n)]
     join = f"y: f32[{rows},{8 * n}] = concat({', '.join(f'b{i}' for i in range(n))}, axis=1)"
@@ -67,7 +67,7 @@ def test_kernels_are_listed_as_they_run():
 
 
 def test_nothing_moves_across_what_the_reference_runs():
-    """The wide branches lie on both sides of a fallback, which keeps them apart."""
+    """The wide branches are on both sides of a fallback, which separates them."""
     graph = compiler.parse(GRAPH)
     thunks = list(Selector(graph, CodeOptions()).thunks())
     half = len(thunks) // 2 - 1

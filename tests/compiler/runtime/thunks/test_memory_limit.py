@@ -1,4 +1,4 @@
-"""Programs within a limit of memory compute the same to the bit, and say what it takes."""
+"""Tests of programs with a memory limit: results equal bit for bit, and the cost reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZE = 64
 
 
 def hourglass(depth: int) -> str:
-    """Products going down that are read again going up, one of them through a view."""
+    """Return a chain of products that are read again in reverse order, one through a view."""
     lines = [
         f"d{i}: f32[{SIZE},{SIZE}] = matmul({f'd{i - 1}' if i else 'x'}, w)" for i in range(depth)
     ]
@@ -79,7 +79,7 @@ def test_a_limit_that_cannot_be_met_is_an_error_that_says_what_can():
 
 @pytest.mark.parametrize("seed", [2, 3, 5, 6, 11])
 def test_nothing_is_found_below_the_smallest_that_is_named(seed: int):
-    """Whatever limit was asked for, the same bytes are named; they are met, and one less is not."""
+    """The error names the same bytes for any limit; these suffice, one byte less does not."""
     graph = compiler.parse(random_sums(seed))
     free = compiler.compile(graph, "none").memory.peak_bytes
 
@@ -101,7 +101,7 @@ def test_nothing_is_found_below_the_smallest_that_is_named(seed: int):
 def test_the_limit_that_is_named_is_met_also_where_nothing_is_found_within_it(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """Runs that were found within a lower limit are not always found again within their own."""
+    """A plan found within a lower limit is not always found again within its own size."""
     graph = compiler.parse(hourglass(6))
     with pytest.raises(CompileError) as e:
         compiler.compile(graph, "fuse", memory_limit_bytes=0)
@@ -115,7 +115,7 @@ def test_the_limit_that_is_named_is_met_also_where_nothing_is_found_within_it(
 
 
 def random_sums(seed: int) -> str:
-    """Sums, and parts and products of them, each of one or two of the values before."""
+    """Return sums, slices and products of one or two earlier values each."""
     chance = random.Random(seed)
     n_columns = {"x": 64}
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Kernels run on cores by a plan, whatever waits for what, and give what one thread gives."""
+"""Tests of kernels assigned to cores by a plan: the results of one thread, for any dependences."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_results_are_those_of_one_thread(threads: int, seed: int) -> None:
 
 
 def orders(section: Section, chance: random.Random) -> list[int]:
-    """The launches of a section in some order in which threads may begin them."""
+    """Return an order in which threads may begin the launches of a section."""
     waits = {i: 0 for i in range(section.first, section.end)}
     for followers in section.after.values():
         for v in followers:
@@ -53,7 +53,7 @@ def orders(section: Section, chance: random.Random) -> list[int]:
     found: list[int] = []
     while waits:
         free = [i for i, n in waits.items() if n == 0]
-        # The one that waited longest, or was listed last, or any: all threads but one may sleep.
+        # The longest-waiting launch, the last in the list, or any: all threads but one may sleep.
         i = chance.choice([free[0], free[-1], chance.choice(free)])
         found.append(i)
         del waits[i]
@@ -71,7 +71,7 @@ def test_no_order_of_the_threads_puts_a_value_over_one_that_is_needed() -> None:
         assert program.fixed.executable is not None
         placed = program.fixed.executable.arrangement
         kept = sum(b.size for b in placed.plan.buffers)
-        assert placed.plan.peak_bytes < 0.7 * kept, "values do share memory"
+        assert placed.plan.peak_bytes < 0.7 * kept, "some values share memory"
         plan = placed.plan
         places = {v: (b.offset, b.size) for b in plan.buffers for v in (b.name, *b.values)}
         for _ in range(40):
@@ -110,7 +110,7 @@ def test_the_plan_follows_what_was_measured() -> None:
         made = [k.writes[0] for k in program.kernels]
         sections = program.fixed.sections
         alone = [[made[i] for i in c] for s in sections for c in s.chains]
-        # With one second on one of two ways, nothing is gained; HEFT may still part them.
+        # A path with a one-second launch leaves nothing to gain; HEFT may still separate the paths.
         assert not alone or all(len({"a", "c"} & set(c)) <= 1 for c in alone)
     seconds = dict.fromkeys("abcde", 1e-3)
     program = compiler.compile(

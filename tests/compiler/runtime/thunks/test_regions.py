@@ -1,4 +1,4 @@
-"""If, Loop and Scan as one launch: right against the reference, and without a fallback."""
+"""Tests of If, Loop and Scan as a single launch, against the reference, without fallbacks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compiled(made: Any, pipeline: str = "none") -> tuple[Graph, Program]:
 
 
 def agree(made: Any, **inputs: Any) -> Program:
-    """What the reference gives, without passes and with all; with all of them it is all native."""
+    """Check a program without passes, and one with all passes and no fallback, by the reference."""
     for pipeline in ("none", "default"):
         g, program = compiled(made, pipeline)
         whys = [f"{k.op}: {k.because}" for k in program.kernels if not k.native]
@@ -267,7 +267,7 @@ def test_a_scan_over_another_axis_has_transposes_around_it(axis: int, back: int)
 
 
 def test_a_body_that_the_reference_drives_is_compiled_all_the_same() -> None:
-    """The number of pieces is known only at the end, what a step computes is not."""
+    """The number of scan outputs is known only at the end, but the body can be compiled."""
     body = [
         node("MatMul", ["s", "w"], ["t"]),
         node("ReduceMax", ["t"], ["top"], keepdims=0),
@@ -294,7 +294,7 @@ def test_a_body_that_the_reference_drives_is_compiled_all_the_same() -> None:
 
 
 def test_code_is_made_for_the_count_that_a_run_gives() -> None:
-    """Pieces make the trip count a parameter: it says how large the result is."""
+    """Scan outputs make the trip count a parameter, because it determines the size of a result."""
     body = [node("Add", ["s", "x"], ["t"]), node("Identity", ["going"], ["on"])]
     body.append(node("Identity", ["t"], ["t2"]))
     n = a_loop(body, ["on", "t", "t2"], ("m", ""), ("y", "pieces"))

@@ -1,4 +1,4 @@
-"""Concats, splits and slices without copies: what is shared, what is not, and that it is right."""
+"""Tests of concats, splits and slices without copies: shared memory, refusals, correct results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.platforms import needs_own_threads
 
 
 def kernels(text: str, **options: object) -> tuple[compiler.Graph, list[str]]:
-    """A graph, checked against the reference, and the operators of its kernels."""
+    """Check a graph against the reference, and return the operators of its kernels."""
     graph = compiler.parse(text)
     program = compiler.compile(graph, "none", **options)  # type: ignore[arg-type]
     inputs = random_inputs(graph)
@@ -66,7 +66,7 @@ def test_what_cannot_be_shared_is_copied(lines: list[str], results: str) -> None
 
 
 def test_a_part_that_ends_within_a_line_is_followed_by_nothing() -> None:
-    """Kernels may store whole lines past the caches, which must be theirs."""
+    """Kernels may use non-temporal stores of entire lines, which no other value may share."""
     odd = """graph g(x: f32[3,5], z: f32[7,5]) {
   a: f32[3,5] = tanh(x)
   b: f32[7,5] = neg(z)
@@ -133,7 +133,7 @@ def test_slices_with_other_steps_are_copied(steps: str) -> None:
 
 
 def test_a_slice_up_to_an_end_that_is_computed_is_read_in_place() -> None:
-    """Where it ends is in its type; where it begins has to be a constant."""
+    """The type determines the end of a slice; only its beginning must be constant."""
     graph, ops = kernels(
         """graph g(x: f32[16,5]) {
   const first: i64[1] = literal(3)
@@ -180,7 +180,7 @@ def test_where_a_part_begins(
 
 
 def chained(seed: int) -> compiler.Graph:
-    """Up to 20 nodes over images: concats and slices of channels, of each other's results too."""
+    """Return up to 20 nodes over images: concats and slices of channels, also of each other."""
     chance = random.Random(seed)
     made = [("x", 16), ("z", 32)]
     lines: list[str] = []
@@ -223,7 +223,7 @@ def chained(seed: int) -> compiler.Graph:
 
 @pytest.fixture
 def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arenas full of numbers that are none: what is read before it is written shows."""
+    """Fill arenas with NaN, so that reads before writes show."""
     fresh = Workspace.of
 
     def full(arena_bytes: int, n_inputs: int, n_outputs: int) -> Workspace:
@@ -252,7 +252,7 @@ def test_chains_of_concats_and_cuts_compute_what_the_reference_computes(
 
 
 def limited_to(graph: compiler.Graph, limit_bytes: int) -> compiler.Program | None:
-    """The program within a limit; None where none was found."""
+    """Return the program within a memory limit; None if none was found."""
     try:
         return compiler.compile(graph, "none", memory_limit_bytes=limit_bytes)
     except CompileError as e:
@@ -281,7 +281,7 @@ def test_chains_within_a_memory_limit() -> None:
 
 
 def test_some_chains_share() -> None:
-    """The graphs of these tests have what they are about."""
+    """The random graphs of these tests must contain shared memory."""
     lefts = 0
     for seed in range(20):
         graph = chained(seed)

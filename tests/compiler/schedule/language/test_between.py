@@ -1,4 +1,4 @@
-"""Moves on stages: where a user puts them, what is refused and why, and the policy's own."""
+"""Tests of moves on stages: by users, refused with reasons, and by the policy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shapes(text: str) -> dict[str, tuple[object, ...]]:
 
 
 def test_a_stage_without_lines_is_computed_whole() -> None:
-    assert shapes("") == {"S": (2, 5, 7), "T": (2, 5), "U": (2, 5), "P": (2, 5, 4)}  # E lies in S
+    assert shapes("") == {"S": (2, 5, 7), "T": (2, 5), "U": (2, 5), "P": (2, 5, 4)}  # E is inside S
 
 
 def test_stages_move_one_by_one_the_last_one_first() -> None:

@@ -1,4 +1,4 @@
-"""Schedules that are being written: all problems at their words, and the loops line by line."""
+"""Tests of checking schedules during editing: errors at words, and loops after each line."""
 
 from __future__ import annotations
 

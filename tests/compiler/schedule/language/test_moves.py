@@ -1,4 +1,4 @@
-"""Every move: its example gives loops and numbers as it says, its near miss is refused."""
+"""Tests of every move: its example gives the stated loops, its near miss is refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def filled(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) ->
 
 
 def assert_right(computation: Computation, made: Scheduled) -> None:
-    """The interpreter of loops and the oracle of computations agree."""
+    """Check that the interpreter of loops and the oracle of computations agree."""
     verify_kernel(made.kernel)
     rng = np.random.default_rng(3)
     arrays = {

@@ -1,4 +1,4 @@
-"""Random schedules of computations whose sizes only a run tells: right for every size."""
+"""Tests of random schedules of computations with open sizes: correct for every size."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Random schedules: what is legal computes the same, what is not is refused with words.
+"""Tests of random schedules: each is correct or refused with a reason.
 
-The interpreter of loops runs each schedule, and machine code a part of them, beside the oracle of
-computations. Nothing else than a CompileError ever comes out, and nothing takes long.
+The interpreter runs the loops of each schedule, and machine code those of some; both are compared
+with the oracle of computations. A schedule raises no exception other than CompileError, and takes
+little time.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ CONSTANTS = {
 
 @dataclass(frozen=True)
 class Case:
-    """A computation with its inputs and what it is to give."""
+    """A computation with its inputs and expected results."""
 
     computation: Computation
     constants: frozenset[str]
@@ -172,7 +173,7 @@ def assert_right(case: Case, made: Scheduled, *, native: bool) -> None:
 
 
 def nests(case: Case, between: list[Line]) -> list[tuple[str, Nest]]:
-    """The nests by the names that a schedule gives them, inside loops that they share."""
+    """Return the nests by their names in schedules, also those inside shared loops."""
     found: list[tuple[str, Nest]] = []
 
     def arrange(stages: Stages) -> Stages:
@@ -198,7 +199,7 @@ INSIDE = [
 def random_call(
     chance: random.Random, move: Move, loops: list[str], names: list[str], number: int
 ) -> Call:
-    """A move with arguments of the right kinds, mostly ones that exist."""
+    """Return a move with arguments of the right kinds, most of which exist."""
     arguments: list[str | int] = []
     for p in move.parameters:
         match p.kind.name:
@@ -218,7 +219,7 @@ def random_call(
 
 
 def random_between(chance: random.Random, case: Case) -> list[Line]:
-    """Legal moves on the stages of a computation."""
+    """Return legal moves on the stages of a computation."""
     lines: list[Line] = []
 
     def arrange(stages: Stages) -> Stages:
@@ -239,7 +240,7 @@ def random_between(chance: random.Random, case: Case) -> list[Line]:
 
 
 def random_schedule(chance: random.Random, case: Case) -> list[Line]:
-    """Lines that are legal one behind the other."""
+    """Return lines that are legal in sequence."""
     lines = random_between(chance, case)
     for name, nest in nests(case, lines):
         for number in range(chance.randint(0, 12)):
@@ -255,7 +256,7 @@ def random_schedule(chance: random.Random, case: Case) -> list[Line]:
 
 @contextmanager
 def refused() -> Generator[list[str]]:
-    """The code of an error inside, if there is one."""
+    """Yield a list that receives the code of a CompileError raised in the block."""
     codes: list[str] = []
     try:
         yield codes
@@ -264,7 +265,7 @@ def refused() -> Generator[list[str]]:
 
 
 def try_schedule(name: str, seed: int, *, native: bool) -> str:
-    """Run a random schedule; the code of the error when it is refused as a whole."""
+    """Run a random schedule; return the code of the error if the entire schedule is refused."""
     case, chance = CASES[name], random.Random(seed)
     text = text_of(tuple(random_schedule(chance, case)))
     lines = parse_schedule(text)
@@ -306,7 +307,7 @@ def test_many_random_schedules_are_legal(name: str) -> None:
 
 
 def anything(chance: random.Random, case: Case) -> list[str]:
-    """Lines of which any may be wrong, in any order."""
+    """Return lines in any order, each of which may be illegal."""
     nests = [s.target for s in case.computation.stages if isinstance(s, Stage)]
     loops = sorted({a for s in case.computation.stages if isinstance(s, Stage) for a in s.extents})
     names = [*case.computation.tensors, "Y#2", "nobody"]

@@ -1,4 +1,4 @@
-"""Schedules of several kernels in one text, and compiling with them."""
+"""Tests of schedules of several kernels in one text, and of compiling with such a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules move by move."""
+"""Tests of stepping through a schedule move by move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of schedules: what it reads, and what it says about mistakes."""
+"""Tests of the text of schedules: its syntax, and messages for errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packed constants against numpy's own way of padding, splitting and turning axes."""
+"""Tests of packed constants, against padding, splitting and transposing in numpy."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ MATRIX = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.25), (0.0, 0.0, 1.0))
 
 
 def expected(p: Packing, array: np.ndarray) -> np.ndarray:
-    """As the class says it, one step behind the other."""
+    """Return the packed array, computed step by step as the class describes."""
     if p.transform:
         m = np.array(p.transform)
         tiles = np.einsum("ap,oipq,bq->aboi", m, array.astype(np.float64), m)

@@ -1,4 +1,4 @@
-"""Padded copies of images: who gets one, and which part of the image it holds."""
+"""Tests of padded copies of images: conditions for a copy, and the copied region."""
 
 from __future__ import annotations
 

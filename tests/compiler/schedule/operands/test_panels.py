@@ -1,4 +1,4 @@
-"""Right operands of products in panels: who gets a copy, and that the product stays the same."""
+"""Tests of copying right operands into panels: conditions for a copy, and equal products."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def panels_of(c: Computation, constants: str = "", target: Target | None = None)
 )
 def test_products_with_a_transposed_operand(a: str, b: str, y: str) -> None:
     c = computation([a, b], y, product(turned=True))
-    assert panels_of(c), "it should be copied"
+    assert panels_of(c), "the operand should be copied"
     check(c)
 
 
@@ -61,7 +61,7 @@ def test_rows_in_a_few_sets_of_the_cache_are_copied() -> None:
 
     assert of(130, 64), "130 lines in 16 sets"
     assert not of(60, 64)
-    assert not of(130, 80), "lines that are 320 bytes apart lie in all sets"
+    assert not of(130, 80), "lines 320 bytes apart map to all sets"
 
 
 def test_copies_of_inputs_come_first() -> None:

@@ -1,4 +1,4 @@
-"""Products of f32 as products of bf16 parts: their errors, special numbers, and where they stop."""
+"""Tests of f32 products computed from bf16 parts: errors, special numbers, and conditions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ EMULATED = replace(host(), name="emulated", emulates_tiles=True)
 FAST = CodeOptions(EMULATED, in_parts=True)
 
 CLOSE = 1e-5
-"""Of the scale of results: what docs/precision.md promises, and a hundredth of bf16's error."""
+"""Error limit relative to the scale of results: that of docs/precision.md, and a hundredth of
+bf16's error."""
 
 
 def product(m: int, n: int, k: int, left: str = "A[m, k]") -> str:
@@ -48,7 +49,7 @@ def in_tiles(made: Scheduled) -> bool:
 
 
 def run(made: Scheduled, text: str, arrays: dict[str, Array], threads: int = 1) -> Array:
-    """What machine code makes of arrays."""
+    """Return the results of machine code for arrays."""
     c = parse_computation(text)
     verify_kernel(made.kernel)
     assert parse_kernel(str(made.kernel)) == made.kernel
@@ -89,8 +90,8 @@ def test_the_schedule_as_text_gives_the_same_kernel() -> None:
         (product(40, 60, 96), "W"),  # few columns for each number that is split
         (product(9, 70, 96), "W"),  # few rows
         (product(40, 70, 40), "W"),  # short sums
-        (product(40, 70, 96), ""),  # no constant
-        (product(40, 70, 96, "max(A[m, k], f32(0.0))"), "W"),  # parts of what is rounded first
+        (product(40, 70, 96), ""),  # not a constant
+        (product(40, 70, 96, "max(A[m, k], f32(0.0))"), "W"),  # a value that is rounded first
     ],
 )
 def test_what_does_not_pay_or_is_no_product_stays_f32(text: str, constants: str) -> None:
@@ -106,7 +107,7 @@ def test_only_where_it_is_asked_for_and_tiles_are_there() -> None:
 
 
 def test_special_numbers_never_look_like_results() -> None:
-    """Where f32 gives an infinity or NaN, so do parts, in the same rows only."""
+    """If f32 gives an infinity or NaN, parts give an infinity or NaN, in the same rows only."""
     text = product(40, 70, 96)
     c, arrays = parse_computation(text), operands(text)
     a = arrays["A"]
@@ -118,7 +119,7 @@ def test_special_numbers_never_look_like_results() -> None:
     assert not np.isfinite(found[:4]).any()
     assert not np.isfinite(wanted[:3]).any()
     assert np.isfinite(found[4:]).all()
-    np.testing.assert_array_equal(found[4], arrays["B"])  # denormal numbers are 0
+    np.testing.assert_array_equal(found[4], arrays["B"])  # denormal numbers become 0
     np.testing.assert_allclose(found[5:], wanted[5:], atol=CLOSE * np.abs(wanted[5:]).max())
 
 

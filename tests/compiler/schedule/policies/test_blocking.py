@@ -1,4 +1,4 @@
-"""Reductions too deep for the second cache run in parts, rows that leave it in blocks."""
+"""Tests of blocking: reductions too long for L2 are split, rows that exceed it are blocked."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_rows_are_cut_where_that_saves_much_traffic() -> None:
 def test_windows_are_copied_where_they_hardly_overlap(
     kernel: int, stride: int, is_copied: bool
 ) -> None:
-    """An image whose channels lie pages apart: each step of the sum reads another line."""
+    """The channels of the image are pages apart, so each reduction step reads another line."""
 
     def define(k: Lowering, a: Handle, w: Handle, y: Handle) -> None:
         o, x = k.axes(y.shape[1:], "ox")
@@ -166,7 +166,7 @@ def test_rows_stay_apart_where_tiles_fill_them_or_copies_do_not_pay(
 
 
 def test_short_runs_are_cut_sooner_than_whole_rows() -> None:
-    """Rows of blocked pixels lie in runs of a few lines, those of a product in whole pages."""
+    """A row of blocked pixels consists of short contiguous ranges, a row of a matrix of pages."""
     target = replace(by_name("x86-64-v3"), l2_bytes=512 << 10)
     pixels = (["f32[1,1024,14,14]{c16}", "f32[256,1024,1,1]", "f32[256]"], "f32[1,256,14,14]{c16}")
     rows = (["f32[196,1024]", "f32[1024,256]"], "f32[196,256]", product)

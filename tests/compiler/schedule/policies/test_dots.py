@@ -1,4 +1,4 @@
-"""Products of bytes in steps of four, judged by the oracle, interpreter and machine code."""
+"""Tests of int8 dot products in steps of four: oracle, interpreter and machine code agree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.kernel_runs import Array, run_native
 from tests.physical_arrays import memory_for, picked_up
 
 TARGETS = [host(), by_name("x86-64-v3")] if host().vector_bytes >= 32 else [host()]
-"""What lies in the padding of blocks here: it must not be seen."""
+"""Targets, with the contents of padding in blocks, which must not affect results."""
 
 
 def operands(c: Computation) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""Products of bf16 in steps of two, judged by the oracle, interpreter and machine code."""
+"""Tests of bf16 dot products in steps of two: oracle, interpreter and machine code agree."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_convolutions_of_blocked_images(sizes: tuple[int, int, int]) -> None:
 
 
 def test_pairs_of_pixels_where_channels_are_far_apart() -> None:
-    """The first layer: three channels in plain order, taps of an odd number."""
+    """The first layer of a network: three channels in plain order, an odd number of taps."""
     check("""
     computation cv(X: bf16[1,3,9,11]{halo=1x1}, W: bf16[20,3,3,3]) -> Y: f32[1,20,5,6]{c16} {
       Y[n, o, y, x] = reduce_add([i, ky, kx], mul(

@@ -1,4 +1,4 @@
-"""Products of small types in matrix tiles: by the oracle, the interpreter and emulated tiles."""
+"""Tests of products in matrix tiles: oracle, interpreter and emulated tiles agree."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def product(m: int, n: int, k: int, left: str = "bf16", right: str = "bf16") -> 
 
 
 def convolution(channels: int, filters: int, size: int, stride: int = 1, kind: str = "bf16") -> str:
-    """A 3x3 convolution over blocked channels, with a border of zeros that is there."""
+    """Return a 3x3 convolution over blocked channels, with a halo of zeros."""
     out = (size - 1) // stride + 1
     left, right, total = ("bf16", "bf16", "f32") if kind == "bf16" else ("u8", "i8", "i32")
     y, x = f"{stride}*y+ky-1", f"{stride}*x+kx-1"
@@ -110,7 +110,7 @@ def test_convolutions_over_blocks_of_channels(shape: tuple[int, int, int, int], 
     [(32, "bf16", {12}), (16, "bf16", {12}), (32, "bytes", {12}), (24, "bf16", {8, 4})],
 )
 def test_neighbours_of_a_window_share_a_row(channels: int, kind: str, steps: set[int]) -> None:
-    """48 elements in 24s or whole; not where the last block holds fewer channels."""
+    """48 elements, as 24s or entire; not if the last block has fewer channels."""
     text = convolution(channels, 20, 5, 1, kind)
     made = schedule(parse_computation(text), frozenset("W"), CodeOptions(EMULATED))
     loops = [s for s in walk_statements(made.kernel.body) if isinstance(s, Loop)]
@@ -140,7 +140,7 @@ def test_a_computed_operand_is_left_to_vectors() -> None:
 
 
 def inner_loops(text: str, target: Target = AMX) -> list[list[str]]:
-    """The instructions between each label that is jumped back to and its jump."""
+    """Return the instructions between each label with a backward jump and the jump."""
     made = schedule(parse_computation(text), frozenset("W"), CodeOptions(target))
     lines = assembly(module_ir({"k": made.kernel}, [], target), target).splitlines()
     words = [line.split() for line in lines if line.strip()]

@@ -1,4 +1,4 @@
-"""Register tiles: they fit the registers, hide latency, and mind how rows lie in memory."""
+"""Tests of register tiles: within the registers, hiding latency, aware of the memory layout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.schedule.policies.tiles import LATENCY_CYCLES, Tile, choose_tile, 
 from compiler.targets.target import TARGETS, Target
 
 SHAPES = ((1, 7, 4096), (5, 1, 27), (7, 32, 4608), (49, 64, 512), (196, 16, 1000), (1021, 63, 768))
-"""Rows, vectors, depth."""
+"""Numbers of rows, vectors, and reduction steps."""
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
@@ -41,7 +41,7 @@ def test_a_strip_that_leaves_the_cache_costs_more() -> None:
     wide, narrow = Tile(6, 4), Tile(14, 2)
     fits = [tile_cycles(t, 420, 16, 512, target) / 512 for t in (wide, narrow)]
     streams = [tile_cycles(t, 420, 16, 4608, target) / 4608 for t in (wide, narrow)]
-    assert streams[0] > fits[0] * 1.5, "a wide strip of such a depth does not stay in L2"
+    assert streams[0] > fits[0] * 1.5, "a wide strip of this depth exceeds L2"
     assert streams[1] < fits[1] * 1.1
 
 

@@ -1,4 +1,4 @@
-"""Kernels with several outputs: stages over the same points share loops, others do not."""
+"""Tests of kernels with several outputs: stages over the same points share loops, others do not."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ APART = {
 
 
 def in_one(text: str) -> tuple[Graph, Graph]:
-    """The graph, and the same with all its nodes in one fusion."""
+    """Return the graph, and the same graph with all its nodes in one fusion."""
     g = graph(text)
     fused = fuse_nodes(g, g.nodes, "group")
     return g, replace(g, nodes=(fused,))
@@ -164,7 +164,7 @@ def kernel_of(text: str, target: str = "x86-64-v4") -> Kernel:
 
 
 def stores_together(kernel: Kernel) -> bool:
-    """Whether some loop's body stores to all outputs."""
+    """Return whether the body of some loop stores to all outputs."""
     outputs = {p.name for p in kernel.params if p.role == "output"}
     bodies = [s.body for s in walk_statements(kernel.body) if isinstance(s, Loop)]
     return any(

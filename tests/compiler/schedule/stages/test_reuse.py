@@ -1,4 +1,4 @@
-"""Stages that store over what they alone still read: where they may, and where they may not."""
+"""Tests of stages that overwrite the temporary they read: permitted and refused cases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CASES = {
     "read at two": ("E[i, j] = add(S[i, j], S[i, -1*j+6])", "E[i, j]", True),
     "read by a later stage too": ("E[i, j] = exp(S[i, j])", "add(E[i, j], S[i, j])", True),
 }
-"""What E is made of, what the result is made of, and whether E needs memory of its own."""
+"""The expression of E, the expression of the result, and whether E needs separate memory."""
 
 
 @pytest.mark.parametrize(("made", "used", "is_apart"), CASES.values(), ids=list(CASES))

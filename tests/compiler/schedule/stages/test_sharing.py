@@ -1,4 +1,4 @@
-"""Stages inside loops that they share: what is computed, what is kept, and what stays apart."""
+"""Tests of stages in shared loops: computed positions, temporaries, and separate stages."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_attention_keeps_the_scores_of_a_block_of_queries() -> None:
 
 def test_keys_are_turned_once_for_each_head() -> None:
     kernel = scheduled(ATTENTION).kernel
-    assert shape_of(kernel, "K_TURNED") == (1, 4, 32)  # 19 keys in whole vectors of 16
+    assert shape_of(kernel, "K_TURNED") == (1, 4, 32)  # 19 keys, padded to entire vectors of 16
 
 
 LONG = graph(
@@ -136,7 +136,7 @@ def test_blocks_that_the_cache_bounds_are_whole_register_tiles() -> None:
     assert lowered is not None
     made = schedule(lowered.computation, frozenset(), CodeOptions(target))
     assert shape_of(made.kernel, "SCORE") == (1, 1, 24, 136)  # four tiles of six rows
-    assert "E" not in made.kernel.buffers  # 16 kB hold 29 rows of scores, once
+    assert "E" not in made.kernel.buffers  # 16 kB have room for 29 rows of scores, once
 
 
 def test_rows_of_a_turn_are_not_cut_again() -> None:

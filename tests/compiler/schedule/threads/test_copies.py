@@ -1,4 +1,4 @@
-"""Threads with a copy each of the memory of an iteration, against the kernel as it was."""
+"""Tests of private copies of temporaries for threads, against the original kernel."""
 
 from __future__ import annotations
 

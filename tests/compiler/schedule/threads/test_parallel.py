@@ -1,4 +1,4 @@
-"""Which loops are shared: those that are worth it, and only where iterations are independent."""
+"""Tests of the choice of parallel loops: profitable and proven independent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TARGET = by_name("x86-64-v3")
 
 
 def shared(text: str, threads: int = 2) -> list[str]:
-    """The counters of the loops that are shared."""
+    """Return the counters of the parallel loops."""
     kernel: Kernel = in_parallel(parse_kernel(text), CodeOptions(TARGET, threads))
     verify_kernel(kernel)
     return [
@@ -99,5 +99,5 @@ def test_images_are_cut_into_rows_unless_all_threads_would_read_too_many_weights
 def test_loops_marked_by_hand_stay_as_they_are():
     marked = parse_kernel(rows(64, 4096).replace("for o", "parallel o"))
     options = CodeOptions(TARGET, 2)
-    assert in_parallel(marked, options, by_hand=True) == marked
+    assert in_parallel(marked, options, user_schedule=True) == marked
     assert in_parallel(marked, options) == in_parallel(parse_kernel(rows(64, 4096)), options)

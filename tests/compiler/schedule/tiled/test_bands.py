@@ -1,4 +1,4 @@
-"""How many rows of tiles a convolution in tiles takes through its stages together."""
+"""Tests of the number of tile rows in a band of a tiled convolution."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from compiler.schedule.tiled.bands import band_rows
 @pytest.mark.parametrize(
     ("size", "channels", "l2", "rows"),
     [
-        ((28, 28), (64, 64), 1 << 20, 1),  # weights stay near: as few rows as fill a register tile
-        ((7, 7), (256, 256), 1 << 20, 7),  # weights do not: read them once
+        ((28, 28), (64, 64), 1 << 20, 1),  # weights stay in cache: just fill a register tile
+        ((7, 7), (256, 256), 1 << 20, 7),  # weights exceed the cache: read them once
         ((4, 4), (512, 512), 1 << 20, 4),
-        ((112, 112), (256, 256), 1 << 18, 1),  # one row alone is more than the cache holds
+        ((112, 112), (256, 256), 1 << 18, 1),  # a single row exceeds the cache
         ((1, 1), (16, 16), 1 << 20, 1),
     ],
 )

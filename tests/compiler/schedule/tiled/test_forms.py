@@ -1,4 +1,4 @@
-"""Convolutions in tiles, judged by the direct sum in f64, the interpreter and machine code."""
+"""Tests of tiled convolutions, against direct sums in f64, by interpreter and machine code."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tests.physical_arrays import memory_for, picked_up
 NATIVE = [host(), by_name("x86-64-v3")] if host().vector_bytes >= 32 else [host()]
 TILED = [a for a, tiling in ALGORITHMS.items() if tiling is not None]
 PADDING = 77.0
-"""What lies in the padding of blocks here: it must not be seen."""
+"""The contents of padding in blocks, which must not affect results."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A convolution: image (n, channels, height, width), channels made, pads, layouts."""
+    """A convolution: image (n, channels, height, width), output channels, pads, layouts."""
 
     image: tuple[int, int, int, int]
     outputs: int
@@ -48,7 +48,7 @@ class Case:
         return n, self.outputs, h + top + bottom - 2, w + left + right - 2
 
     def graph(self, algorithm: str) -> Graph:
-        """With a bias, a residual and relu in the same kernel."""
+        """Return the graph with a bias, a residual and relu in the same kernel."""
         x, y = (f"f32[{','.join(map(str, s))}]" for s in (self.image, self.result))
         halo = f",halo={self.halo}x{self.halo}" if self.halo else ""
         x, y = f"{x}{{c{self.block}{halo}}}", f"{y}{{c{self.block}}}"
@@ -87,7 +87,7 @@ CASES = {
 
 
 INTERPRETED = ("one_pixel",)
-"""The interpreter takes seconds for more."""
+"""Limit on the size for the interpreter, which takes seconds for more."""
 
 
 def computation_of(g: Graph) -> tuple[Computation, dict[str, str]]:
@@ -108,7 +108,7 @@ def arrays_of(case: Case) -> dict[str, Array]:
 
 
 def by_tensor(operands: dict[str, str], arrays: dict[str, Array]) -> dict[str, Array]:
-    """Arrays by the names that a computation has for them."""
+    """Return arrays by the names of a computation's tensors."""
     return {tensor: arrays[value] for tensor, value in operands.items()}
 
 
@@ -145,7 +145,7 @@ def test_tiles_compute_the_convolution(name: str, algorithm: str) -> None:
             assert error < (2e-6 if algorithm == "winograd2" else 2e-5)
             inside = np.zeros_like(memory[out], bool)
             inside[:, :, 1:-1, 2:-2] = True
-            assert not memory[out][~inside].any(), "zeros lie around the image"
+            assert not memory[out][~inside].any(), "the image has a halo of zeros"
 
 
 def test_small_tiles_are_as_exact_as_the_direct_sum() -> None:

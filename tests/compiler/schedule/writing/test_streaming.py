@@ -1,4 +1,4 @@
-"""Stores past the caches: for results that no cache holds, and never for others."""
+"""Tests of non-temporal stores: only for results that exceed all caches."""
 
 from __future__ import annotations
 

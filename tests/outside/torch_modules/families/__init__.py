@@ -1,1 +1,1 @@
-"""The rows of the table, a file per family: each has a list `CASES`."""
+"""The rows of the table: a file for each family, with a list `CASES`."""

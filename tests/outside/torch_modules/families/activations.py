@@ -1,4 +1,4 @@
-"""Activations, with arguments far outside the range where they change."""
+"""Activations, with arguments far outside their nonlinear range."""
 
 from torch import nn
 from torch.nn import functional as F

@@ -20,7 +20,7 @@ def _scaled(name: str, **how: object) -> Case:
 
 
 class SelfAttention(nn.Module):
-    """MultiheadAttention of x with itself."""
+    """MultiheadAttention of x over x itself."""
 
     def __init__(self, weights: bool, **how: object) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class SelfAttention(nn.Module):
 
 
 class CrossAttention(nn.Module):
-    """MultiheadAttention over another sequence, parts of which are padding."""
+    """MultiheadAttention over another sequence, which is partly padding."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class CrossAttention(nn.Module):
 PADDED = Input(
     ("N", 5), lambda g, s: torch.arange(5).expand(s) > 2 + torch.arange(s[0])[:, None] % 2
 )
-"""Which of five places are padding."""
+"""Which of five positions are padding."""
 
 
 def _rotary(x: torch.Tensor) -> torch.Tensor:

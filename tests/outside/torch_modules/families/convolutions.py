@@ -1,4 +1,4 @@
-"""Convolutions of one to three axes and transposed ones, with odd windows, steps and groups."""
+"""Convolutions and transposed convolutions of one to three axes, with unusual parameters."""
 
 import torch
 from torch import nn

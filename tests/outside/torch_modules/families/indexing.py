@@ -1,4 +1,4 @@
-"""Taking elements and putting them, slices, rolls and turns, shapes."""
+"""Gathering and scattering elements, slices, rolls, rotations, shapes."""
 
 import torch
 from torch.nn import functional as F

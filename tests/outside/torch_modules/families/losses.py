@@ -1,4 +1,4 @@
-"""Losses with means, sums and none of them."""
+"""Losses, reduced by mean, by sum, or not at all."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Normalizations, with statistics of the batch and kept ones."""
+"""Normalisations with batch statistics and with running statistics."""
 
 import torch
 from torch import nn
@@ -8,7 +8,7 @@ from tests.outside.torch_modules.case import Case, call, f, module
 
 
 def _with_statistics(make: type[nn.Module], *args: object, **more: object) -> nn.Module:
-    """A batch norm that has seen data."""
+    """Return a batch norm with running statistics from data."""
     made = make(*args, **more)
     made.running_mean.normal_()  # pyright: ignore
     made.running_var.uniform_(0.3, 2.0)  # pyright: ignore

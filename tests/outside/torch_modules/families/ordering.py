@@ -1,4 +1,4 @@
-"""Sorting, the largest, distinct elements, places."""
+"""Sorting, largest elements, distinct elements, indices."""
 
 import torch
 

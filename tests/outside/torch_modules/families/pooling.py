@@ -1,4 +1,4 @@
-"""Pools with odd windows, ceil_mode, indices; adaptive and fractional ones; padding."""
+"""Pools with unusual windows, ceil_mode, indices; adaptive and fractional pools; padding."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""RNN, LSTM and GRU: layers, directions, projections, states that are given, cells."""
+"""RNN, LSTM and GRU: layers, directions, projections, initial states, cells."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ def _made(kind: str) -> list[Case]:
 
 
 class Stateful(nn.Module):
-    """A recurrent layer whose first state is an input."""
+    """A recurrent layer whose initial state is an input."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ def _stateful(layer: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
 
 
 class Cells(nn.Module):
-    """Cells driven by a Python loop."""
+    """Cells called in a Python loop."""
 
     def __init__(self, cell: nn.Module) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ CASES = [
 
 
 class Stack(nn.Module):
-    """An LSTM behind a GRU."""
+    """An LSTM after a GRU."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Reductions, running sums, norms, counts."""
+"""Reductions, cumulative sums, norms, counts."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""interpolate in all modes, by sizes and by factors; grids; pixel shuffles."""
+"""interpolate in all modes, by sizes and by factors; sampling grids; pixel shuffles."""
 
 import torch
 from torch import nn

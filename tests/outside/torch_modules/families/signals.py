@@ -1,4 +1,4 @@
-"""Spectra, windows, random-free audio steps."""
+"""Spectra, window functions, and audio processing without random numbers."""
 
 import torch
 

@@ -90,7 +90,7 @@ test("a scene is the same in turns as in one go, and no step of it has all nodes
   const whole = buildScene(places, stages[0], stages[1], "diff", true);
   assert.equal(whole.nodes.filter(({ status }) => status === "changed").length, stages[1].changed.length);
   assert.deepEqual(await inTimeSlices(sceneSteps(places, stages[0], stages[1], "diff", true), () => true), whole);
-  // Pieces of edges that a scene was made with are kept: without them it takes more steps, not less.
+  // The segments of edges of a scene are cached: without the cache, a scene takes more steps.
   const n_steps = [...sceneSteps(placesOf(60), stages[0], stages[1], "diff", true)].length;
   assert.ok(n_steps > 6 * (N / 1000), `${n_steps} steps`);
 });
@@ -105,7 +105,7 @@ test("who walks on while a scene is made gets the last one, and never those betw
   state.set(at(1));
   state.set(at(2));
   await placed;
-  // It is there when placing ends, though it was asked for after that began.
+  // The scene is ready when the layout ends, although it was requested later.
   assert.deepEqual(taken.slice(1).map(({ stage, scene }) => [stage, scene?.pass.after]), [[2, stages[2]]]);
   assert.equal(taken[1].union, union);
   scenes.stop();
@@ -116,14 +116,14 @@ test("the scenes beside the one that is drawn are made while idle, and taken wit
   const idle = [];
   globalThis.requestIdleCallback = (work) => idle.push(() => work({ didTimeout: false, timeRemaining: () => 10 }));
   t.after(() => Reflect.deleteProperty(globalThis, "requestIdleCallback"));
-  /** Until nothing is left to be done while idle. */
+  /** Runs idle callbacks until none is left. */
   const rest = async () => {
     do {
       idle.shift()?.();
       await nextTask();
     } while (idle.length);
   };
-  // No turn does more than one step.
+  // No idle callback runs more than one step.
   let now = 0;
   t.mock.method(performance, "now", () => (now += 100));
   const state = pageAt(1);

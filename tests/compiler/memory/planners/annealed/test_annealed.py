@@ -25,7 +25,7 @@ def _problem(family: str, n_buffers: int, seed: int) -> Problem:
 
 
 def _check(rectangles: tuple[Joined, ...], problem: Problem) -> None:
-    """Every block is in one rectangle, and none has a gap or two blocks at one place."""
+    """Check that every block is in one rectangle, without gaps and overlaps."""
     assert sorted(i for r in rectangles for i, _ in r.parts) == list(range(len(problem.blocks)))
     stacked: list[int] = []
     for r in rectangles:
@@ -105,7 +105,7 @@ def test_spare_memory_is_annealed_with_the_blocks_and_left_out_of_what_is_placed
     problem = _problem("holes", 100, 1)
     joints = rejoining(problem, Options())
     n_blocks, n_all = len(problem.blocks), len(joints.blocks)
-    assert n_all > n_blocks, "without spare memory this shows nothing"
+    assert n_all > n_blocks, "the test requires spare memory"
     made = next(Annealing(joints.blocks, 1).coolings(LATER))
     assert sorted(i for r in made for i, _ in r.parts) == list(range(n_all))
     found = annealed.plan(problem, Options(2.0))

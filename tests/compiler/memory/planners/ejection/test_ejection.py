@@ -55,7 +55,7 @@ def test_a_block_is_put_where_what_it_ejects_costs_least() -> None:
             Block((), chance.randint(1, 9), s := chance.randrange(9), s + chance.randint(1, 6), 1)
             for _ in range(12)
         ]
-        # All but the last lie somewhere, those that would overlap have no place.
+        # All blocks but the last are placed; those that would overlap are unplaced.
         lying: dict[int, int] = {}
         for i, b in enumerate(blocks[:-1]):
             offset = chance.randint(0, capacity - b.size)

@@ -1,4 +1,4 @@
-"""The complete search against what does not know it: brute force, and packings made first."""
+"""Tests of the complete search against brute force and against planted packings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ right,11,23,9
 
 
 def fits(blocks: Sequence[Block], capacity: int, lying: tuple[tuple[Block, int], ...] = ()) -> bool:
-    """Whether there is any packing: every offset of every block is tried."""
+    """Return whether any packing exists, by trying every offset of every block."""
     if len(lying) == len(blocks):
         return True
     b = blocks[len(lying)]
@@ -52,7 +52,7 @@ def fits(blocks: Sequence[Block], capacity: int, lying: tuple[tuple[Block, int],
 
 
 def small_problem(seed: int) -> Problem:
-    """A few buffers of a few bytes; some aligned, one pinned at times, one there twice at times."""
+    """Return a few buffers of a few bytes; some aligned, sometimes one pinned or one duplicate."""
     chance = random.Random(seed)
     alignment = chance.choice([1, 1, 2, 4])
     buffers: list[Buffer] = []
@@ -71,12 +71,12 @@ def small_problem(seed: int) -> Problem:
 
 
 def as_they_stand(problem: Problem) -> Outcome:
-    """A plan that leaves the search something to do."""
+    """Return the plan of first fit in the order of the blocks, which a search can improve."""
     return placed(problem, place(problem.blocks, range(len(problem.blocks)), "first"))
 
 
 def planted(seed: int, n_buffers: int, capacity: int = 4096, n_steps: int = 60) -> list[Buffer]:
-    """Rectangles that fill time and memory without a gap, cut out of one; shuffled."""
+    """Return shuffled rectangles, cut from one, that fill time and memory without a gap."""
     chance = random.Random(seed)
     boxes = [(0, n_steps, 0, capacity)]
     while len(boxes) < n_buffers:
@@ -149,7 +149,7 @@ def test_a_search_that_is_interrupted_at_every_node_ends_as_one_in_one_go() -> N
 
 
 def searched(blocks: Sequence[Block], capacity: int, n_nodes: int) -> tuple[list[int], int]:
-    """Offsets and the nodes that it took, in steps of so many nodes and with little room."""
+    """Return offsets and the number of nodes of a search in slices, with little memory."""
     sections = sections_of(blocks)
     sizes = sections.size
     order = preorder(PREORDERS[0], measure(blocks, sections))

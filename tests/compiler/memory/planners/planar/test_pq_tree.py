@@ -13,7 +13,7 @@ from compiler.memory.planners.research.planar.pq_tree import (
 
 
 def orders(tree: Tree) -> set[tuple[int, ...]]:
-    """All orders of a tree, by trying everything that its nodes allow."""
+    """Return all orders of a tree, by enumerating the permutations of its nodes."""
     _, kind, children = tree
     if kind == LEAF:
         return {children}
@@ -26,7 +26,7 @@ def orders(tree: Tree) -> set[tuple[int, ...]]:
 
 
 def replaced_in(order: tuple[int, ...], some: set[int], by: tuple[int, ...]) -> tuple[int, ...]:
-    """The order with other leaves in place of some; nothing when those do not stand together."""
+    """Return an order with other leaves instead of some; None if these are not contiguous."""
     at = [i for i, number in enumerate(order) if number in some]
     if at[-1] - at[0] >= len(at):
         return ()

@@ -1,4 +1,4 @@
-"""Iterative repair on small traces: reductions, neighbors, and plans that only get better."""
+"""Tests of iterative repair on small traces: reductions, neighbours, no worse plans."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_blocks_alive_throughout_lie_at_the_bottom_and_are_not_searched() -> Non
 
 
 def test_only_steps_with_a_maximal_live_set_remain() -> None:
-    # Steps 0 and 1: the live set of step 0 is part of that of step 1; nothing ends in between.
+    # Steps 0 and 1: the live set of step 0 is a subset of that of step 1, as no block ends at 1.
     problem = _problem([(1, 0, 3), (1, 1, 2), (1, 2, 5), (1, 4, 7)])
     blocks = Reduction(problem.blocks).blocks
     assert blocks.start.tolist() == [0, 0, 1, 2]
@@ -125,7 +125,7 @@ def test_a_made_trace_is_planned_within_two_percent_or_with_less_than_greedy(nam
 
 
 def _crowd(n: int, seed: int) -> list[tuple[int, int, int]]:
-    """Blocks with a heavy tail of sizes, with as many alive at each step."""
+    """Return n blocks over n steps, with heavy-tailed sizes and short lifetimes."""
     chance = random.Random(seed)
     lives = [(chance.randrange(n), chance.randint(1, 60)) for _ in range(n)]
     sizes = [1 + int(1000 * chance.lognormvariate(0, 1)) for _ in range(n)]
