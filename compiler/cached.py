@@ -1,4 +1,4 @@
-"""`compile` with a disk cache of programs: a model compiled before is loaded, not recompiled.
+"""`compile` with a disk cache: the program of a model compiled before is loaded, not recompiled.
 
 This module imports little, so a process whose program is cached runs it within 0.1 s.
 """
@@ -44,8 +44,8 @@ def compile(
 
     The program of a model compiled before is loaded from disk if the model's bytes, the options,
     the compiler's code and the machine are the same. Such a program runs at once. A request for
-    anything but results, such as the trace, recompiles it. A new program is written to disk in the
-    background after the call returns: the program's `settle()` waits for that.
+    anything but results, such as the trace, recompiles the model. A new program is written to disk
+    in the background after the call returns: the program's `settle()` waits for the end of writing.
     """
 
     def again() -> Program:
@@ -81,7 +81,7 @@ def _kept_or_made(
 
 
 _compiling: list[tuple[int, int, int]] = []
-"""For each compilation in progress: the garbage collector's thresholds before the first of all."""
+"""The garbage collector's original thresholds, once per compilation in progress."""
 
 _lock = Lock()
 

@@ -55,13 +55,13 @@ class CompileError(Exception):
         self.hint = hint or CODES[code].hint
 
     def at(self, where: Where) -> CompileError:
-        """Return the same error with a position, unless it already has a position."""
+        """Return the same error at this position; a known position is retained."""
         if str(self.where):
             return self
         return CompileError(self.code, self.message, where=where, notes=self.notes, hint=self.hint)
 
     def noting(self, note: str) -> CompileError:
-        """Return the same error with a note, unless it has a note already or the note is empty."""
+        """Return the same error with this note, unless `note` is "" or the error has one."""
         if self.notes or not note:
             return self
         return CompileError(self.code, self.message, where=self.where, notes=[note], hint=self.hint)
@@ -174,7 +174,7 @@ CODES: dict[str, Code] = {
     ),
     "E-TEXT-STORAGE": Code(
         "The text names stored bytes that are not loaded in this process.",
-        "load the model that the text was printed from first",
+        "first load the model from which the text was printed",
     ),
     # graph structure and types
     "E-WRITE-PYTHON": Code(
@@ -219,7 +219,9 @@ CODES: dict[str, Code] = {
         "A gradient is requested through an operator that has no gradient rule.",
         "compute the gradient outside the model, or of a subgraph without this operator",
     ),
-    "E-OP-AXIS": Code("An axis is outside the tensor's rank.", "count axes from 0, or from -1"),
+    "E-OP-AXIS": Code(
+        "An axis is outside the tensor's rank.", "count axes from 0, or backwards from -1"
+    ),
     # compiling
     "E-INPUT-NAME": Code(
         "A name is not an input of the model, or an input of the model is missing.",

@@ -6,8 +6,8 @@
       ...
     }
 
-No index map describes sorting, scatter and running sums; they are a `Routine`, which consists of
-ordered statements. The schedule chooses the order of points within a stage. Stages run in sequence.
+Sorting, scatter and running sums, which no index map describes, are a `Routine`: statements in a
+fixed order. The schedule chooses the order of points within a stage. Stages run in sequence.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def _run(stage: Stage, memory: dict[str, Array], ranges: Ranges) -> None:
 
 @dataclass
 class _Grid:
-    """Evaluates expressions over a box; every array has one axis per index symbol."""
+    """The evaluator of expressions over a box; every array has one axis per index symbol."""
 
     ranges: Ranges
     memory: Mapping[str, Array]

@@ -1,6 +1,6 @@
 """Lowering of nodes to computations: run the `lower` facets, then substitute producers.
 
-A fused group becomes one computation, whose stages are merged as far as possible (`producers`).
+A fused group becomes one computation; `producers` merges its stages where possible.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ def _named(
     outputs: list[str],
     known: Mapping[str, Constant],
 ) -> Lowered:
-    """Rename a computation's tensors and indices readably, depending on its structure only."""
+    """Give tensors and indices readable names, which depend only on the computation's structure."""
     read = {t for s in stages for t in s.read_tensors}
     names: dict[str, str] = {}
     for inner in body.nodes:
@@ -341,9 +341,9 @@ def _each_its_own(
     types: dict[str, TensorType],
     operands: dict[str, str],
 ) -> tuple[Stage | Routine, ...]:
-    """Give the constant factors of sums that store parts of one tensor separate names.
+    """Rename constant factors so that sums that store parts of one tensor share none.
 
-    Each sum can then pack its factor in a separate order.
+    Each sum can then pack its factor in a separate layout.
     """
     made: list[Stage | Routine] = []
     read: set[tuple[str, str]] = set()

@@ -1,4 +1,4 @@
-"""The export of quantized products: sums of codes become standard operators again.
+"""The export of quantized products: integer sums of products become standard operators again.
 
 Passes hoist zero points out of sums of products of bytes, and add a correction as a constant. The
 export separates the correction from the bias, so that one operator subtracts zero points, sums and
@@ -32,7 +32,7 @@ PRODUCTS = (*CONVOLUTIONS, "matmul_integer")
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums of products of codes minus zero points, plus a bias per channel."""
+    """Sums of products of quantized operands less their zero points, plus a bias per channel."""
 
     product: Node
     added: Node | None
@@ -101,7 +101,7 @@ def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -
 def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
     """Recombine quantization by a factor to quantization by a scale.
 
-    Only a number halfway between two codes may round differently.
+    Only a number halfway between two quantized values may round differently.
     """
     factor = factors.array().reshape(-1)[:1].astype(np.float32)
     if factors.type.n_elements != 1 or not np.finfo(np.float32).tiny < factor[0] < MOST_STEPS:
@@ -227,7 +227,7 @@ def _told_apart(
 
 
 def _of_codes(work: Work, product: Node, added: Node | None, listed: Array | None) -> _Sums | None:
-    """Match a product of codes; its padding value becomes the zero point."""
+    """Match a product of quantized operands; the padding value becomes the zero point."""
     x, w = (work.type(i) for i in product.inputs[:2])
     around, totals = int(product.attrs["around"]), _totals(work, product)
     if x is None or w is None or (around and totals is None):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """A matrix product and the correction for its weight zero point, multiples of the row sums."""
+    """A matrix product and the correction for its weight zero point, a multiple of row sums."""
 
     product: Node
     parts: Sequence[Node]

@@ -120,7 +120,7 @@ def _check_only_raw(proto: Any) -> None:
 
 
 def _field_of(dtype: DType) -> tuple[str, int, int]:
-    """Return the field that stores elements of a type, and its ratio of entries to elements."""
+    """Return the name of the field for a type, and e and n for e entries per n elements."""
     if dtype is DType.string:
         return "string_data", 1, 1
     if dtype in (DType.f32, DType.c64):
@@ -135,7 +135,7 @@ def _field_of(dtype: DType) -> tuple[str, int, int]:
 
 
 def _from_fields(proto: Any, t: TensorType) -> Array:
-    """Read elements from typed fields; none for an empty shape."""
+    """Read elements from typed fields. Errors: E-MODEL-TENSOR for a wrong number or field."""
     from onnx import numpy_helper
 
     name, entries, per = _field_of(t.dtype)

@@ -39,7 +39,7 @@ class Cut:
     start: int
     end: int
     enclosing: tuple[tuple[int, int, int], ...]
-    """The enclosing messages, outermost first: offsets of length, start and end."""
+    """The enclosing messages, outermost first: offsets of the length field, start and end."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ def scan(data: Any, limits: Limits) -> Scanned:
     found = Scanned()
     stack: list[tuple[int, Table, int, int]] = [(len(data), model, -1, 0)]
     n_strings = [0]
-    """The strings of each message on the stack: for a node, mainly its operands and outputs."""
+    """The number of strings of each message on the stack: mainly operands and outputs of nodes."""
     at = 0
     while stack:
         end, table, _, start = stack[-1]
@@ -127,7 +127,7 @@ def scan(data: Any, limits: Limits) -> Scanned:
 
 
 def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
-    """Read a number of at most 10 bytes; return also its end."""
+    """Read a number of at most 10 bytes; return the number and the offset of its end."""
     if at >= end:
         raise _broken(at, "the end instead of a number")
     byte = data[at]
@@ -273,7 +273,7 @@ def without_cuts(data: Any, cuts: list[Cut], tokens: Tokens) -> bytes:
 def _pieces(
     data: Any, start: int, end: int, cuts: list[tuple[int, Cut]], depth: int, tokens: Tokens
 ) -> Iterator[bytes]:
-    """Yield the content of one message; `cuts` are the cuts inside the message, in order."""
+    """Yield a message's new content in segments; `cuts` are the cuts inside it, in order."""
     at = start
     while cuts:
         index, first = cuts[0]

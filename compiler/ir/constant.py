@@ -61,7 +61,7 @@ class Splat:
 class Seeded:
     """Normally distributed weights of written models, with mean 0, a standard deviation and a seed.
 
-    They are generated at the first read; the text form is complete for any number of elements.
+    They are generated at the first read; the text form determines all elements.
     """
 
     seed: int

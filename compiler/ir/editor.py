@@ -36,11 +36,11 @@ class Editor:
         self._facts = Facts.of_graph(graph, outer)
         self._names: set[str] = set(self._facts.types) | set(self._producer)
         for n in graph.nodes:
-            # A region must not capture a new name.
+            # A new name must differ from the names inside regions, which would capture it.
             self._names.update(name for g in n.regions.values() for name in names_inside(g))
         for n in graph.nodes:
             self._facts.types.update(zip(n.outputs, n.types, strict=True))
-        # The facts of an initially empty graph are updated as it grows, others computed on demand.
+        # For an initially empty graph, each edit updates the facts; else, queries compute them.
         self._known_done = not graph.nodes
         self._suffix: dict[str, int] = {}
         self._built: dict[int, tuple[Call | Regioned, Node]] = {}
@@ -181,7 +181,7 @@ class Editor:
         name: str = "",
         outputs: Sequence[str] | None = None,
     ) -> str:
-        """Create the nodes of a call and of its nested calls; return the name of the value.
+        """Create the nodes of a call and of its nested calls; return the name of the call's value.
 
         `outputs` names the outer call's outputs, `name` its node; arrays become constants.
         Errors: those of the type rules.

@@ -1,6 +1,6 @@
 """The graph: immutable, in SSA form by name, with typed values, constants and regions.
 
-Passes map a graph to a graph; both share unchanged parts.
+Passes map a graph to a graph; the two graphs share unchanged nodes.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ class Operator:
     """Operands whose memory the first output may reuse."""
     exact: bool = True
     """Whether generated code must be bit-identical to the reference (integers, movement)."""
-    bounded: bool = True  # False: data may cause far more work than the cost facet returns
+    bounded: bool = True  # False: the data may cause far more work than the cost facet counts
     traits: Collection[Trait] = ()
     value_range: tuple[float, float] | None = None
     """Bounds of all elements of a float result other than NaN, for any operands."""

@@ -379,7 +379,7 @@ _OPERAND = object()
 
 
 def len_of(storage: Storage, t: TensorType) -> int:
-    """Return the bytes of a stored constant."""
+    """Return the number of bytes of a stored constant."""
     return storage.nbytes if isinstance(storage, FileRange) else storage.read(t).nbytes
 
 

@@ -111,7 +111,7 @@ class Tensor:
     def __bool__(self) -> bool:
         raise CompileError(
             "E-WRITE-VALUE",
-            f"the truth of the tensor {self.name} is known only when the model runs",
+            f"the truth value of {self.name} is known only when the model runs",
             hint="choose between tensors with where(condition, a, b)",
         )
 

@@ -85,7 +85,8 @@ class Tracing:
         try:
             element = np.asarray(value, dtype.numpy)[()]
         except (OverflowError, ValueError, TypeError) as e:
-            raise CompileError("E-WRITE-VALUE", f"{dtype} cannot represent it: {e}") from e
+            message = f"{dtype} cannot represent {shown(value)}: {e}"
+            raise CompileError("E-WRITE-VALUE", message) from e
         return self.constant(Constant.splat(element, t))
 
     def listed(self, values: Any, dtype: DType | None = None) -> Tensor:
@@ -98,7 +99,8 @@ class Tracing:
         try:
             return self.constant(Constant.of(array, dtype and type_named(dtype)))
         except (OverflowError, ValueError, TypeError) as e:
-            raise CompileError("E-WRITE-VALUE", f"{dtype} cannot represent these: {e}") from e
+            message = f"{dtype} cannot represent these numbers: {e}"
+            raise CompileError("E-WRITE-VALUE", message) from e
 
     def weight(
         self,

@@ -131,7 +131,7 @@ class Expressions(ABC):
         return Where(self.source, line, column + 1, max(length, 1))
 
     def at(self, node: ast.AST, compute: Callable[[], T]) -> T:
-        """Compute a value; locate errors without a line at this syntax node."""
+        """Compute a value; an error without a line gets the position of this syntax node."""
         try:
             return compute()
         except CompileError as e:
@@ -217,7 +217,7 @@ class Expressions(ABC):
         found = OPERATORS.get(name) or DTYPES.get(name)
         if found is None:
             known = [*scope, *MAKERS, *BUILT_IN, *OPERATORS]
-            hint = like_one_of(name, known) or "operators and earlier names are defined here"
+            hint = like_one_of(name, known) or "a name must be an operator or be defined earlier"
             raise CompileError("E-GRAPH-NAME", f"{name!r:.60} is not defined", hint=hint)
         return found
 

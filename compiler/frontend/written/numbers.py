@@ -66,7 +66,7 @@ def calculated(sign: str, a: Any, b: Any, longest: int) -> Any:
 
 
 def number_of(compute: Callable[[], Any]) -> Any:
-    """Run a computation on numbers. Errors: E-WRITE-VALUE for a result that is not a number."""
+    """Run a computation on numbers. Errors: E-WRITE-VALUE if the result is not a number."""
     try:
         value = compute()
     except (ArithmeticError, ValueError, TypeError) as e:
