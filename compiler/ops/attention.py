@@ -61,10 +61,10 @@ def counted(n: Operand) -> Out:
 
 
 def is_earlier(q: Operand, k: Operand, past: Operand = None, window: int = -1) -> Out:
-    """Build the causal mask: a query reads the keys up to its position, the last query all keys.
+    """Build the causal mask: each query reads the keys up to its position, the last query all keys.
 
-    `past`, one number per batch, is instead the number of keys before the first query. A `window`
-    limits each query to its last `window` keys.
+    With `past`, one number per batch, this number of keys precedes the first query instead. A
+    `window` limits each query to its last `window` keys.
     Shapes: [queries, keys], or [batch, 1, queries, keys] with `past`.
     """
     places, keys = counted(length(q, 2)), counted(length(k, 2))

@@ -29,7 +29,7 @@ def kept_boxes(
     *,
     centered: bool = False,
 ) -> tuple[TensorType, TensorType]:
-    """Non-maximum suppression: drop the boxes of each class that overlap a box of better score.
+    """Non-maximum suppression: drop the boxes of a class that overlap a box with a higher score.
 
     At most `most` boxes per class are selected, in order of descending score, all with a score
     above `threshold`. Two boxes overlap if their intersection over union exceeds `overlap` (default

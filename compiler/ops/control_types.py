@@ -257,7 +257,7 @@ def _settled(
     after: Sequence[Type | None],
     first: int,
 ) -> Graph:
-    """Infer the body for a fixed point of the types of its states, the results from `first` on."""
+    """Infer the body at a fixed point of the state types; result `first` is the first state."""
     body = node.regions["body"]
     # The element type of a sequence usually changes during a loop.
     states = [t if isinstance(t, TensorType) else None for t in states]

@@ -67,7 +67,7 @@ def conv(
     auto_pad: str = "notset",
     algorithm: str = "direct",
 ) -> TensorType:
-    """Convolve an image: sum the products of each filter's weights and the elements under it.
+    """Convolve an image: sum the products of each filter's weights and the elements below them.
 
     out[n,o,y,x] = sum over i,ky,kx of x[n,i,s*y+d*ky-p,s*x+d*kx-p] * w[o,i,ky,kx] + b[o], where x
     is 0 outside the image. Groups split input and output channels into separate convolutions; one

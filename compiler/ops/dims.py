@@ -92,7 +92,7 @@ def length(t: Tensor | None) -> Dim | None:
 
 
 def settle(e: Dim) -> Dim:
-    """Simplify an expression over sizes by their ranges."""
+    """Simplify an expression over sizes by the ranges of the sizes."""
     return affine.simplify(e, {s: (0, LARGEST_SIZE) for s in affine.symbols(e)})
 
 

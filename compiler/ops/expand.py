@@ -15,7 +15,7 @@ from compiler.ir.types import Dim, TensorType
 from compiler.ops.dims import length, open_dims, parameter, sizes_of
 
 LEAST_RUN, MOST_RUNS = 16, 8
-"""The minimum row length and the maximum number of copies of a row that is copied unrolled."""
+"""For unrolled copies of a row: the minimum length of the row, and the maximum number of copies."""
 
 
 @op(traits=("copying", "injective"), kind="movement", shape_math=True)

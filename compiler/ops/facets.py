@@ -19,7 +19,7 @@ def facet_key(op_type: str, domain: str) -> str:
 
 
 def is_declarable(node: Node) -> bool:
-    """Return whether a foreign node has an operator with a declaration."""
+    """Return whether the operator of a foreign node has a declaration."""
     if not node.op.startswith("onnx.") or node.regions:
         return False
     domain, op_type = protos.split_name(node.op)

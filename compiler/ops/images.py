@@ -28,7 +28,7 @@ def _sizes(t: Tensor | None) -> list[int] | None:
 def base_grid(sizes: list[int], *, align_corners: bool) -> Array:
     """Return the points of a grid from -1 to 1 along each axis, the last axis first, then a 1.
 
-    Shapes: [points, axes + 1]. With `align_corners`, the outermost points are at the ends.
+    Shapes: [points, axes + 1]. With `align_corners`, the outermost points are at -1 and 1.
     """
     lines = [
         np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1 for n in sizes

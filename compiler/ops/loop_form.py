@@ -34,7 +34,7 @@ NO_CONSTANTS: Mapping[str, Constant] = {}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A loop-carried value: its initial value, and the output of the last ("" if unread)."""
+    """A loop-carried value: its initial value, and the output for its last value ("" if unread)."""
 
     start: str
     output: str
@@ -211,13 +211,13 @@ def _is_plain(t: Type | None) -> bool:
 
 
 def unfit(node: Node, graph: Graph) -> str:
-    """Return why the types of a node with regions prevent a single launch, or ""."""
+    """Return the reason why the types of a node with regions prevent a single launch, or ""."""
     if node.op == "onnx.If":
         return _unfit_branches(node, graph)
     if node.op in ("onnx.Loop", "onnx.Scan"):
         form = loop_form(node, graph)
         return form if isinstance(form, str) else ""
-    return f"{node.op} works on sequences"
+    return f"{node.op} has sequence operands"
 
 
 def _unfit_branches(node: Node, graph: Graph) -> str:

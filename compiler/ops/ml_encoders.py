@@ -205,7 +205,7 @@ def _both_ways(x: Tensor, whole: Array, words: Array, n: OnnxCall) -> Operand:
 
 @equal.onnx("ai.onnx.ml:OneHotEncoder")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a one-hot encoding of categories; all zeros for an unknown one."""
+    """Import a one-hot encoding of categories; all zeros for an unknown category."""
     x = n.operand(0)
     if x is None or x.type.shape is None:
         return None

@@ -38,8 +38,8 @@ def pad(
     """Pad each axis before and after; negative pads crop elements.
 
     Mode `constant` adds `value` (default 0), `edge` repeats the outermost element, `reflect`
-    mirrors the elements without repeating the outermost element, and `wrap` continues from the
-    other side.
+    mirrors the elements without repeating the outermost element, and `wrap` continues with the
+    elements at the other end.
     Shapes: `pads` lists all begins, then all ends, for `axes` (default: all axes).
     Errors: E-OP-SHAPE, also for the repetition of an empty axis, E-OP-ATTRIBUTE for an unknown
     mode, E-OP-DTYPE, E-OP-AXIS.

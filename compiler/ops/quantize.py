@@ -81,7 +81,7 @@ def _spread(parameter: Array, shape: Sequence[int], axis: int, block_size: int) 
     at = _axis(axis, len(shape))
     if parameter.ndim == 1 and not block_size:
         return parameter.reshape([-1 if d == at else 1 for d in range(len(shape))])
-    # Not repeated and cropped, since a block may be far longer than its axis.
+    # np.repeat would need far more memory for a block that is far longer than its axis.
     return np.take(parameter, np.arange(shape[at]) // block_size, at)
 
 

@@ -123,7 +123,7 @@ def _finish(
 
     @operator.export
     def _(x: Tensor, *, axes: Axes, keepdims: bool) -> Operand:
-        """Export no axes as a reduction of a new axis of size 1: in ONNX, no axes may mean all."""
+        """Export a reduction of no axes by a new axis of size 1: in ONNX, no axes may mean all."""
         if of_images and _is_of_images(x, axes, keepdims):
             return standard(of_images, x)
         if axes:
@@ -199,7 +199,7 @@ def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Any]) -> Scalar:
     if not x.dtype.is_float:
         return k.sum(k.convert(x, DType.f64), over=over) / k.count(n, DType.f64)
     total = k.sum(x, over=over)
-    # A factor instead of a division, which merges with other factors of an epilogue.
+    # A multiplication instead of a division: it merges with other factors of an epilogue.
     return total * k.share(n, x.dtype)
 
 

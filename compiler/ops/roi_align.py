@@ -50,7 +50,7 @@ def roi_align(
     Shapes: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), images [R] with image indices; the
     result [R, C, *size].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode.
-    Source: ONNX RoiAlign-22; as there, the maximum is over weighted neighbours.
+    Source: ONNX RoiAlign-22; as in ONNX, the maximum is over weighted neighbours.
     """
     require_elements("roi_align", "float", x, rois)
     require_positions("roi_align", images, "the numbers of images")

@@ -218,7 +218,7 @@ def max_unpool(
     strides: tuple[int, ...],
     pads: tuple[int, ...],
 ) -> TensorType:
-    """Invert max_pool: store elements at the indices of their maxima, zeros elsewhere.
+    """Invert max_pool: store each element at its index, and 0 at all other positions.
 
     Indices count the elements of the image that the windows cover. With `shape`, this image is the
     corner of a larger result. Generated code drops stores out of bounds.

@@ -115,11 +115,11 @@ class _Row:
         self.head, self.tail = others[:at], others[at:]
 
     def index(self, t: Expr) -> list[Expr]:
-        """Return the index of an element by a loop index."""
+        """Return the full index of an element, given a loop index along the axis."""
         return [*self.head, t, *self.tail]
 
     def at(self, t: Scalar) -> list[Scalar | Expr]:
-        """Return the index of an element by a computed number."""
+        """Return the full index of an element, given a computed index along the axis."""
         return [*self.head, t, *self.tail]
 
 

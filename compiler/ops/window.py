@@ -277,7 +277,7 @@ def spatial_axes(k: Lowering, sizes: Sequence[Expr], prefix: str = "") -> list[E
 def window_axes(
     k: Lowering, shape: Sequence[int], window: Window
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """Create new indices of batch and channel, positions, and taps; `shape` is of the result."""
+    """Create new indices of batch and channel, positions, and taps, for a result of this shape."""
     outer = [k.axis(shape[0], "n"), k.axis(shape[1], "c")]
     return outer, spatial_axes(k, shape[2:]), spatial_axes(k, window.kernel, "k")
 

@@ -45,7 +45,7 @@ TABLE = (
         "grid_sample",
         "With cubic interpolation and `border` padding, it clamps a coordinate outside the image "
         "before it reads the neighbours. torch, to which the standard refers, and ONNX Runtime "
-        "read border values as neighbours. It does not know the modes of opset 16, bilinear and "
+        "read border values as neighbours. It lacks the modes of opset 16, bilinear and "
         "bicubic.",
     ),
     Correction(
