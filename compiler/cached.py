@@ -42,10 +42,11 @@ def compile(
 ) -> Program:
     """Compile a graph, an ONNX file or its bytes; see `help(compiler.driver.compile)`.
 
-    The program of a model compiled before is loaded from disk if the model's bytes, the options,
-    the compiler's code and the machine are the same. Such a program runs at once. A request for
-    anything but results, such as the trace, recompiles the model. A new program is written to disk
-    in the background after the call returns: the program's `settle()` waits for the end of writing.
+    If the model's bytes, the options, the compiler's code and the machine are unchanged, the
+    program of an earlier compilation is loaded from disk. Such a program runs at once. A request
+    for anything but results, such as the trace, recompiles the model. A new program is written to
+    disk in the background after the call returns: the program's `settle()` waits for the end of
+    writing.
     """
 
     def again() -> Program:

@@ -78,8 +78,8 @@ class Answer:
 class Ledger:
     """The trace of one compilation, indexed for queries.
 
-    Queries are index lookups: the page makes one for each edge of a model, so the time of a query
-    must not grow with the model.
+    Queries are index lookups, whose time does not grow with the model: the page makes a query for
+    each edge of a model.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -157,7 +157,7 @@ class Ledger:
         raise CompileError(
             "E-NODE-NAME",
             f"the model has no node {name!r:.60}",
-            hint=f"its nodes are {_some(self.names())}",
+            hint=f"the nodes are {_some(self.names())}",
         )
 
     def _told(self, i: int, values: Iterable[str]) -> list[Chapter]:

@@ -341,7 +341,7 @@ def _each_its_own(
     types: dict[str, TensorType],
     operands: dict[str, str],
 ) -> tuple[Stage | Routine, ...]:
-    """Rename constant factors so that sums that store parts of one tensor share none.
+    """Rename constant factors so that the sums into one tensor share no factor.
 
     Each sum can then pack its factor in a separate layout.
     """

@@ -197,7 +197,7 @@ class Reduce(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Accumulated(_Arithmetic):
-    """The result of a stage's reduction, in a part of a stage that a schedule has split."""
+    """The placeholder for the result of a reduction in a stage that a schedule splits."""
 
     dtype: DType
 

@@ -207,7 +207,7 @@ class _Search:
     op_type: str
     count: int
     cut: Mapping[int, Callable[[Node], int]]
-    """Maps each output that is sliced to the found elements to the axis of its slice."""
+    """The axis along which each output is sliced to the elements found, by output index."""
     attrs: Callable[[Node], dict[str, Attribute]]
 
 

@@ -166,7 +166,7 @@ def lifted_number(work: Work, node: Node) -> None:
 
 
 def scaled_sums(work: Work, node: Node) -> None:
-    """Recombine sums of codes with their dequantization."""
+    """Recombine integer sums of products with the dequantization of the sums."""
     for value, scale in (node.inputs, node.inputs[::-1]):
         cast, factors = work.inner(value, "cast"), work.known(scale)
         if cast is None or factors is None or factors.type.dtype is not DType.f32:

@@ -152,7 +152,7 @@ def write_body(scope: Scope, body: Graph, results: Sequence[tuple[str, str]]) ->
 
 
 def source_of(graph: Graph, value: str) -> str:
-    """Return the value behind all copies to other memory layouts."""
+    """Return the original of a value that was copied to other memory layouts."""
     while (node := graph.producers.get(value)) is not None and node.op == "relayout":
         value = node.inputs[0]
     return value

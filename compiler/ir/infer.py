@@ -170,8 +170,8 @@ class Facts:
     def visit(self, node: Node) -> tuple[Type, ...]:
         """Infer the types of one node and record its outputs.
 
-        A node with illegal operands gets open types if it is in a region, and fails only at run
-        time: a branch that is illegal for these sizes may never run.
+        A node with illegal operands in a region gets open types, and fails only at run time: a
+        branch that is illegal for these sizes may never run.
         Errors: see node_types.
         """
         operand_types, known = self.operands(node)

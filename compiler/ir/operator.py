@@ -40,7 +40,7 @@ Kind = Literal[
 Trait = Literal[
     "commutative",  # the two operands may be exchanged
     "aliasing",  # the result shares its operand's memory: a view that copies nothing
-    "copying",  # each element of the result is an element of an operand, of any type
+    "copying",  # each result element is a copy of an operand element; the types do not matter
     "injective",  # a result element's position and the attributes determine one index to read
     "expensive",  # elementwise, with too many instructions to compute twice
     "positional",  # elementwise in cost only: depends on element positions, or changes sizes
@@ -312,8 +312,8 @@ class Operator:
     ) -> Callable[..., tuple[Operand, ...]]:
         """Set the gradient rule.
 
-        It maps the gradient of the result, the result and the operands to one gradient per operand
-        (None for no gradient), in the shape of the result or of the operand.
+        The rule maps the gradient of the result, the result and the operands to one gradient per
+        operand, None for no gradient. A gradient has the shape of the result or of the operand.
         """
         self.gradient_fn = fn
         return fn

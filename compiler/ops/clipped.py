@@ -11,7 +11,7 @@ from compiler.ir.types import Dim
 from compiler.ops.window import Window, extent
 
 LARGE = 32
-"""The largest window, in taps per axis, that open sizes do not clip."""
+"""The maximum number of taps along an axis for which a window is not clipped to an open size."""
 
 
 def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:

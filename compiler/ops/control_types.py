@@ -93,7 +93,7 @@ def _loop_types(given: Operands) -> list[Type]:
     states = list(types[2:])
     made = given.results("body")[1:]
     enough = len(body.inputs) == len(states) + 2 and len(made) >= len(states)
-    require(enough, "E-GRAPH-TYPE", f"the body of the loop does not fit {len(states)} states")
+    require(enough, "E-GRAPH-TYPE", f"the body needs inputs and results for {len(states)} states")
     outside = open_symbols(t for t in types if t is not None)
     n_steps = known_steps(node, given.known)
     result: list[Type] = []

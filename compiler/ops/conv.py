@@ -111,7 +111,7 @@ def convolved_dims(
     check_window(op_name, x.rank - 2, kernel, strides, pads, dilations, auto_pad)
     require(groups >= 1, "E-OP-ATTRIBUTE", f"{op_name} needs at least 1 group, got {groups}")
     require_size(
-        op_name, f"channels of x (w {w.type}, {groups} groups)", x.shape[1], w.shape[1] * groups
+        op_name, f"the channels of x (w {w.type}, groups {groups})", x.shape[1], w.shape[1] * groups
     )
     outputs = w.shape[0]
     require(

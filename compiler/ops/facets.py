@@ -37,7 +37,7 @@ def through_facet(
     name: str,
     origins: tuple[str, ...],
 ) -> list[str] | None:
-    """Build the call that the facet returns for a node; return its outputs, "" if omitted.
+    """Build the call that the facet returns for a node; return the outputs, "" if omitted.
 
     `outputs` are fresh names for the outputs of the node's own call. Return None if there is no
     facet, or if the facet rejects the node.

@@ -113,7 +113,7 @@ def _inferred(
 
 
 def _forget_symbols(proto: Any) -> None:
-    """Remove the names of open sizes: onnx retains the names of axes whose length is an operand."""
+    """Remove the names of open sizes: onnx retains a name although an operand changes the size."""
     for dim in proto.tensor_type.shape.dim:
         dim.ClearField("dim_param")
 

@@ -124,9 +124,11 @@ def frames(x: Tensor, *, step: int, length: int) -> TensorType:
 def _n_frames(size: Dim, step: int, length: int) -> Dim:
     """Return the number of frames in a signal of `size` samples, checked as in `frames`."""
     fits = step >= 1 and length >= 1
-    require(fits, "E-OP-ATTRIBUTE", f"frames of length {length} every {step} samples")
+    message = f"frames needs a length and a step of at least 1, got {length} and {step}"
+    require(fits, "E-OP-ATTRIBUTE", message)
     long_enough = not isinstance(size, int) or size >= length
-    require(long_enough, "E-OP-SHAPE", f"a signal of {size} samples has no frame of {length}")
+    message = f"a signal of {size} samples is shorter than a frame of {length}"
+    require(long_enough, "E-OP-SHAPE", message)
     return affine.floordiv(size - length, step) + 1
 
 

@@ -184,12 +184,14 @@ def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> TensorType:
     """
     require_positions("gather_nd", indices)
     fits = 0 <= batch_dims < min(x.rank, indices.rank)
-    require(fits, "E-OP-ATTRIBUTE", f"batch_dims {batch_dims} of {x.type} and {indices.type}")
+    message = f"batch_dims {batch_dims} must be below the ranks of {x.type} and {indices.type}"
+    require(fits, "E-OP-ATTRIBUTE", message)
     length = indices.shape[-1]
     if not isinstance(length, int):
         return TensorType(x.dtype, None)
     fits = 1 <= length <= x.rank - batch_dims
-    require(fits, "E-OP-SHAPE", f"indices of {length} numbers into {x.type}")
+    message = f"an index into {x.type} has 1 to {x.rank - batch_dims} numbers, got {length}"
+    require(fits, "E-OP-SHAPE", message)
     message = f"the batches of {x.type} and {indices.type} differ"
     batch = (
         same_size(a, b, message)

@@ -57,7 +57,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @slice_.onnx("CenterCropPad")
 def _(n: OnnxCall) -> Operand | None:
-    """Import CenterCropPad: crop or zero-pad both sides of each axis, an odd element last."""
+    """Import CenterCropPad: crop or zero-pad each axis on both sides, an odd element at the end."""
     x, wanted = n.operand(0), _sizes(n.operand(1))
     assert x is not None
     if wanted is None or not x.type.is_static:

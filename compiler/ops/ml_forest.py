@@ -70,7 +70,7 @@ def forest(
     require(
         aggregate in AGGREGATES and n_targets >= 1,
         "E-OP-ATTRIBUTE",
-        f"forest cannot take the {aggregate!r:.40} for {n_targets} targets",
+        f"forest cannot combine {n_targets} targets by {aggregate!r:.40}",
     )
     return TensorType(dtype, (x.shape[0], n_targets))
 

@@ -27,7 +27,7 @@ from compiler.ops.window import onnx_window
 
 
 def _numbers(n: OnnxCall, at: int) -> Call | None:
-    """Dequantize three operands: elements, scale and zero point."""
+    """Dequantize a tensor, given by three operands: elements, scale and zero point."""
     x, scale, zero = (n.operand(at + i) for i in range(3))
     if x is None or scale is None or x.dtype not in BYTES:
         return None

@@ -204,7 +204,7 @@ def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Any]) -> Scalar:
 
 
 def _real(dtype: DType) -> DType:
-    """Return the type of the computation of real functions."""
+    """Return the type in which functions of real numbers are computed."""
     return wide(dtype) if dtype.is_float else DType.f64
 
 

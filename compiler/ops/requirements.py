@@ -78,7 +78,7 @@ def require_size(op_name: str, what: str, found: Dim, needed: Dim) -> None:
     imply(found, needed)
     if isinstance(found, int) and isinstance(needed, int):
         require(
-            found == needed, "E-OP-SHAPE", f"{op_name} needs {what} of size {needed}, got {found}"
+            found == needed, "E-OP-SHAPE", f"{op_name} needs size {needed} for {what}, got {found}"
         )
 
 

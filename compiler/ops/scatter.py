@@ -160,7 +160,8 @@ def scatter_nd(
     length = indices.shape[-1]
     if not isinstance(length, int) or None in (x.type.shape, updates.type.shape):
         return x.type
-    require(1 <= length <= x.rank, "E-OP-SHAPE", f"indices of {length} numbers into {x.type}")
+    message = f"an index into {x.type} has 1 to {x.rank} numbers, got {length}"
+    require(1 <= length <= x.rank, "E-OP-SHAPE", message)
     needed = (*indices.shape[:-1], *x.shape[length:])
     require_rank("scatter_nd", updates, [len(needed)], "updates")
     for d, n in enumerate(needed):
@@ -231,7 +232,9 @@ def max_unpool(
     require_positions("max_unpool", places, "the places")
     n_axes = x.rank - 2
     fits = n_axes == len(kernel) == len(strides) and len(pads) == 2 * n_axes > 0
-    require(fits, "E-OP-ATTRIBUTE", f"kernel {kernel}, strides {strides}, pads {pads} of {x.type}")
+    found = f"kernel {kernel}, strides {strides}, pads {pads}"
+    message = f"max_unpool of {x.type} needs sizes for its spatial axes, got {found}"
+    require(fits, "E-OP-ATTRIBUTE", message)
     require_rank("max_unpool", places, [x.rank], "places")
     for d in range(x.rank):
         require_size("max_unpool", f"axis {d} of places", places.shape[d], x.shape[d])

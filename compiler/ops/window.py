@@ -205,7 +205,7 @@ class TapPart:
 
 
 def tap_parts(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> list[list[TapPart]] | None:
-    """Divide each axis into parts if dilated windows are largely outside the image, else None.
+    """Divide each axis into parts if dilated windows are mostly outside the image; else None.
 
     This saves the products with padding zeros.
     """

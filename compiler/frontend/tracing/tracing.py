@@ -50,7 +50,7 @@ class Tracing:
         self.n_elements = 0
         self.counts: dict[str, int] = {}
         self.unnamed: dict[str, int] = {}
-        """Unread values with a default name, with the index of the node, or -1 for a constant."""
+        """Maps unread values with a default name to the index of the node, -1 for a constant."""
 
     # Elements of a model
 
@@ -109,7 +109,7 @@ class Tracing:
         deviation: float | None = None,
         dtype: DType = DType.f32,
     ) -> Tensor:
-        """Add normal random weights with a standard deviation that keeps activations in range.
+        """Add normally distributed weights, with a deviation that keeps activations in range.
 
         The default deviation is 1 / sqrt(fan-in). The fan-in of a matrix is its number of rows; for
         higher ranks, it is the product of all sizes but the first.
@@ -296,13 +296,13 @@ def shown(value: Any) -> str:
         case Tensor():
             return f"the tensor {value.name}"
         case Affine():
-            return f"the size {value}, which is open"
+            return f"the open size {value}"
         case int() | float() | str() | None:
             return f"{value!r:.60}"
         case Operator(name=name):
             return f"the operator {name}"
         case list() | tuple():
-            return f"a list of {len(value)}"
+            return f"a list of length {len(value)}"
         case _:
             return f"a {type(value).__name__}"
 
@@ -323,7 +323,7 @@ def check_option(op: Operator, name: str, value: Any) -> None:
         op.schema.value(op.name, name, value)
         return
     known = {*op.schema.attributes, *(() if op.schema.variadic else op.schema.operands)}
-    words = f"it has {', '.join(sorted(known))}" if known else "it has none"
+    words = f"{op.name} has {', '.join(sorted(known)) or 'no attributes'}"
     hint = like_one_of(name, known) or words
     message = f"{op.name} has no attribute {name!r:.60}"
     require(name in known, "E-OP-ATTRIBUTE", message, hint=hint)

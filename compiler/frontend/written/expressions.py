@@ -311,7 +311,7 @@ class Expressions(ABC):
         try:
             return of[at]
         except IndexError:
-            message = f"index {at} of a list of {len(of)} elements"
+            message = f"index {at} is outside a list of {len(of)} elements"
             raise CompileError("E-WRITE-VALUE", message) from None
 
     def _place_in(self, part: ast.expr, scope: Scope) -> Any:
