@@ -122,7 +122,7 @@ def _key(graph: object, positional: Sequence[Any], options: Mapping[str, Any]) -
     try:
         content = _content(graph, directory)
     except OSError:
-        return None  # the compiler reads the file, too, and reports the error
+        return None  # the compiler then reads the file and reports the error
     asked = repr(positional), repr(sorted(options.items()))
     tuned = _tuned(options.get("tuned", True))
     facts = (content, *asked, repr(host()), _code(), platform.python_version(), tuned)

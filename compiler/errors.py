@@ -195,7 +195,7 @@ CODES: dict[str, Code] = {
     ),
     "E-GRAPH-TYPE": Code(
         "A recorded type differs from the type that the operator's rule infers.",
-        "leave the types to inference, or correct the operands",
+        "omit the types, which are then inferred, or correct the operands",
     ),
     "E-NODE-NAME": Code("The model has no node of this name.", "use one of the names in the model"),
     "E-GRAPH-CYCLE": Code("The nodes depend on each other in a cycle.", "remove the cycle"),
@@ -240,7 +240,7 @@ CODES: dict[str, Code] = {
         "save the array with numpy.save(path, array)",
     ),
     "E-SHAPE-OPEN": Code(
-        "This step needs sizes of dimensions that the model leaves open.",
+        "This step needs numbers for dimensions that the model leaves open.",
         'give the sizes, for example inputs={"x": (1, 3, 224, 224)} or --shape x=1,3,224,224',
     ),
     "E-PIPELINE-SYNTAX": Code(
@@ -257,7 +257,7 @@ CODES: dict[str, Code] = {
         "A result could not be written.", "check the path, its permissions and the free space"
     ),
     "E-REPRO-FOLDER": Code(
-        "The folder to replay was not written by bisect, or one of its files is damaged.",
+        "The folder to replay does not come from bisect, or a file in it is damaged.",
         "name the folder that bisect wrote (its option -o)",
     ),
     "E-TARGET-RUN": Code(
@@ -270,7 +270,7 @@ CODES: dict[str, Code] = {
         "export before the pass that creates the node, or use a pipeline without that pass",
     ),
     "E-EXPORT-TYPE": Code(
-        "A value's type is not allowed for its ONNX node.",
+        "An ONNX node does not accept the type of a value.",
         "insert a cast, or compile with a pipeline that keeps the value unchanged",
     ),
     "E-EXPORT-OPSET": Code(
@@ -305,7 +305,7 @@ CODES: dict[str, Code] = {
     ),
     "E-TUNE-DATABASE": Code(
         "A database of schedules is damaged, of another format, or cannot be written.",
-        "name another file with --database, or move this one away: tuning creates a new one",
+        "name another file with --database, or move this file: tuning then creates a database",
     ),
     "E-TUNE-MODEL": Code(
         "A model cannot be tuned: a required package is missing, or the model has open sizes.",

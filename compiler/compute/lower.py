@@ -311,7 +311,7 @@ def _named(
     if node.op != "fusion":
         results = {o: o for o in node.outputs if o}
     for value in results.values():
-        if value not in names:  # an empty result, without a stage
+        if value not in names:  # an empty result has no stage
             names[value] = _unique("Y", names)
     renamed = tuple(_rename_tensors(s, names) for s in stages)
     tensor_types = {

@@ -15,10 +15,10 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 
 DUPLICATE_LIMIT = 48
-"""The limit of copies times operations for the substitution of a producer with several reads."""
+"""The maximum of copies times operations at which a producer with several reads is inlined."""
 
 REPEAT_LIMIT = 256
-"""The limit of reads times operations for a producer whose only consumer reads it at one point."""
+"""The maximum of reads times operations if a single consumer reads a producer at one point."""
 
 EXPENSIVE = frozenset(
     {"exp", "decay", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"}

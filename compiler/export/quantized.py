@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CONVOLUTIONS = ("conv_codes", "conv_integer")
 MOST_STEPS = 1e30
-"""An upper bound on the inverse of a scale, below which the scale is a normal number."""
+"""The upper bound on the inverse of a scale; beyond it, the scale would be denormal."""
 PRODUCTS = (*CONVOLUTIONS, "matmul_integer")
 
 

@@ -115,7 +115,7 @@ def scan(data: Any, limits: Limits) -> Scanned:
         elif wire == _FIXED64 or wire == _FIXED32:
             at += 8 if wire == _FIXED64 else 4
             if at > end:
-                raise _broken(at, "the end in the middle of a number")
+                raise _broken(at, "the message ends in the middle of a number")
         else:
             raise _broken(at, f"a field of wire type {wire}, which ONNX does not use")
         if kind == _EXTERNAL:
@@ -129,7 +129,7 @@ def scan(data: Any, limits: Limits) -> Scanned:
 def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
     """Read a number of at most 10 bytes; return the number and the offset of its end."""
     if at >= end:
-        raise _broken(at, "the end instead of a number")
+        raise _broken(at, "the message ends where a number is required")
     byte = data[at]
     if byte < 0x80:
         return byte, at + 1
@@ -137,7 +137,7 @@ def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
     while True:
         at += 1
         if at >= end:
-            raise _broken(at, "the end in the middle of a number")
+            raise _broken(at, "the message ends in the middle of a number")
         if shift > 63:
             raise _broken(at, "a number of more than 10 bytes")
         byte = data[at]

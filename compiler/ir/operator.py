@@ -348,7 +348,7 @@ class Operator:
         """Export to one standard node with attributes of the same names."""
         self.export_fn = lambda *operands, **attrs: Standard(op_type, operands, attrs, domain)
 
-    # Use.
+    # Applications of the operator.
 
     def __call__(self, *args: Operand, **attrs: Any) -> Call:
         """Describe an application of the operator."""

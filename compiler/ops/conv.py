@@ -134,7 +134,7 @@ def _(
     dilations: Ints,
     groups: int,
     auto_pad: str,
-    **_: Any,  # the algorithm does not change the result
+    **_: Any,  # the algorithm, which changes no result
 ) -> Array:
     made = convolved(widened(x), widened(w), strides, pads, dilations, groups, auto_pad)
     if b is not None:

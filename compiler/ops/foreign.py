@@ -155,7 +155,7 @@ def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | N
             return False
     if any(_largest(t) > LARGEST_SIZE for t in types):
         return False
-    # A list may be a shape, and its length the rank of the result.
+    # A one-dimensional operand may be a shape, whose length is the rank of the result.
     if any(_list_length(t) > LONGEST_LIST for t in types):
         return False
     for value in known:
@@ -265,7 +265,7 @@ def evaluate_foreign(
         made = ml_foreign.evaluate(node, values)
         if made is not None:
             return made
-    if node.op == "onnx.RegexFullMatch":  # onnx.reference backtracks, with another syntax
+    if node.op == "onnx.RegexFullMatch":  # onnx.reference uses Python's re
         return (full_matches(str(node.attrs.get("pattern") or ""), values[0]),)
     node = _under_new_name(node)
     proto = to_bytes(node)

@@ -98,7 +98,7 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
     around, group = _Around(graph), {n.output for n in nodes}
     produced = [v for n in nodes for v in n.values()]
     external = [v for v in produced if around.is_read_outside(v.name, group)]
-    external = external or produced[-1:]  # a dead group, without readers
+    external = external or produced[-1:]  # a dead group has no readers
     inner, constants = _merged(nodes)
     defined = {o for n in inner for o in n.outputs if o} | set(constants)
     operands: dict[str, None] = {}

@@ -75,7 +75,7 @@ def _(
     return _combined(x, leaves, tables, n_targets, aggregate, absent)
 
 
-# As one node
+# Export as one node
 
 
 def _is_ensemble(t: _Tables, n_targets: int, aggregate: str) -> bool:
@@ -158,7 +158,7 @@ def _attributes(t: _Tables) -> dict[str, Any]:
     }
 
 
-# Step by step
+# Export step by step
 
 
 def _walked(x: Tensor, t: _Tables, depths: Array, n_steps: int) -> Operand:

@@ -113,7 +113,7 @@ def _finish(
         yield ["f32[0,3]"], {"axes": (1,)}
         yield ["f16[2,3,4]"], {"axes": (2,)}
         if is_one_of(DType.i32, elements):
-            # Positive: the logarithm of a negative sum is not an integer.
+            # Positive elements: the logarithm of a negative sum is NaN, which is not an integer.
             yield [np.arange(1, 25, dtype=np.int32).reshape(2, 3, 4)], {"axes": (0, 1)}
             yield [np.array([7, 40, 3])], {"axes": (0,), "keepdims": False}
 

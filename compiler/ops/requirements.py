@@ -163,7 +163,7 @@ def rounded(result: Any, like: Array) -> Array:
     return result.astype(like.dtype)
 
 
-# Counting
+# Counts of operations and bytes
 
 
 def traffic(operands: Sequence[Type | None], out: Type | tuple[Type, ...], flops: int) -> Cost:
