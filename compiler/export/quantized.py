@@ -242,7 +242,7 @@ def _of_codes(work: Work, product: Node, added: Node | None, listed: Array | Non
 def _of_columns(
     work: Work, product: Node, added: Node | None, zeros: tuple[Array, Array], listed: Array
 ) -> _Sums:
-    """Return the sums with the zero point that explains the constant, else with a bias."""
+    """Return the sums with a zero point from which the constant follows, else with a bias."""
     x, totals = work.type(product.inputs[0]), _totals(work, product)
     kept = _Sums(product, added, zeros, listed if listed.any() else None)
     if x is None or totals is None or any(product.inputs[2:]) or not totals.any():

@@ -84,7 +84,7 @@ def _write(scope: Scope, node: Node, targets: Mapping[str, str]) -> None:
 
 
 def _is_repeatable(node: Node, targets: Mapping[str, str]) -> bool:
-    """Return whether an equal node that is already written can replace this one.
+    """Return whether an equal node that is already written can replace this node.
 
     Fusions recompute cheap values in several kernels; after inlining, one node suffices.
     """

@@ -21,9 +21,9 @@ class DimNames:
     """The sizes of a model: numbers, names, or unknown.
 
     A name that occurs in an input means the same size wherever it occurs. Other names are
-    unreliable: TorchScript gives all results of SequenceAt the same three names. Equal names of
-    that kind mean equal sizes only within one value. A size without a name gets a unique name from
-    the value and the axis.
+    unreliable: TorchScript gives all results of SequenceAt the same three names. Two equal
+    unreliable names mean equal sizes only within one value. A size without a name gets a unique
+    name from the value and the axis.
     """
 
     def __init__(

@@ -270,8 +270,8 @@ class Editor:
     def rename(self, node: Node, onto: Node) -> Node:
         """Replace `onto` by the unread single-output `node`, which takes over the names of `onto`.
 
-        Its type must equal that of `onto` or be more open; further outputs of `onto` must be
-        unread.
+        The type of `node` must equal the type of `onto` or be more open; further outputs of `onto`
+        must be unread.
         """
         a, b = logical(onto.type), logical(node.type)
         assert a == b or refines(a, b), f"{onto.output!r} is {a}, {node.output!r} is {b}"
@@ -310,7 +310,7 @@ class Editor:
         self._note_uses(new)
 
     def rename_output(self, node: Node, old: str, new: str) -> None:
-        """Rename an output and its uses in nodes; results still refer to `old`, to be redefined."""
+        """Rename an output and its uses in nodes; results still read `old` and need a new node."""
         readers = self.users(old)
         node = self._nodes.pop(node.output)
         self._drop_uses(node)

@@ -229,7 +229,7 @@ def _combine(a: Affine, b: Expr, sign: int) -> Expr:
 
 
 def sum_of(multiples: Iterable[tuple[Expr, int]], constant: int) -> Expr:
-    """Return the sum of multiples of expressions and a constant; sort its terms only once."""
+    """Return the sum of multiples of expressions and a constant, with a single sort of terms."""
     terms: dict[Atom, int] = {}
     for e, k in multiples:
         if isinstance(e, Affine):

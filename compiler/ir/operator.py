@@ -101,7 +101,7 @@ class Call:
     attrs: Mapping[str, Any]
 
     def types(self) -> tuple[Type, ...]:
-        """Infer the types of the outputs; all operands must be tensors, arrays or such calls."""
+        """Infer the output types, for operands that are tensors, arrays or calls of these."""
         return self.op.infer([as_tensor(a) for a in self.args], self.op.bind(self.attrs))
 
     @property

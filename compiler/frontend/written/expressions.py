@@ -57,7 +57,7 @@ BUILT_IN = ("range", "len")
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the text: its parameters, their defaults, and its enclosing names."""
+    """A function of the text: the parameters with their defaults, and the enclosing scope."""
 
     name: str
     parameters: tuple[str, ...]
