@@ -80,7 +80,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class While:
-    """A loop while a condition, tested before each iteration, holds."""
+    """A loop whose condition is tested before each iteration."""
 
     condition: Scalar
     body: tuple[Statement, ...]

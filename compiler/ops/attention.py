@@ -118,7 +118,7 @@ def lowest(dtype: DType) -> Any:
 
 
 def _grouped(a: Operand, b: Operand, few: int, shared: int, *, transpose_b: bool) -> Call:
-    """Multiply matrices per head, with several heads of a per head of b."""
+    """Multiply matrices per head; one head of b may serve several heads of a."""
     if shared == 1:
         return matmul(a, b, transpose_b=transpose_b)
     a, b = once(a), once(b)

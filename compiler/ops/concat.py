@@ -15,7 +15,7 @@ from compiler.ops.dims import copied, same_dtype, same_size
 from compiler.ops.requirements import normal_axis
 
 PIECES_LIMIT = 1 << 16
-"""The maximum number of pieces of a split, which has an output per piece."""
+"""The maximum number of outputs of a split."""
 
 
 @op(traits=("copying",), kind="movement", shape_math=True)
@@ -80,7 +80,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(traits=("copying",), kind="movement", shape_math=True)
 def split(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> tuple[TensorType, ...]:
-    """Split a tensor along an axis into pieces of the given sizes.
+    """Split a tensor along an axis into tensors of the given sizes.
 
     Errors: E-OP-SHAPE when the sizes do not add up to the axis, E-OP-AXIS.
     Source: ONNX Split-18.

@@ -150,7 +150,7 @@ def _through_branches(
     depends: set[str],
     origins: tuple[str, ...],
 ) -> list[tuple[str, str]]:
-    """Add an If of the same condition whose branches compute the gradients of captured values.
+    """Add an If with the same condition; its branches compute gradients of captured values.
 
     The new If recomputes the branch taken. Other regions have no rule: see `_go_back`.
     """

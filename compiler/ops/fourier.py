@@ -56,7 +56,7 @@ def real_turns(n_in: int, length: int) -> Array:
 def transformed(
     x: Operand, t: TensorType, axis: int, length: int, *, inverse: bool, onesided: bool
 ) -> Operand | None:
-    """Transform x along an axis; its last axis is the parts. None if the matrix is too large."""
+    """Transform x along an axis; the last axis of x has the parts. None for too large a matrix."""
     n, parts = t.dims[axis], t.dims[-1]
     if not isinstance(n, int) or parts not in (1, 2) or length < 1:
         return None

@@ -92,8 +92,8 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
 
     `nodes` are in topological order; bodies of fusions among them are merged. The node is returned,
     not inserted. Its outputs are the values read outside (for an unread group: the last value), in
-    order, with their types and layouts. Its name is that of the first output's node. It may replace
-    the group if no path leaves the group and re-enters it, which the caller must check.
+    order, with their types and layouts. Its name is that of the first output's node. The node may
+    replace the group if no path leaves the group and re-enters it, which the caller must check.
     """
     around, group = _Around(graph), {n.output for n in nodes}
     produced = [v for n in nodes for v in n.values()]

@@ -26,7 +26,7 @@ def _sizes(t: Tensor | None) -> list[int] | None:
 
 
 def base_grid(sizes: list[int], *, align_corners: bool) -> Array:
-    """Return the points of a grid from -1 to 1 along each axis, the last axis first, then a 1.
+    """Return grid points from -1 to 1 along each axis: coordinates, the last axis first, and a 1.
 
     Shapes: [points, axes + 1]. With `align_corners`, the outermost points are at -1 and 1.
     """

@@ -83,7 +83,7 @@ class One:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """All elements of a spatial axis, with different taps.
+    """All elements of a spatial axis; different elements may use different taps.
 
     Without dilation, only every stride-th tap contributes to an element, starting at the remainder
     of the element's index. The loop over taps then visits only these taps. With stride and

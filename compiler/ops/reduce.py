@@ -1,4 +1,4 @@
-"""Reductions along axes, declared by a numpy and a scalar expression each."""
+"""Reductions along axes, each declared by a numpy expression and a scalar expression."""
 
 from __future__ import annotations
 

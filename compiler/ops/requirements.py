@@ -83,7 +83,7 @@ def require_size(op_name: str, what: str, found: Dim, needed: Dim) -> None:
 
 
 def broadcast_dims(op_name: str, *shapes: Sequence[Dim]) -> tuple[Dim, ...]:
-    """Return the shape by numpy's broadcasting; of open dimensions, return the larger one.
+    """Return the shape by numpy's broadcasting; two open sizes give their maximum.
 
     Errors: E-OP-SHAPE.
     """

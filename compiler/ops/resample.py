@@ -165,7 +165,7 @@ def _nearest(rounding: str) -> Coefficients:
 
 @dataclass(frozen=True)
 class Taps:
-    """The taps along one axis: indices and weights [M, T], and a mask [M] of results outside."""
+    """The taps along an axis: indices and weights [M, T], a mask [M] of results outside the image."""
 
     places: Array
     weights: Array

@@ -81,7 +81,7 @@ ALGORITHMS: dict[str, Tiling | None] = {"direct": None, "winograd2": _F2, "winog
 
 
 def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int) -> str:
-    """Return why a convolution cannot be computed in tiles, or "".
+    """Return the reason why a convolution cannot be computed in tiles, or "".
 
     `sizes` are the extents of all loops: of results and input channels.
     """
