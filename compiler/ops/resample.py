@@ -165,7 +165,7 @@ def _nearest(rounding: str) -> Coefficients:
 
 @dataclass(frozen=True)
 class Taps:
-    """The taps along an axis: indices and weights [M, T], a mask [M] of results outside the image."""
+    """Taps along an axis: indices and weights [M, T], a mask [M] of results outside the image."""
 
     places: Array
     weights: Array
