@@ -144,8 +144,8 @@ class Bytes:
 class FileRange:
     """A range of the model file, memory-mapped on read; little-endian, row-major.
 
-    Units: offset and nbytes in bytes. Only an importer creates a range; text refers to loaded
-    ranges.
+    Units: offset and nbytes in bytes. Only an importer creates a range; the text form refers to
+    loaded ranges.
     """
 
     path: str
@@ -227,7 +227,7 @@ class Constant:
 
     @staticmethod
     def of(values: Any, dtype: DType | None = None, origins: tuple[str, ...] = ()) -> Constant:
-        """Create a constant of these elements, in the smallest storage found without a scan.
+        """Create a constant of these elements, in the smallest storage found without scanning them.
 
         An array whose strides are all 0 (numpy's broadcast of one element) becomes a splat.
         """
