@@ -132,7 +132,7 @@ class Budget:
 
     def too_long(self) -> CompileError:
         """Return the error for a call that exceeds its time limit."""
-        message = f"not finished within the limit of {self.limits.seconds:.3g} s{self._place()}"
+        message = f"the call exceeded its limit of {self.limits.seconds:.3g} s{self._place()}"
         return CompileError("E-LIMIT-SECONDS", message)
 
     def _place(self) -> str:

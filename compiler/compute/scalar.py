@@ -217,7 +217,7 @@ def apply(fn: str, *args: Any) -> Apply:
         cast(Scalar, a) if isinstance(a, _Arithmetic) else number(a, dtype) for a in args
     )
     for a in scalars[1:] if fn == "select" else scalars:
-        assert a.dtype is dtype, f"{fn} of {dtype} and {a.dtype}: convert one first"
+        assert a.dtype is dtype, f"{fn} cannot combine {dtype} and {a.dtype}; convert one operand"
     return Apply(fn, scalars, DType.bool if fn in COMPARISONS else dtype)
 
 

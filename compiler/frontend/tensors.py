@@ -101,7 +101,7 @@ def _flat_places(indices: Array, dims: tuple[int, ...], n: int) -> Array:
     """Convert linear indices [n] or coordinates [n, rank] to row-major offsets."""
     linear = indices.ndim == 1
     fits = indices.dtype == np.int64 and indices.shape == ((n,) if linear else (n, len(dims)))
-    require(fits, "E-MODEL-TENSOR", f"indices of shape {list(indices.shape)} for {n} values")
+    require(fits, "E-MODEL-TENSOR", f"indices of shape {list(indices.shape)} do not fit {n} values")
     bound = np.array([int(np.prod(dims, dtype=object))] if linear else dims, np.int64)
     inside = bool(((indices >= 0) & (indices < bound)).all())
     require(inside, "E-MODEL-TENSOR", "a sparse index is out of bounds")

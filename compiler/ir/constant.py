@@ -44,7 +44,7 @@ class Splat:
         Errors: E-RUN-MEMORY for more bytes than numpy supports.
         """
         if t.nbytes >= 1 << 63:
-            raise CompileError("E-RUN-MEMORY", f"a constant of {t} has {t.nbytes:,} bytes")
+            raise CompileError("E-RUN-MEMORY", f"a constant of {t} would have {t.nbytes:,} bytes")
         return np.broadcast_to(np.asarray(self.value, t.dtype.numpy), t.static_shape)
 
     def __eq__(self, other: object) -> bool:

@@ -391,5 +391,7 @@ def parsed(p: Parser) -> Graph:
     except CompileError as e:
         raise e.at(p.where()) from None
     except (ValueError, OverflowError, KeyError, RecursionError) as e:
-        raise CompileError("E-TEXT-SYNTAX", f"could not be read: {e}", where=p.where()) from e
+        raise CompileError(
+            "E-TEXT-SYNTAX", f"the text could not be read: {e}", where=p.where()
+        ) from e
     return g

@@ -341,7 +341,9 @@ def prelu(x: Tensor, slope: Tensor) -> TensorType:
     made = broadcast_type("prelu", dtype, x, slope)
     if made.shape is not None and x.type.shape is not None:
         require(
-            made.rank == x.rank, "E-OP-SHAPE", f"prelu's slope {slope.type} is larger than {x.type}"
+            made.rank == x.rank,
+            "E-OP-SHAPE",
+            f"prelu cannot broadcast the slope {slope.type} to {x.type}",
         )
     return made
 

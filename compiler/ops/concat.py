@@ -149,7 +149,11 @@ def _sizes(call: OnnxCall, size: Dim) -> Sequence[int]:
         message = f"a split into {n_pieces} equal sizes needs the size of the axis"
         raise CompileError("E-SHAPE-OPEN", message)
     if call.opset < 18:
-        require(size % n_pieces == 0, "E-OP-SHAPE", f"{size} does not divide into {n_pieces} parts")
+        require(
+            size % n_pieces == 0,
+            "E-OP-SHAPE",
+            f"{size} does not divide into {n_pieces} equal parts",
+        )
     # The last size is smaller if the axis does not divide evenly.
     part = -(-size // n_pieces)
     return [min(part, max(size - part * i, 0)) for i in range(n_pieces)]

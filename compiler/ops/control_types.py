@@ -139,7 +139,9 @@ def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: 
         if isinstance(t, TensorType) and t.shape is not None:
             axis, rank = entry(node, attribute, k), len(t.shape) + more
             fits = -rank <= axis < rank
-            require(fits, "E-OP-AXIS", f"{attribute} has axis {axis}, outside of {rank} axes")
+            require(
+                fits, "E-OP-AXIS", f"{attribute} has axis {axis}, outside a tensor of rank {rank}"
+            )
 
 
 def _batched(

@@ -83,7 +83,9 @@ def conv(
     dtype = require_elements("conv", "float", x, w, b)
     known = algorithm in ALGORITHMS
     require(
-        known, "E-OP-ATTRIBUTE", f"conv has no algorithm {algorithm!r:.40}: {', '.join(ALGORITHMS)}"
+        known,
+        "E-OP-ATTRIBUTE",
+        f"conv has no algorithm {algorithm!r:.40}; algorithms: {', '.join(ALGORITHMS)}",
     )
     dims = convolved_dims("conv", x, w, strides, pads, dilations, groups, auto_pad)
     if dims is not None and b is not None:

@@ -37,7 +37,11 @@ def fusion_types(
     require("body" in node.regions, "E-GRAPH-TYPE", "a fusion needs a region named body")
     body = node.regions["body"]
     fits = len(body.inputs) == len(types) and not body.free_names
-    require(fits, "E-GRAPH-TYPE", f"{len(types)} operands for the body's {len(body.inputs)} inputs")
+    require(
+        fits,
+        "E-GRAPH-TYPE",
+        f"the body has {len(body.inputs)} inputs, the fusion {len(types)} operands",
+    )
     facts = Facts.of_graph(body)
     for v, t, value in zip(body.inputs, types, known, strict=True):
         if t is None or logical(v.type) != logical(t):
@@ -62,7 +66,8 @@ def _closed(recorded: TensorType, inferred: Type) -> Type:
     if same or isinstance(inferred, OpaqueType) or refines(recorded, inferred):
         return recorded
     raise CompileError(
-        "E-GRAPH-TYPE", f"recorded as {recorded} inside a fusion, but inferred as {inferred}"
+        "E-GRAPH-TYPE",
+        f"a type inside a fusion is recorded as {recorded}, but inferred as {inferred}",
     )
 
 

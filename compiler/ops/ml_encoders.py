@@ -216,7 +216,7 @@ def _(n: OnnxCall) -> Operand | None:
     else:
         categories = np.array(n.attr("cats_int64s") or (), np.int64)
         made = x if x.dtype is DType.i64 else cast(x, to=DType.i64)
-    require(len(categories) > 0, "E-OP-ATTRIBUTE", f"{x.type} has no categories in this node")
+    require(len(categories) > 0, "E-OP-ATTRIBUTE", f"the node lists no categories for {x.type}")
     return cast(equal(unsqueeze(made, axes=(x.rank,)), categories), to=DType.f32)
 
 

@@ -62,7 +62,7 @@ def _check_parameters(
         require_size(op_name, f"scales along axis {at}", scale.shape[0], x.shape[at])
         return
     fits = block_size > 0 and scale.rank == x.rank
-    message = f"{op_name} needs a scale in all, per index or per block, got {scale.type}"
+    message = f"{op_name} needs a scale per tensor, index or block, got {scale.type}"
     require(fits, "E-OP-SHAPE", f"{message} for {x.type}, blocks of {block_size}")
     at = _axis(axis, x.rank)
     for d, (found, n) in enumerate(zip(scale.shape, x.shape, strict=True)):

@@ -271,7 +271,7 @@ def sizes(shape: Any) -> tuple[int, ...]:
         fits = isinstance(d, int) and not isinstance(d, bool) and 0 <= d < 1 << 40
         needed = "a shape is a list of integers, such as [64, 32]"
         require(fits, "E-WRITE-VALUE", f"{needed}; got {shown(d)}")
-    require(len(dims) <= 16, "E-WRITE-VALUE", f"{len(dims)} axes; constants have at most 16")
+    require(len(dims) <= 16, "E-WRITE-VALUE", f"constants have at most 16 axes, not {len(dims)}")
     return tuple(dims)
 
 

@@ -295,7 +295,9 @@ class Expressions(ABC):
                 pass
         if name not in OPERATORS:
             hint = like_one_of(name, (*PROPERTIES, *OPERATORS))
-            raise CompileError("E-WRITE-VALUE", f"a tensor has no {name!r:.60}", hint=hint)
+            raise CompileError(
+                "E-WRITE-VALUE", f"a tensor has no attribute {name!r:.60}", hint=hint
+            )
         return _Method(of, OPERATORS[name])
 
     def _element(self, of: Any, index: ast.expr, scope: Scope) -> Any:

@@ -70,7 +70,7 @@ def number_of(compute: Callable[[], Any]) -> Any:
     try:
         value = compute()
     except (ArithmeticError, ValueError, TypeError) as e:
-        raise CompileError("E-WRITE-VALUE", f"this cannot be calculated: {e}") from e
+        raise CompileError("E-WRITE-VALUE", f"the expression cannot be evaluated: {e}") from e
     message = "the result is not a real number, or is an integer beyond 2**63"
     fits = isinstance(value, int | float) and not (type(value) is int and abs(value) > MOST)
     require(fits, "E-WRITE-VALUE", message)
