@@ -61,7 +61,7 @@ Gate = Callable[[Decision], bool]
 
 
 class AllBut:
-    """A gate that disables the rewrites of some rules; `asked` collects the rules asked for."""
+    """A gate that disables the rewrites of some rules; `asked` is the set of queried rules."""
 
     def __init__(self, rules: Collection[str]) -> None:
         self.rules = frozenset(rules)

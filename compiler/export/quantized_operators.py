@@ -141,7 +141,7 @@ def _one(work: Work, point: str, node: Node) -> Array | None:
 
 
 def quantized(work: Work, node: Node) -> None:
-    """Recombine a quantization."""
+    """Recombine a quantized operator with its quantize node, if the scale is one known number."""
     scale = work.known(node.inputs[1])
     if scale is not None and scale.type.n_elements == 1 and scale.type.dtype is DType.f32:
         on_codes(work, node, scale.array().reshape(()))

@@ -328,7 +328,7 @@ class Editor:
     def replace(self, old: str, new: str) -> None:
         """Replace all uses of `old` by `new`, which must have the same type.
 
-        Results keep their public names. The node of `old` stays until `remove`.
+        Results keep their public names. The node of `old` stays in the graph until `remove`.
         """
         a, b = logical(self.type(old)), logical(self.type(new))
         assert a == b, f"{old!r} is {a}, its replacement {new!r} is {b}"

@@ -1,4 +1,4 @@
-"""Activation functions: table rows for functions without parameters, else short declarations."""
+"""Activation functions: one table row per function without parameters, else a declaration."""
 
 from __future__ import annotations
 

@@ -94,8 +94,8 @@ def attended(
 ) -> Call:
     """Build softmax(q * transposed k * scale + bias) * v, with weight 0 for masked keys.
 
-    `groups` is a pair: the number of heads of k, and the number of heads of q per head of k. It is
-    (1, 1) for equal numbers of heads.
+    `groups` is a pair: the number of heads of k, and the number of heads of q per head of k. The
+    pair is (1, 1) for equal numbers of heads.
     Source: Vaswani et al. 2017, arXiv:1706.03762.
     """
     few, shared = groups

@@ -1,4 +1,4 @@
-"""Comparisons and tests with bool results; selection: where, clip."""
+"""Comparisons and tests with bool results, and the selections where and clip."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Spreading:
         return tuple(made)
 
     def parts(self, dims: Sequence[int], sizes: Sequence[int]) -> list[list[Part]]:
-        """Return the parts in which each spatial axis is computed."""
+        """Return the parts of each spatial axis that are computed separately."""
         begins = self.begins(dims, sizes)
         return parts_of_sides(dims, sizes, self.kernel, self.strides, self.dilations, begins)
 

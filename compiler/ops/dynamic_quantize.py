@@ -1,4 +1,4 @@
-"""Dynamic quantization, by the range of the numbers at run time."""
+"""Dynamic quantization: the scale follows from the range of the numbers at run time."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ LEAST_RUN, MOST_RUNS = 16, 8
 
 @op(traits=("copying", "injective"), kind="movement", shape_math=True)
 def expand(x: Tensor, shape: Tensor) -> TensorType:
-    """Repeat elements along axes of size 1 until the tensor broadcasts with the given shape.
+    """Repeat elements along axes of size 1, to the shape that broadcasting with `shape` gives.
 
     Shapes: numpy's broadcasting of the shape of x and `shape`; a 1 in `shape` keeps the size of x.
     Errors: E-OP-SHAPE for incompatible shapes.

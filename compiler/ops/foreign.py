@@ -73,7 +73,7 @@ class _Refused(Exception):
 def _inferred(
     node: Node, types: Sequence[Type | None], known: Sequence[Array | None], schema: Any
 ) -> dict[str, Type]:
-    """Infer types by output position, by onnx's inference. Errors: _Refused."""
+    """Return the types that onnx's inference finds, by output position. Errors: _Refused."""
     import onnx
     from onnx.shape_inference import infer_node_outputs
 
@@ -134,7 +134,7 @@ MAY_BE_NEGATIVE = {"k", "pads", "output_padding", "min_gram_length", "max_skip_c
 def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | None]) -> bool:
     """Return whether a node is safe for onnx's inference, which is C++ code without checks.
 
-    Some of its rules index or allocate memory by an unchecked attribute.
+    Some rules of the inference index or allocate memory by an unchecked attribute.
     """
     ranks = [_rank(t) for t in types if t is not None]
     highest = max(ranks, default=0)
@@ -251,7 +251,7 @@ def _stated(text: str) -> Type | None:
 def evaluate_foreign(
     node: Node, values: Sequence[Any], outer: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """Evaluate a foreign node: arrays, lists for sequences, None for absent optionals.
+    """Evaluate a foreign node on arrays, lists for sequences, and None for absent optionals.
 
     `outer` holds the captured values.
     Errors: E-RUN-OPERATOR if onnx.reference fails.
@@ -298,7 +298,7 @@ def _under_new_name(node: Node) -> Node:
 
 
 def to_bytes(node: Node) -> bytes:
-    """Serialise a foreign node without its name: equal for nodes of equal semantics."""
+    """Serialise a foreign node without its name: nodes of equal semantics have equal bytes."""
     proto = protos.to_node_proto(node)
     proto.name = ""
     return proto.SerializeToString(deterministic=True)

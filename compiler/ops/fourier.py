@@ -1,8 +1,8 @@
 """Discrete Fourier transforms as matrix products, and the frames of a signal.
 
 The matrix is computed at compile time. A product needs more arithmetic than a fast transform: n * n
-instead of n * log(n) operations. At the lengths of speech models (up to about 1,000), it is
-efficient on matrix units and fuses with the preceding window.
+instead of n * log(n) operations. At the lengths of speech models (up to about 1,000), the product
+is efficient on matrix units and fuses with the preceding window.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class _Votes:
     transform: str
 
     def many(self) -> tuple[Operand, Operand]:
-        """Convert three or more classes: the label is the class of the largest existing score."""
+        """Convert three or more classes: the label has the largest score among scored classes."""
         count = len(self.labels.values)
         scores: Operand = self.tables.scores(self.x, count)
         if len(self.base) == count:

@@ -192,7 +192,7 @@ def _(
 
 
 def _holds(k: Lowering, value: Scalar, limit: Scalar, allowed: Scalar) -> Scalar:
-    """Return whether the relation of two numbers is allowed."""
+    """Return whether the relation of a feature and a threshold is among the allowed relations."""
     tests = {
         LESS: k.lt(value, limit),
         EQUAL: k.eq(value, limit),

@@ -148,7 +148,7 @@ def parts_of_sides(
     dilations: Ints,
     begins: Ints,
 ) -> list[list[Part]]:
-    """Return the parts of each spatial axis: its phases, unless they are too many."""
+    """Return the parts of each spatial axis: its phases, unless there are too many."""
     sides: list[list[Part]] = []
     n_left = MOST_PHASES
     for d in reversed(range(len(strides))):

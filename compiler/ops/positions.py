@@ -1,7 +1,7 @@
 """Run-time indices, shared by gathers and scatters.
 
-In ONNX, an index out of bounds is an error. The references raise it; generated code does not check:
-reads are clamped, and writes out of bounds are dropped.
+In ONNX, an index out of bounds is an error. The references raise this error; generated code does
+not check: reads are clamped, and writes out of bounds are dropped.
 """
 
 from __future__ import annotations

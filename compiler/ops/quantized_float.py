@@ -1,7 +1,7 @@
 """The import of ONNX Runtime's operators on quantized tensors as float operators.
 
-They become dequantize, the operator in f32, and quantize. Fusion combines these into one kernel if
-possible.
+Each operator becomes dequantize, the operator in f32, and quantize. Fusion combines these into one
+kernel if possible.
 
 Source: ContribOperators.md of ONNX Runtime.
 """

@@ -14,7 +14,7 @@ from compiler.ops.recurrent_activations import Activation
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The common parameters of all directions of a layer, and the activations of each."""
+    """The common parameters of all directions of a layer, and the activations of each direction."""
 
     n_gates: int
     functions: Sequence[Sequence[Activation]]

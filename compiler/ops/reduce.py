@@ -62,9 +62,10 @@ def reduction(
     value_range: tuple[float, float] | None = None,
     of_images: str = "",
 ) -> Operator:
-    """Declare a reduction: `numpy(x, axes, keepdims)`, `scalar(k, element, over, n)`, n elements.
+    """Declare a reduction by `numpy(x, axes, keepdims)` and `scalar(k, element, over, n)`.
 
-    `of_images` is ONNX's operator over all spatial axes, which runtimes support in their layouts.
+    `n` has the sizes of the reduced axes. `of_images` is ONNX's operator for all spatial axes,
+    which runtimes support in their layouts.
     Units: flops per element of x.
     """
 
@@ -279,8 +280,8 @@ reduce_log_sum = reduction(
 def reduce_log_sum_exp(x: Tensor, *, axes: tuple[int, ...], keepdims: bool = True) -> TensorType:
     """The logarithm of the sum of exponentials along axes.
 
-    The largest element is subtracted first, so that no exponential overflows. For integers, it is
-    computed in f64 and truncated.
+    The largest element is subtracted first, so that no exponential overflows. For integers, the
+    result is computed in f64 and truncated.
     """
     require_elements("reduce_log_sum_exp", "number", x)
     return reduced(x, axes, keepdims)

@@ -147,8 +147,8 @@ def scatter_nd(
 ) -> TensorType:
     """Copy x and store slices at leading indices.
 
-    The last axis of `indices` is one index. Stores are in order; with a reduction (add, mul, max,
-    min), new elements are combined with the stored elements.
+    Each row along the last axis of `indices` is one index. Stores are in order; with a reduction
+    (add, mul, max, min), new elements are combined with the stored elements.
     Shapes: with indices [n, d] and x [a1..ad, rest], updates are [n, rest]. Negative indices count
     from the end; generated code drops stores out of bounds.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.

@@ -1,6 +1,6 @@
 """Sliding windows over the spatial axes of an image, for convolution and pooling.
 
-Pads are in ONNX's order: all begins, then all ends. `auto_pad` derives them from the sizes; it
+Pads are in ONNX's order: all begins, then all ends. `auto_pad` derives pads from the sizes, and
 stays an attribute until the sizes are numbers.
 """
 
