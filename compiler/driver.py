@@ -101,9 +101,9 @@ def compile(
     `memory_limit_bytes` is the maximum arena size: kernels are recomputed to stay within it.
     `spread="branches"` assigns each kernel to one thread and branches of the graph to different
     threads, by a plan (docs/threads.md). `loops`, the default, divides each kernel's loops among
-    the threads. `seconds` maps a value that a kernel computes to the kernel's time on one thread,
-    for this plan. `limits` bounds the time and the memory of this call, not those of runs
-    (docs/limits.md).
+    the threads. `seconds` gives this plan the kernels' times on one thread, each keyed by a value
+    that the kernel computes. `limits` bounds the time and the memory of this call, not those of
+    runs (docs/limits.md).
     Errors: those of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for values that are not supported.
     """

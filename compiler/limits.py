@@ -1,4 +1,4 @@
-"""Limits on a model and on the work it causes, and the budget that counts the work.
+"""Limits on models, time and memory, and the budget of a call.
 
 `with limited(limits):` opens a budget for all code that the block calls. That code calls `check`
 between steps, and `check_bytes` or `check_work` before a large step.
@@ -31,7 +31,7 @@ MESSAGE_BYTES = 150
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper bounds on a model file and on the work that it causes.
+    """Upper bounds on a model file, and on the time and the memory of a call.
 
     Units: wall-clock seconds, bytes and counts, as the names say.
     The defaults suit a user's own files on the user's own machine.
@@ -238,7 +238,7 @@ class _Interrupt(BaseException):
 class _Alarm:
     """A thread that interrupts its creator thread repeatedly after the deadline.
 
-    Native code is not interrupted: its work is estimated beforehand.
+    Native code is not interrupted: estimates bound its time beforehand.
     """
 
     def __init__(self, end: float) -> None:

@@ -5,8 +5,8 @@
 
 The first rewrite applies if y provably fits an i32: one instruction rounds and converts y, and the
 saturating store clamps it. If the bound of y follows from constants, `within` states it. The second
-rewrite applies to a quantized number that the same kernel dequantizes. Both are exact, since zero
-points and range limits are integers.
+rewrite applies to a quantized number that the same kernel dequantizes. Both rewrites are exact,
+since zero points and range limits are integers.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ class Loop:
     an open end. It contains only unrolled loops and dot steps, and no other vector loop. A `dot`
     loop sums products of consecutive elements of a small type into each lane, by one instruction if
     the target has it. A `tile` loop runs over the rows of a block of sums. It contains a loop of
-    reduction steps, the vector loop and a dot step. On targets with matrix tiles, it is one
-    instruction.
+    reduction steps, the vector loop and a dot step. On targets with matrix tiles, a `tile` loop is
+    one instruction.
     """
 
     var: str

@@ -34,7 +34,7 @@ Table = dict[int, tuple[int, "Table"]]
 
 @dataclass(slots=True)
 class Cut:
-    """Large weights in the file. Units: offsets in bytes from its start."""
+    """Large weights in the file. Units: offsets in bytes from the start of the file."""
 
     start: int
     end: int

@@ -61,7 +61,7 @@ class Splat:
 class Seeded:
     """Normally distributed weights of written models, with mean 0, a standard deviation and a seed.
 
-    They are generated at the first read; the text form determines all elements.
+    The numbers are generated at the first read; the text form determines all of them.
     """
 
     seed: int
