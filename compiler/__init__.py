@@ -36,7 +36,7 @@ _HOMES = {
     "model": ("compiler.frontend.tracing", "model"),
     "to_onnx": ("compiler.export", "to_onnx"),
     "tune": ("compiler.tuning.tune", "tune"),
-    # A callable module: the import system would bind the module to this name anyway.
+    # A callable module: its import binds the module, not the function, to this name.
     "reference": ("compiler.reference", ""),
 }
 

@@ -1,4 +1,4 @@
-"""`compile` with a disk cache of programs: a model compiled before is loaded, not recompiled.
+"""`compile` with a disk cache: the program of a model compiled before is loaded, not recompiled.
 
 This module imports little, so a process whose program is cached runs it within 0.1 s.
 """
@@ -42,10 +42,11 @@ def compile(
 ) -> Program:
     """Compile a graph, an ONNX file or its bytes; see `help(compiler.driver.compile)`.
 
-    The program of a model compiled before is loaded from disk if the model's bytes, the options,
-    the compiler's code and the machine are the same. Such a program runs at once. A request for
-    anything but results, such as the trace, recompiles it. A new program is written to disk in the
-    background after the call returns: the program's `settle()` waits for that.
+    If the model's bytes, the options, the compiler's code and the machine are unchanged, the
+    program of an earlier compilation is loaded from disk. Such a program runs at once. A request
+    for anything but results, such as the trace, recompiles the model. A new program is written to
+    disk in the background after the call returns: the program's `settle()` waits for the end of
+    writing.
     """
 
     def again() -> Program:
@@ -81,7 +82,7 @@ def _kept_or_made(
 
 
 _compiling: list[tuple[int, int, int]] = []
-"""For each compilation in progress: the garbage collector's thresholds before the first of all."""
+"""The garbage collector's original thresholds, once per compilation in progress."""
 
 _lock = Lock()
 
@@ -121,7 +122,7 @@ def _key(graph: object, positional: Sequence[Any], options: Mapping[str, Any]) -
     try:
         content = _content(graph, directory)
     except OSError:
-        return None  # the compiler reads the file, too, and reports the error
+        return None  # the compiler then reads the file and reports the error
     asked = repr(positional), repr(sorted(options.items()))
     tuned = _tuned(options.get("tuned", True))
     facts = (content, *asked, repr(host()), _code(), platform.python_version(), tuned)

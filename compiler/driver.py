@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from compiler.runtime.open.program import OpenProgram
 
 Progress = Callable[[str, Event | None], None]
-"""Callback for each step's name at its start, and for each pass's event at its end."""
+"""Callback with the name of each step that starts, and with the event of each pass that ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +82,18 @@ def compile(
     """Compile a graph, an ONNX file or its bytes to a program.
 
     `inputs` gives the shapes of inputs with open dimensions. Without these shapes, one program
-    serves all sizes. If a node requires known sizes, the first run with each set of shapes compiles
-    instead, and the program's `notes` name the node. The first run with new elements of parameter
-    inputs (axes, pads, counts) compiles, too.
+    serves all sizes. If a node requires known sizes, each set of shapes is compiled at its first
+    run instead, and the program's `notes` name the node. The first run with new elements of
+    parameter inputs (axes, pads, counts) compiles, too.
     `buckets` lists values of open dimensions that get specialised code, as in `{"N": [1, 8]}`.
     `precision` changes lines of the pipeline: docs/precision.md states the guarantee of each mode.
-    `threads` is the number of threads of a run, at most 256; results are bitwise equal for all.
+    `threads` is the number of threads of a run, at most 256; no bit of the results depends on it.
     `trace=False` discards the trace of the passes. `gate` is called before each rewrite and may
-    prevent it.
+    prevent the rewrite.
     `schedules` maps kernel names to moves, or is a text as `emit("schedules")` prints it: see
     docs/schedules.md.
-    `tier=0` returns a program sooner, with slower code. Optimised code replaces it when ready
-    (`program.settle()` waits for that); the replacement may change the last bits of sums.
+    `tier=0` returns a program sooner, with slower code. When optimised code is ready, it replaces
+    the slower code, which may change the last bits of sums; `program.settle()` waits until then.
     `tuned` selects a database of schedules tuned for this machine: the user's own (True), none
     (False), or a file. The program's `notes` give the number of kernels with a tuned schedule.
     `order` names the method that orders the launches, for example `given`, or `best` for the lowest
@@ -101,9 +101,9 @@ def compile(
     `memory_limit_bytes` is the maximum arena size: kernels are recomputed to stay within it.
     `spread="branches"` assigns each kernel to one thread and branches of the graph to different
     threads, by a plan (docs/threads.md). `loops`, the default, divides each kernel's loops among
-    the threads. `seconds` gives the plan the kernels' times on one thread, keyed by a value that
-    each computes. `limits` bounds the time and the memory of this call, not those of runs
-    (docs/limits.md).
+    the threads. `seconds` gives this plan the kernels' times on one thread, each keyed by a value
+    that the kernel computes. `limits` bounds the time and the memory of this call, not those of
+    runs (docs/limits.md).
     Errors: those of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for values that are not supported.
     """
@@ -166,7 +166,7 @@ def _found(tuned: bool | str | PathLike[str] | Tuned, code: CodeOptions) -> Tune
 def _program(
     graph: Graph, options: Options, clock: Clock, wanted: Mapping[str, tuple[int, ...]]
 ) -> Program:
-    """Build the program of a graph, with specialised code for the wanted sizes."""
+    """Build the program of a graph, with specialised code for the requested sizes."""
     source, opened = graph, None
     notes: tuple[str, ...] = ()
     # Run passes for open shapes, too: the trace shows them, and errors appear before a run.
@@ -198,7 +198,7 @@ def _program(
             values = {name: given[name] for name in possible_parameters(known) if name in given}
             values = needed_parameters(known, values) if values else {}
             if not values and not has_open_inputs(source) and opened is None:
-                return Specialised(built, values)  # all parameters are plain data
+                return Specialised(built, values)  # no code depends on the parameters
             known = declared(with_values(known, values)) if values else known
         return Specialised(build(known, options, again), values)
 
@@ -299,7 +299,7 @@ def _buckets(
     options: Options,
     wanted: Mapping[str, tuple[int, ...]],
 ) -> Buckets:
-    """Build programs for the requested sizes; pad rows only if that leaves other rows unchanged."""
+    """Build programs for the requested sizes; pad rows only if no row depends on others."""
     from compiler.runtime.buckets import make_buckets
 
     def compiled(sizes: Mapping[str, int]) -> tuple[Program, float]:
@@ -316,7 +316,7 @@ def _buckets(
 def _open_program(
     source: Graph, optimised: Graph, options: Options, clock: Clock
 ) -> tuple[OpenProgram | None, str]:
-    """Return one program for all sizes, or None, and the reason."""
+    """Return the program for all sizes, or None if there is none, and a note with the reason."""
     from compiler.runtime.open.build import NotOpen, build_open
 
     if possible_parameters(source):

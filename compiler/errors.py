@@ -55,13 +55,13 @@ class CompileError(Exception):
         self.hint = hint or CODES[code].hint
 
     def at(self, where: Where) -> CompileError:
-        """Return the same error with a position, unless it already has a position."""
+        """Return the same error at this position; a known position is retained."""
         if str(self.where):
             return self
         return CompileError(self.code, self.message, where=where, notes=self.notes, hint=self.hint)
 
     def noting(self, note: str) -> CompileError:
-        """Return the same error with a note, unless it has a note already or the note is empty."""
+        """Return the same error with this note, unless `note` is "" or the error has one."""
         if self.notes or not note:
             return self
         return CompileError(self.code, self.message, where=self.where, notes=[note], hint=self.hint)
@@ -174,7 +174,7 @@ CODES: dict[str, Code] = {
     ),
     "E-TEXT-STORAGE": Code(
         "The text names stored bytes that are not loaded in this process.",
-        "load the model that the text was printed from first",
+        "first load the model from which the text was printed",
     ),
     # graph structure and types
     "E-WRITE-PYTHON": Code(
@@ -195,7 +195,7 @@ CODES: dict[str, Code] = {
     ),
     "E-GRAPH-TYPE": Code(
         "A recorded type differs from the type that the operator's rule infers.",
-        "leave the types to inference, or correct the operands",
+        "omit the types, which are then inferred, or correct the operands",
     ),
     "E-NODE-NAME": Code("The model has no node of this name.", "use one of the names in the model"),
     "E-GRAPH-CYCLE": Code("The nodes depend on each other in a cycle.", "remove the cycle"),
@@ -219,7 +219,9 @@ CODES: dict[str, Code] = {
         "A gradient is requested through an operator that has no gradient rule.",
         "compute the gradient outside the model, or of a subgraph without this operator",
     ),
-    "E-OP-AXIS": Code("An axis is outside the tensor's rank.", "count axes from 0, or from -1"),
+    "E-OP-AXIS": Code(
+        "An axis is outside the tensor's rank.", "count axes from 0, or backwards from -1"
+    ),
     # compiling
     "E-INPUT-NAME": Code(
         "A name is not an input of the model, or an input of the model is missing.",
@@ -238,7 +240,7 @@ CODES: dict[str, Code] = {
         "save the array with numpy.save(path, array)",
     ),
     "E-SHAPE-OPEN": Code(
-        "This step needs sizes of dimensions that the model leaves open.",
+        "This step needs numbers for dimensions that the model leaves open.",
         'give the sizes, for example inputs={"x": (1, 3, 224, 224)} or --shape x=1,3,224,224',
     ),
     "E-PIPELINE-SYNTAX": Code(
@@ -255,7 +257,7 @@ CODES: dict[str, Code] = {
         "A result could not be written.", "check the path, its permissions and the free space"
     ),
     "E-REPRO-FOLDER": Code(
-        "The folder to replay was not written by bisect, or one of its files is damaged.",
+        "The folder to replay does not come from bisect, or a file in it is damaged.",
         "name the folder that bisect wrote (its option -o)",
     ),
     "E-TARGET-RUN": Code(
@@ -268,7 +270,7 @@ CODES: dict[str, Code] = {
         "export before the pass that creates the node, or use a pipeline without that pass",
     ),
     "E-EXPORT-TYPE": Code(
-        "A value's type is not allowed for its ONNX node.",
+        "An ONNX node does not accept the type of a value.",
         "insert a cast, or compile with a pipeline that keeps the value unchanged",
     ),
     "E-EXPORT-OPSET": Code(
@@ -303,7 +305,7 @@ CODES: dict[str, Code] = {
     ),
     "E-TUNE-DATABASE": Code(
         "A database of schedules is damaged, of another format, or cannot be written.",
-        "name another file with --database, or move this one away: tuning creates a new one",
+        "name another file with --database, or move this file: tuning then creates a database",
     ),
     "E-TUNE-MODEL": Code(
         "A model cannot be tuned: a required package is missing, or the model has open sizes.",

@@ -44,10 +44,11 @@ class Chapter:
 class Fate:
     """The fate of a node of the model.
 
-    `kept`: a node with the same operator computes only this node. `merged`: the nodes `now` compute
-    it, combined with others or as other operators. `folded`: it was evaluated at compile time to
-    the constants `now`. `removed`: no node computes it, and the last chapter gives the reason.
-    `unaccounted`: no step explains its removal, which is a gap in the ledger.
+    `kept`: a node of the last graph has the same operator and only this origin. `merged`: the nodes
+    `now` compute the model's node, together with other nodes or by other operators. `folded`: the
+    node was evaluated at compile time to the constants `now`. `removed`: no node computes it, and
+    the last chapter gives the reason. `unaccounted`: no step explains the removal, which is a gap
+    in the ledger.
     """
 
     node: str
@@ -77,8 +78,8 @@ class Answer:
 class Ledger:
     """The trace of one compilation, indexed for queries.
 
-    Queries are index lookups: the page makes one for each edge of a model, so the time of a query
-    must not grow with the model.
+    Queries are index lookups, whose time does not grow with the model: the page makes a query for
+    each edge of a model.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -137,15 +138,17 @@ class Ledger:
         if declined:
             fusing = [c for c in declined if c.step.rule.startswith("fuse")]
             told = (fusing or declined)[-1]
-            because = f"{first} and {second} are apart: {told.step.because}"
+            because = f"{first} and {second} are not fused: {told.step.because}"
             return Answer(names, "apart", because, declined)
         because = f"{first} and {second} are not neighbours: neither reads a result of the other"
         if self._are_neighbours(first, second):
-            because = f"{first} and {second} are apart: no pass of this pipeline considered them"
+            because = (
+                f"{first} and {second} are not fused: no pass of this pipeline considered them"
+            )
         return Answer(names, "not neighbours", because, ())
 
     def _resolved(self, name: str) -> str:
-        """Return the name of a node, from its name or the name of one of its values."""
+        """Return the name of a node, given this name or the name of one of the node's outputs."""
         if name in self._first:
             return name
         maker = self._graphs[0].producers.get(name) if self._graphs else None
@@ -154,11 +157,11 @@ class Ledger:
         raise CompileError(
             "E-NODE-NAME",
             f"the model has no node {name!r:.60}",
-            hint=f"its nodes are {_some(self.names())}",
+            hint=f"the nodes are {_some(self.names())}",
         )
 
     def _told(self, i: int, values: Iterable[str]) -> list[Chapter]:
-        """Return the applied steps of an event on these values, in order."""
+        """Return the applied steps of an event that involve these values, in order."""
         found = {at for v in values for at in self._applied[i].get(v, ())}
         return [self._chapter(i, self._events[i].steps[at]) for at in sorted(found)]
 
@@ -272,7 +275,7 @@ def _by_origin(graph: Graph) -> Mapping[str, list[Node]]:
 
 
 def _by_value(event: Event, outcome: str) -> Mapping[str, list[int]]:
-    """Map each value to the indices of the event's steps of this outcome that involve it."""
+    """Map each value to the indices of the steps with this outcome that involve the value."""
     found: dict[str, list[int]] = {}
     for i, s in enumerate(event.steps):
         if s.outcome == outcome:

@@ -1,4 +1,4 @@
-"""Limits on a model and on the work it causes, and the budget that counts the work.
+"""Limits on models, time and memory, and the budget of a call.
 
 `with limited(limits):` opens a budget for all code that the block calls. That code calls `check`
 between steps, and `check_bytes` or `check_work` before a large step.
@@ -20,7 +20,7 @@ from compiler.errors import CompileError, require
 from compiler.targets.memory import machine_bytes
 
 OPERATIONS_PER_SECOND = 20_000_000_000
-"""Assumed speed in estimates of work: a generous bound, so only excessive work is refused."""
+"""The assumed speed in estimates of time: a generous bound, so only excessive work is refused."""
 
 NODE_BYTES = 6_000
 """Compiler memory per node of a model, in bytes, measured on models of 10,000 nodes."""
@@ -31,7 +31,7 @@ MESSAGE_BYTES = 150
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper bounds on a model file and on the work that it causes.
+    """Upper bounds on a model file, and on the time and the memory of a call.
 
     Units: wall-clock seconds, bytes and counts, as the names say.
     The defaults suit a user's own files on the user's own machine.
@@ -42,7 +42,7 @@ class Limits:
     bytes: int = field(default_factory=machine_bytes)
     """Memory of one call, in addition to its file and inputs; by default the machine's memory."""
     stop: threading.Event | None = None
-    """The event that cancels the work: it stops soon after the event is set."""
+    """The event that cancels the call: the call stops soon after the event is set."""
 
     file_bytes: int = 2 << 30
     unknown_bytes: int = 1 << 20
@@ -73,7 +73,7 @@ class Limits:
     """Elements of a sparse tensor in its dense form."""
 
     def __post_init__(self) -> None:
-        """Errors: E-OPTION-VALUE."""
+        """Check the limits on seconds and bytes. Errors: E-OPTION-VALUE."""
         seconds, n_bytes = self.seconds, self.bytes
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         good = number and seconds >= 0
@@ -84,7 +84,7 @@ class Limits:
         require(good, "E-OPTION-VALUE", f"a limit on bytes must be at least 0, got {n_bytes!r:.40}")
 
     def check(self, what: str, found: int, allowed: int) -> None:
-        """Errors: E-MODEL-SIZE."""
+        """Check a count against its limit. Errors: E-MODEL-SIZE."""
         if found > allowed:
             shown = f"{found:,}" if found < 10**18 else "more than 10**18"
             raise CompileError("E-MODEL-SIZE", f"{what}: {shown}; the limit is {allowed:,}")
@@ -115,14 +115,14 @@ UPLOAD_LIMITS = Limits(
 
 @dataclass(slots=True)
 class Budget:
-    """The remaining budget of the work. Units: `end` in seconds of the monotonic clock."""
+    """The limits and the deadline of a call. Units: `end` in seconds of the monotonic clock."""
 
     limits: Limits
     end: float
     doing: str = ""
 
     def check(self, doing: str = "") -> None:
-        """Errors: E-LIMIT-SECONDS at the deadline, or when the work is cancelled."""
+        """Check the deadline. Errors: E-LIMIT-SECONDS after it or after a cancellation."""
         self.doing = doing or self.doing
         stop = self.limits.stop
         if stop is not None and stop.is_set():
@@ -131,8 +131,8 @@ class Budget:
             raise self.too_long()
 
     def too_long(self) -> CompileError:
-        """Return the error for work that did not end in time."""
-        message = f"not finished within the limit of {self.limits.seconds:.3g} s{self._place()}"
+        """Return the error for a call that exceeds its time limit."""
+        message = f"the call exceeded its limit of {self.limits.seconds:.3g} s{self._place()}"
         return CompileError("E-LIMIT-SECONDS", message)
 
     def _place(self) -> str:
@@ -238,7 +238,7 @@ class _Interrupt(BaseException):
 class _Alarm:
     """A thread that interrupts its creator thread repeatedly after the deadline.
 
-    Native code is not interrupted: its work is estimated beforehand.
+    Native code is not interrupted: estimates bound its time beforehand.
     """
 
     def __init__(self, end: float) -> None:

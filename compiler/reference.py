@@ -1,4 +1,4 @@
-"""The evaluation of a graph by numpy, and the input check that all ways to run a graph share."""
+"""The evaluation of a graph by numpy, and the input check before every kind of run."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def reference(
 def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Check the inputs; return them in graph order, with lists converted to arrays.
 
-    Arrays must have the input's element type. Different values of one symbolic size are no error
-    here: `sizes_apart` finds them.
+    Arrays must have the input's element type. Different values of one symbolic size are not an
+    error here: `sizes_apart` finds them.
     Errors: E-INPUT-NAME, E-INPUT-SHAPE, E-INPUT-DTYPE.
     """
     given: object = inputs
@@ -126,7 +126,7 @@ def _array(v: Value, t: TensorType, value: Any) -> Array:
 
 
 def _from_numbers(v: Value, t: TensorType, value: Any) -> Array:
-    """Convert nested lists of Python numbers to an array; refuse fractions for integer types."""
+    """Convert nested lists of Python numbers to an array; reject fractions for integer types."""
     try:
         plain = np.asarray(value)
     except ValueError as e:

@@ -61,7 +61,7 @@ Gate = Callable[[Decision], bool]
 
 
 class AllBut:
-    """A gate that disables the rewrites of some rules; `asked` collects the rules of decisions."""
+    """A gate that disables the rewrites of some rules; `asked` is the set of queried rules."""
 
     def __init__(self, rules: Collection[str]) -> None:
         self.rules = frozenset(rules)
@@ -161,7 +161,7 @@ def _names(things: Iterable[Node | str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One pass over the graph. Units: seconds of the pass, `verify_seconds` of the verifier."""
+    """One pass over the graph. Units: `seconds` for the pass, `verify_seconds` for the verifier."""
 
     name: str
     before: Graph

@@ -14,7 +14,7 @@ points is unspecified. A routine specifies the order where it matters:
     with k.routine() as r:
         with r.loop(x.shape[0], "i") as i:
             with r.when(k.lt(x[i], 0.0)):
-                r.store(found.at(count[()]), x[i])       # an index that is computed
+                r.store(found.at(count[()]), x[i])       # a computed index
                 r.store(count[()], count[()] + 1)
 """
 
@@ -94,7 +94,7 @@ class Handle:
         return Fetch(self.name, tuple(map(as_index, index)), self.dtype)
 
     def padded(self, index: Indices, otherwise: float | int | bool = 0) -> Inside | Read:
-        """Return the element, or a number out of bounds; plain indices are not tested."""
+        """Return the element, or `otherwise` out of bounds; index symbols are not tested."""
         read = self[index]
         tests = tuple(
             (e, n) for e, n in zip(read.index, self.shape, strict=True) if axis_of(e) is None
@@ -109,7 +109,7 @@ class Handle:
         return self[tuple(self.repeated(i, n) for i, n in zip(own, self.shape, strict=True))]
 
     def repeated(self, i: Expr, n: Expr) -> Expr:
-        """Return the index along an axis of size n or 1, also for an open size."""
+        """Return the index that broadcasting reads for index i: 0 on an axis of size 1, else i."""
         if n == 1:
             return 0
         is_whole = isinstance(n, int) or self.extents.get(axis_of(i) or "") == n
@@ -235,7 +235,7 @@ class Lowering:
     def reduce(self, combine: str, body: Scalar, over: Indices) -> Reduce:
         """Combine `body` over indices with one of `scalar.COMBINERS`."""
         names = tuple(axis_of(e) or "" for e in _flat(over))
-        assert all(names), "reductions run over indices made by axis or axes"
+        assert all(names), "reductions run over indices that axis or axes created"
         return Reduce(combine, names, body)
 
     # Stages

@@ -36,7 +36,7 @@ def _made(index: tuple[Expr, ...]) -> Callable[[Any, Any], Calculation]:
 
 
 def _text(e: Expr) -> str:
-    """Return an index expression as Python source, made of numbers and quoted names only."""
+    """Return an index expression as Python source, with only numbers and quoted names."""
     if isinstance(e, int):
         return str(int(e))
     parts = [str(int(e.constant))] if e.constant else []

@@ -5,8 +5,8 @@
 
 The first rewrite applies if y provably fits an i32: one instruction rounds and converts y, and the
 saturating store clamps it. If the bound of y follows from constants, `within` states it. The second
-rewrite applies to a code that is read in the same kernel. Both are exact, since zero points and
-range limits are integers.
+rewrite applies to a quantized number that the same kernel dequantizes. Both rewrites are exact,
+since zero points and range limits are integers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FAR_INSIDE = 2.0**30
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """The code of a number y: `max(min(round(y) + zero, high), low)`."""
+    """A quantized number y: `max(min(round(y) + zero, high), low)`."""
 
     number: Scalar
     zero: int
@@ -64,13 +64,13 @@ def _made(code: _Code, largest: Largest) -> Scalar | None:
 
 
 def _clamped(y: Scalar, code: _Code) -> Scalar:
-    """Clamp the number y of a code to the range limits minus the zero point."""
+    """Clamp the number y to the limits of its quantized range, less the zero point."""
     high, low = float(code.high - code.zero), float(code.low - code.zero)
     return apply("max", apply("min", y, high), low)
 
 
 def _read_again(s: Scalar) -> _Code | None:
-    """Match an expression that is a code minus its zero point."""
+    """Match an expression that subtracts the zero point from a quantized number."""
     match s:
         case Convert(Apply("sub", (Convert(codes, DType.i32), z), DType.i32), DType.f32):
             zero = _whole(z)

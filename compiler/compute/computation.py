@@ -6,8 +6,8 @@
       ...
     }
 
-No index map describes sorting, scatter and running sums; they are a `Routine`, which consists of
-ordered statements. The schedule chooses the order of points within a stage. Stages run in sequence.
+Sorting, scatter and running sums, which no index map describes, are a `Routine`: statements in a
+fixed order. The schedule chooses the order of points within a stage. Stages run in sequence.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Stage:
         return reduction(self.value)
 
     def is_identity_indexed(self) -> bool:
-        """Whether the target's index is exactly its axes in order."""
+        """Whether the target's index is exactly the stage's axes, in order."""
         return tuple(map(axis_of, self.index)) == self.axes
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ class Routine:
 
     @property
     def read_tensors(self) -> set[str]:
-        """The tensors that the routine reads, including those that it stores."""
+        """The tensors that the routine reads; stored tensors count as read."""
         return read_buffers(self.statements)
 
     @property

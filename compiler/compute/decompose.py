@@ -13,7 +13,7 @@ from compiler.ir.types import TensorType
 def decomposition(
     node: Node, types: Mapping[str, TensorType], known: Callable[[str], Array | None]
 ) -> Graph:
-    """Return the composition as a graph from the node's operands to its outputs.
+    """Return the decomposition as a graph from the node's operands to the node's outputs.
 
     `known` returns the elements of small constants. Errors: those of the facet and the type rules.
     """

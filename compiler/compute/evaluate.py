@@ -1,7 +1,7 @@
 """A numpy oracle for computations: it evaluates each stage over entire grids of index values.
 
-It shares no code with schedules, Loop IR or code generation, so it can test them. It is meant for
-small tensors: each subexpression becomes an array over the stage's domain.
+The oracle shares no code with schedules, Loop IR or code generation, so it can test all three. It
+is for small tensors only: each subexpression becomes an array over the stage's domain.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _run(stage: Stage, memory: dict[str, Array], ranges: Ranges) -> None:
 
 @dataclass
 class _Grid:
-    """Evaluates expressions over a box; every array has one axis per index symbol."""
+    """The evaluator of expressions over a box; every array has one axis per index symbol."""
 
     ranges: Ranges
     memory: Mapping[str, Array]

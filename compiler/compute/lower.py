@@ -1,6 +1,6 @@
 """Lowering of nodes to computations: run the `lower` facets, then substitute producers.
 
-A fused group becomes one computation, whose stages are merged as far as possible (`producers`).
+A fused group becomes one computation; `producers` merges its stages where possible.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _as_body(node: Node, graph: Graph) -> Graph:
 
 
 class _Stages:
-    """The collector of the stages of all nodes of a body, over its value names."""
+    """The collector of the stages of all nodes of a body; tensors have the body's value names."""
 
     def __init__(self, body: Graph, operand_constants: Mapping[str, Constant]) -> None:
         self.body = body
@@ -291,7 +291,7 @@ def _named(
     outputs: list[str],
     known: Mapping[str, Constant],
 ) -> Lowered:
-    """Rename a computation's tensors and indices readably, depending on its structure only."""
+    """Give tensors and indices readable names, which depend only on the computation's structure."""
     read = {t for s in stages for t in s.read_tensors}
     names: dict[str, str] = {}
     for inner in body.nodes:
@@ -311,7 +311,7 @@ def _named(
     if node.op != "fusion":
         results = {o: o for o in node.outputs if o}
     for value in results.values():
-        if value not in names:  # an empty result, without a stage
+        if value not in names:  # an empty result has no stage
             names[value] = _unique("Y", names)
     renamed = tuple(_rename_tensors(s, names) for s in stages)
     tensor_types = {
@@ -341,9 +341,9 @@ def _each_its_own(
     types: dict[str, TensorType],
     operands: dict[str, str],
 ) -> tuple[Stage | Routine, ...]:
-    """Give the constant factors of sums that store parts of one tensor separate names.
+    """Rename constant factors so that the sums into one tensor share no factor.
 
-    Each sum can then pack its factor in a separate order.
+    Each sum can then pack its factor in a separate layout.
     """
     made: list[Stage | Routine] = []
     read: set[tuple[str, str]] = set()

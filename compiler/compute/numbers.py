@@ -73,7 +73,7 @@ def erf(x: Array) -> Array:
 
 
 def normal_cdf(x: Array) -> Array:
-    """Compute the probability that a normal variable is smaller: erfc(-x / sqrt 2) / 2."""
+    """Compute the normal cumulative distribution function: erfc(-x / sqrt 2) / 2."""
     x = np.asarray(x)
     tail = _erfc(x.astype(np.float64) * -math.sqrt(0.5))
     return np.asarray(tail, np.float64).astype(x.dtype) * x.dtype.type(0.5)
@@ -104,7 +104,7 @@ def power(a: Array, b: Array) -> Array:
     """Compute a to the power b; integers wrap, and negative powers truncate the reciprocal."""
     if a.dtype.kind not in "iu":
         return np.power(a, b)
-    # For 1 and -1 the parity of the exponent decides the sign; other bases give 0.
+    # A negative power of 1 or -1 has a sign by the parity of the exponent; other bases give 0.
     inverse = np.where(np.abs(a) == 1, np.power(a, b & 1), np.zeros_like(a))
     return np.where(b < 0, inverse, np.power(a, np.where(b < 0, np.zeros_like(b), b)))
 

@@ -15,26 +15,26 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 
 DUPLICATE_LIMIT = 48
-"""The limit of copies times operations for the substitution of a producer with several reads."""
+"""The maximum of copies times operations at which a producer with several reads is inlined."""
 
 REPEAT_LIMIT = 256
-"""The limit of reads times operations for a producer whose only consumer reads it at one point."""
+"""The maximum of reads times operations if a single consumer reads a producer at one point."""
 
 EXPENSIVE = frozenset(
     {"exp", "decay", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"}
 )
-"""Functions of dozens of instructions: storing and loading a value is cheaper."""
+"""Functions of dozens of instructions: storing and loading a result is cheaper than recomputing."""
 
 NEAR_BYTES = 1 << 20
-"""The bytes of a core's cache: values of expensive functions are stored if they fit."""
+"""The cache of one core, in bytes: results of expensive functions are stored if they fit in it."""
 
 
 def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> list[Stage | Routine]:
     """Substitute producers into their consumers wherever the result is one expression per point.
 
-    A sum with several readers may have one reader after these are substituted into each other:
-    hard-swish reads the convolution in both of its factors. The search therefore repeats until no
-    stage changes.
+    A sum with several readers may have a single reader once its readers are substituted into each
+    other: hard-swish reads the convolution in both of its factors. The search therefore repeats
+    until no stage changes.
     """
     before = len(stages) + 1
     while len(stages) < before:
@@ -75,7 +75,7 @@ def _substituted_once(stages: list[Stage | Routine], outputs: set[str]) -> list[
 def _finished_together(
     first: Stage | Routine, stages: list[Stage | Routine], outputs: set[str]
 ) -> list[Stage | Routine] | None:
-    """Make the only consumer of a tensor that several sums store an epilogue of each sum."""
+    """If several sums store parts of one tensor, make its only consumer an epilogue of each sum."""
     if isinstance(first, Routine) or first.target in outputs:
         return None
     parts = [s for s in stages if first.target in s.stored_tensors]
@@ -103,7 +103,7 @@ def _finished_together(
 
 
 def _finished(part: Stage, consumer: Stage) -> Stage:
-    """Restrict the consumer to the places of one part."""
+    """Restrict the consumer to the elements that one sum stores."""
     value = substitute(consumer.value, dict(zip(consumer.axes, part.index, strict=True)))
 
     def change(s: Scalar) -> Scalar | None:
@@ -198,7 +198,7 @@ def into_consumer(producer: Stage, consumer: Stage) -> Stage:
 
 
 def _as_epilogue(producer: Stage, consumer: Stage) -> Stage | None:
-    """Make the consumer the epilogue of the producer's reduction; None if points do not match."""
+    """Make the consumer the epilogue of the producer's reduction; None if domains differ."""
     if consumer.reduce is not None or not consumer.is_identity_indexed():
         return None
     found = [r for r in consumer.reads if r.tensor == producer.target]
@@ -215,7 +215,7 @@ def _as_epilogue(producer: Stage, consumer: Stage) -> Stage | None:
         if symbol in rename or consumer.extents[symbol] != sizes[own]:
             return None
         rename[symbol] = affine.symbol(own)
-    # Broadcasting reads axes of one element at 0; these axes match in order.
+    # The consumer reads axes of size 1 at index 0; match them in order with its other axes.
     once = [a for a, s in zip(producer.axes, symbols, strict=True) if s is None]
     left = [a for a in consumer.axes if a not in rename]
     if len(left) > len(once) or any(consumer.extents[a] != 1 for a in left):

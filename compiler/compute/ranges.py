@@ -29,7 +29,7 @@ class Range:
 ANYTHING = Range(-math.inf, math.inf, is_number=False)
 
 FAR = 2.0**120
-"""The bound beyond which a float may be infinite, and results NaN."""
+"""The bound beyond which a float may become infinite, and an operation on it NaN."""
 
 
 def number_range(s: Scalar, largest: Largest = lambda _: math.inf) -> Range:

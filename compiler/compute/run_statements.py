@@ -41,7 +41,7 @@ Place = Callable[[Any], tuple[Any, ...]]
 def run_statements(body: Iterable[Statement], memory: Mapping[str, Array]) -> None:
     """Run statements on arrays by buffer name, in place.
 
-    Errors: AssertionError when an index leaves its buffer or lanes collide.
+    Errors: AssertionError when an index is out of bounds, or when lanes store to one element.
     """
     with np.errstate(all="ignore"):
         _Maker(memory).block(body)()
@@ -53,7 +53,7 @@ def index_values(e: Expr, env: Mapping[str, Index]) -> Index:
 
 
 class _Maker:
-    """Compiles statements to functions; `lane` is the index of the open vector loop, if any."""
+    """The compiler of statements to functions; `lane` is the index of an open vector loop."""
 
     def __init__(self, memory: Mapping[str, Array]) -> None:
         self.memory = memory
@@ -173,7 +173,7 @@ class _Maker:
         places: Array = np.atleast_1d(np.ravel_multi_index(at, target.shape))
         return len(set(places.tolist())) == self.n_lanes
 
-    # Places
+    # Positions of elements
 
     def _index(self, index: tuple[Expr, ...]) -> Calculation:
         return calculation(index, self.env, OF_NUMBERS if self.lane is None else INDEX_FUNCTIONS)

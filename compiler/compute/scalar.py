@@ -34,8 +34,8 @@ its second operand if larger than the first, else the first, so as a reduction i
 `round` rounds halves to even; `mod` has the sign of the divisor, `fmod` the sign of the dividend;
 integer `div` truncates. `decay` is exp of a rounded difference that is NaN or at most 0; its error
 may grow by 3e-9 |x|, a tenth of the rounding error of the operand. `expm1` is exp(x)-1 and `log1p`
-log(1+x), both accurate near 0. `normal_cdf` is the probability that a normal variable is smaller
-than x, `normal_cdf_tanh` its approximation by tanh in GELU. `flush` flushes denormal f32 to 0 of
+log(1+x), both accurate near 0. `normal_cdf` is the normal cumulative distribution
+function, `normal_cdf_tanh` its approximation by tanh in GELU. `flush` flushes denormal f32 to 0 of
 the same sign. `within(x, bound)` returns x and asserts that its magnitude is at most the
 literal `bound`."""
 
@@ -197,7 +197,7 @@ class Reduce(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Accumulated(_Arithmetic):
-    """The result of a stage's reduction, in a part of a stage that a schedule has split."""
+    """The placeholder for the result of a reduction in a stage that a schedule splits."""
 
     dtype: DType
 
@@ -217,7 +217,7 @@ def apply(fn: str, *args: Any) -> Apply:
         cast(Scalar, a) if isinstance(a, _Arithmetic) else number(a, dtype) for a in args
     )
     for a in scalars[1:] if fn == "select" else scalars:
-        assert a.dtype is dtype, f"{fn} of {dtype} and {a.dtype}: convert one first"
+        assert a.dtype is dtype, f"{fn} cannot combine {dtype} and {a.dtype}; convert one operand"
     return Apply(fn, scalars, DType.bool if fn in COMPARISONS else dtype)
 
 
@@ -264,7 +264,7 @@ def walk(s: Scalar) -> Iterator[Scalar]:
 
 
 def rewrite(s: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:
-    """Replace parts, outermost first; a scalar returned by `change` is not traversed."""
+    """Replace nested scalars, outermost first; a scalar returned by `change` is not traversed."""
     changed = change(s)
     if changed is not None:
         return changed

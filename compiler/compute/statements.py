@@ -26,11 +26,11 @@ class Loop:
     """A loop over `start <= var < stop`.
 
     `unroll` and `dot` loops have constant bounds. A vector loop has a constant start and may have
-    an open end; it contains only unrolled loops and dot steps, and vector loops do not nest. A
-    `dot` loop sums products of consecutive elements of a small type into each lane, by one
-    instruction if the target has it. A `tile` loop runs over the rows of a block of sums and
-    contains a loop of reduction steps, the vector loop and a dot step. On targets with matrix
-    tiles, it is one instruction.
+    an open end. It contains only unrolled loops and dot steps, and no other vector loop. A `dot`
+    loop sums products of consecutive elements of a small type into each lane, by one instruction if
+    the target has it. A `tile` loop runs over the rows of a block of sums. It contains a loop of
+    reduction steps, the vector loop and a dot step. On targets with matrix tiles, a `tile` loop is
+    one instruction.
     """
 
     var: str
@@ -80,7 +80,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class While:
-    """A loop while a condition, tested before each iteration, holds."""
+    """A loop whose condition is tested before each iteration."""
 
     condition: Scalar
     body: tuple[Statement, ...]

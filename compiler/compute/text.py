@@ -378,7 +378,7 @@ def parse_scalar(text: str, dtypes: Mapping[str, DType]) -> Scalar:
 
 
 def parse_computation(text: str) -> Computation:
-    """Parse a computation; the text does not contain its origins.
+    """Parse a computation; the result has no origins, which the text does not contain.
 
     Errors: E-TEXT-SYNTAX.
     """

@@ -207,7 +207,7 @@ class _Search:
     op_type: str
     count: int
     cut: Mapping[int, Callable[[Node], int]]
-    """Maps each output that is sliced to the found elements to the axis of its slice."""
+    """The axis along which each output is sliced to the elements found, by output index."""
     attrs: Callable[[Node], dict[str, Attribute]]
 
 
@@ -274,7 +274,7 @@ def _is_cut(cut: Node, value: str, count: str, axis: int, t: Any) -> bool:
 
 
 def _best_class(work: Work, node: Node) -> None:
-    """Replace the class of a forest's best score by ArgMax, which treats NaN differently.
+    """Replace the choice of a forest's best class by ArgMax, which differs only for NaN.
 
     The scores are never NaN: a NaN feature takes a defined branch at every node, and sums of finite
     weights are not NaN.

@@ -53,7 +53,7 @@ LACKING: Mapping[str, frozenset[DType]] = {
         _types("f64"),
     ),
 }  # fmt: skip
-"""Element types without a kernel, by operator: the first operand's if the result has another."""
+"""Element types without a kernel, by operator: of the first operand if the result has another."""
 
 
 def _relu(s: Standard, number: Callable[[float], Any]) -> Standard:

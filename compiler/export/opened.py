@@ -69,7 +69,7 @@ def _of_zero_points(graph: Graph) -> set[str]:
 
 
 def _amounts(graph: Graph, fusion: Node) -> set[str]:
-    """Return the fusions that compute zero point corrections, even if scaled by another node."""
+    """Return the fusions that compute zero point corrections, which another node may scale."""
     makers = [graph.producers.get(i) for i in fusion.inputs]
     scaled = [graph.producers.get(i) for m in makers if m and m.op == "mul" for i in m.inputs]
     return {m.output for m in (*makers, *scaled) if m and m.op == "fusion" and _is_amount(m)}

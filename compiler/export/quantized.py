@@ -1,4 +1,4 @@
-"""The export of quantized products: sums of codes become standard operators again.
+"""The export of quantized products: integer sums of products become standard operators again.
 
 Passes hoist zero points out of sums of products of bytes, and add a correction as a constant. The
 export separates the correction from the bias, so that one operator subtracts zero points, sums and
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 CONVOLUTIONS = ("conv_codes", "conv_integer")
 MOST_STEPS = 1e30
-"""An upper bound on the inverse of a scale, below which the scale is a normal number."""
+"""The upper bound on the inverse of a scale; beyond it, the scale would be denormal."""
 PRODUCTS = (*CONVOLUTIONS, "matmul_integer")
 
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums of products of codes minus zero points, plus a bias per channel."""
+    """Sums of products of quantized operands less their zero points, plus a bias per channel."""
 
     product: Node
     added: Node | None
@@ -101,7 +101,7 @@ def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -
 def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
     """Recombine quantization by a factor to quantization by a scale.
 
-    Only a number halfway between two codes may round differently.
+    Only a number halfway between two quantized values may round differently.
     """
     factor = factors.array().reshape(-1)[:1].astype(np.float32)
     if factors.type.n_elements != 1 or not np.finfo(np.float32).tiny < factor[0] < MOST_STEPS:
@@ -166,7 +166,7 @@ def lifted_number(work: Work, node: Node) -> None:
 
 
 def scaled_sums(work: Work, node: Node) -> None:
-    """Recombine sums of codes with their dequantization."""
+    """Recombine integer sums of products with the dequantization of the sums."""
     for value, scale in (node.inputs, node.inputs[::-1]):
         cast, factors = work.inner(value, "cast"), work.known(scale)
         if cast is None or factors is None or factors.type.dtype is not DType.f32:
@@ -227,7 +227,7 @@ def _told_apart(
 
 
 def _of_codes(work: Work, product: Node, added: Node | None, listed: Array | None) -> _Sums | None:
-    """Match a product of codes; its padding value becomes the zero point."""
+    """Match a product of quantized operands; the padding value becomes the zero point."""
     x, w = (work.type(i) for i in product.inputs[:2])
     around, totals = int(product.attrs["around"]), _totals(work, product)
     if x is None or w is None or (around and totals is None):
@@ -242,7 +242,7 @@ def _of_codes(work: Work, product: Node, added: Node | None, listed: Array | Non
 def _of_columns(
     work: Work, product: Node, added: Node | None, zeros: tuple[Array, Array], listed: Array
 ) -> _Sums:
-    """Return the sums with the zero point that explains the constant, else with a bias."""
+    """Return the sums with a zero point from which the constant follows, else with a bias."""
     x, totals = work.type(product.inputs[0]), _totals(work, product)
     kept = _Sums(product, added, zeros, listed if listed.any() else None)
     if x is None or totals is None or any(product.inputs[2:]) or not totals.any():

@@ -27,7 +27,7 @@ Attributes = Callable[[Node], dict[str, Attribute] | None]
 
 @dataclass(frozen=True)
 class _Operator:
-    """A quantized operator and its attributes from a node; None if no attributes are equivalent."""
+    """A quantized operator; `attrs` converts a node's attributes, to None if impossible."""
 
     op_type: str
     attrs: Attributes = lambda n: {}
@@ -63,13 +63,13 @@ OPERATORS: Mapping[str, _Operator] = {
     "average_pool": _Operator("QLinearAveragePool", _pool),
     "reduce_mean": _Operator("QLinearGlobalAveragePool", _mean),
 }
-"""Not QLinearSoftmax, whose attribute `opset` collides with that of foreign nodes."""
+"""Quantized operators by float operator, except QLinearSoftmax: its `opset` is a reserved name."""
 
 
 def on_codes(work: Work, node: Node, scale: Array) -> bool:
     """Recombine the quantized operator that ends in a quantize node; return whether there was one.
 
-    `scale` is the scale of the node's codes.
+    `scale` is the scale of the node's result.
     """
     made = work.graph.producers.get(node.inputs[0])
     known = OPERATORS.get(made.op) if made is not None else None
@@ -141,7 +141,7 @@ def _one(work: Work, point: str, node: Node) -> Array | None:
 
 
 def quantized(work: Work, node: Node) -> None:
-    """Recombine a quantization."""
+    """Recombine a quantized operator with its quantize node, if the scale is one known number."""
     scale = work.known(node.inputs[1])
     if scale is not None and scale.type.n_elements == 1 and scale.type.dtype is DType.f32:
         on_codes(work, node, scale.array().reshape(()))

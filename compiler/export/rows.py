@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """A matrix product and the correction for its weight zero point, multiples of the row sums."""
+    """A matrix product and the correction for its weight zero point, a multiple of row sums."""
 
     product: Node
     parts: Sequence[Node]
@@ -51,7 +51,7 @@ def rows_of(work: Work, value: str) -> Rows | None:
 
 
 def _summed(work: Work, product: Node, value: str) -> Sequence[str] | None:
-    """Return the row sums of a product's operand and their widened operand; None if not matched."""
+    """Return the row sums of a product's operand, and the widened operand; None without a match."""
     total = work.graph.producers.get(value)
     x = work.type(product.inputs[0])
     if total is None or total.op != "reduce_sum" or x is None or x.shape is None:

@@ -57,7 +57,7 @@ def widened(s: Standard, schema: Any, dtypes: Sequence[DType | None]) -> Wide | 
 
 
 def outputs_as(schema: Any, dtypes: Sequence[DType | None], n_outputs: int) -> list[DType | None]:
-    """Return the element types of the outputs that have the type of an operand; None for others."""
+    """Return element types of outputs that share a type parameter with an operand, else None."""
     known = {
         _formal(schema.inputs, k).type_str: dtype
         for k, dtype in enumerate(dtypes)
@@ -67,7 +67,7 @@ def outputs_as(schema: Any, dtypes: Sequence[DType | None], n_outputs: int) -> l
 
 
 def _deciding(schema: Any) -> str:
-    """Return the type parameter that selects the kernel: that of the first result or operand."""
+    """Return the type parameter that selects the kernel: the first result's, else an operand's."""
     made = [f.type_str for f in schema.outputs[:1]]
     given = [f.type_str for f in schema.inputs]
     return next((t for t in (*made, *given) if t in given), "")

@@ -84,7 +84,7 @@ def _write(scope: Scope, node: Node, targets: Mapping[str, str]) -> None:
 
 
 def _is_repeatable(node: Node, targets: Mapping[str, str]) -> bool:
-    """Return whether an equal node that is already written can replace this one.
+    """Return whether an equal node that is already written can replace this node.
 
     Fusions recompute cheap values in several kernels; after inlining, one node suffices.
     """
@@ -152,7 +152,7 @@ def write_body(scope: Scope, body: Graph, results: Sequence[tuple[str, str]]) ->
 
 
 def source_of(graph: Graph, value: str) -> str:
-    """Return the value behind all copies to other memory layouts."""
+    """Return the original of a value that was copied to other memory layouts."""
     while (node := graph.producers.get(value)) is not None and node.op == "relayout":
         value = node.inputs[0]
     return value

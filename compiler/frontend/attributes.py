@@ -31,7 +31,7 @@ def bound(attributes: Any, bindings: Bindings) -> dict[str, Any]:
 
 
 def kind_of(a: Any) -> int:
-    """Return the kind of an attribute; if an early file lacks it, infer it from the set field."""
+    """Return the kind of an attribute; in early files without kinds, the field in use gives it."""
     if a.type:
         return int(a.type)
     kinds = type(a)
@@ -99,7 +99,7 @@ class Demands:
     """The requirements of a schema: numbers of operands and outputs, and attributes by name.
 
     `required` has the positions of required operands, and all operands from position `rest` on are
-    required. An attribute has a kind and a flag that is true if it is required.
+    required. `attributes` maps a name to the attribute's kind, and to True for required attributes.
     """
 
     min_inputs: int

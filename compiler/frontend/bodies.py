@@ -28,7 +28,8 @@ def body_of(
     """Return the function body of a node for operands of these types.
 
     Return None if the standard has no body, or if the body needs an undeclared operator. Also
-    return None for a body with control flow if a declaration exists, which waits for a parameter.
+    return None for a body with control flow if the operator itself has a declaration, which will
+    apply once a parameter is known.
     """
     schema = protos.schema_of(node.op_type, normal_domain(node.domain), opset)
     if schema is None or not (schema.has_function or schema.has_context_dependent_function):
@@ -59,7 +60,7 @@ def body_of(
 def _stated(
     schema: Any, node: Any, attributes: Mapping[str, Any], types: Sequence[Type | None]
 ) -> Any | None:
-    """Return the schema's fixed body, or the body that it builds for this node, else None."""
+    """Return the schema's fixed body, or the schema's body for this node, else None."""
     import onnx
 
     if schema.has_function:
@@ -85,9 +86,10 @@ def _is_wide(t: Type | None) -> bool:
 
 
 def _widened(function: Any, types: Sequence[Type | None]) -> Any:
-    """Cast f64 values to f64 where a body casts to f32: ReduceL2 would lose half of its precision.
+    """Remove casts of f64 values to f32 from a body: ReduceL2 would lose half of its precision.
 
-    Return the body unchanged if that mixes types or changes the type of results.
+    Such a cast becomes a cast to f64. Return the body unchanged if its operators would then mix
+    types, or if its results would change their type.
     """
     import onnx
 

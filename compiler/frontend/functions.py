@@ -46,7 +46,7 @@ class Functions:
         return self._found.get(key_of(node)) if self._found else None
 
     def _count(self, nodes: Iterable[Any]) -> tuple[Counter[Key], int]:
-        """Return the number of calls of each function in a list of nodes, and its length."""
+        """Count the calls of each function in a list of nodes; return also the list's length."""
         calls: Counter[Key] = Counter()
         total = 0
         for node in walk(nodes):

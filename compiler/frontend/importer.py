@@ -59,7 +59,7 @@ def _imported(model: Any, tensors: TensorReader, names: DimNames, limits: Limits
 
 
 class GraphImporter:
-    """Imports one graph: the model's, or a subgraph as a region."""
+    """The importer of one graph: the model's main graph, or a subgraph as a region."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class GraphImporter:
         prefix: str,
         input_types: Sequence[Type | None] = (),
     ) -> Graph:
-        """Import the graph; `prefix` names unnamed nodes, `input_types` types untyped inputs."""
+        """Import the graph; `prefix` is for unnamed nodes, `input_types` for untyped inputs."""
         g = self.proto
         self._declare(g)
         stored = self._initialisers(g)
@@ -157,16 +157,16 @@ class GraphImporter:
             self.editor.results.append(Result(v.name, value))
 
     def _handed_on(self, value: str) -> str:
-        """Add an identity of a captured value to the region, so that its type is known there."""
+        """Add an identity of a captured value to the region, to record the value's type there."""
         t = self.editor.type(value)
         if isinstance(t, TensorType):
             return self.editor.build(identity(self.editor.tensor(value)), hint=value)
         return value
 
     def _names(self, nodes: Sequence[Any], prefix: str, nameless: str) -> list[str]:
-        """Return unique node names: those of the file, then `OpType_position` for unnamed nodes.
+        """Return unique node names: those of the file, and `OpType_position` for unnamed nodes.
 
-        All names have a prefix, which shows the position of a subgraph.
+        `prefix` and `nameless` begin the names of the two kinds of nodes.
         """
         names = [""] * len(nodes)
         for named in (True, False):
@@ -259,7 +259,7 @@ class GraphImporter:
         )
 
     def _import(self, frame: Frame, node: Any, name: str) -> Any | None:
-        """Import a node that calls no function of the model, or return its standard body."""
+        """Import a node that calls no function of the model, or return the operator's body."""
         domain = normal_domain(node.domain)
         require(bool(node.op_type), "E-MODEL-INVALID", "a node has no operator type")
         require(any(node.output), "E-MODEL-INVALID", f"{node.op_type} has no outputs")

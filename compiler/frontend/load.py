@@ -121,7 +121,7 @@ def _check_version(model: Any) -> None:
     require(
         model.ir_version <= onnx.IR_VERSION,
         "E-MODEL-OPSET",
-        f"the file has IR version {model.ir_version}, the newest that can be read is "
+        f"the file has IR version {model.ir_version}, the newest supported version is "
         f"{onnx.IR_VERSION}",
     )
     require(model.ir_version >= 1, "E-MODEL-INVALID", "the file has no IR version")

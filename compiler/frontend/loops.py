@@ -14,9 +14,9 @@ from compiler.ir.types import TensorType, Type
 def with_scalar_inputs(body: onnx.GraphProto) -> onnx.GraphProto:
     """Make the iteration number and the condition of a Loop's body scalars, as in the standard.
 
-    TorchScript's exporter declares the iteration number as `int64[1]` if the trip count has that
-    shape, and ONNX Runtime follows the declaration. Here, a Reshape inside the body converts the
-    scalar to the declared list.
+    TorchScript's exporter declares the iteration number as `int64[1]` if the trip count has the
+    shape [1], and ONNX Runtime follows the declaration. Here, a Reshape inside the body converts
+    the scalar to a list of one element.
     """
     lists = [v for v in body.input[:2] if _is_list(v)]
     if not lists:
@@ -60,7 +60,7 @@ def with_open_states(
 
 
 def _wrong_axes(v: onnx.ValueInfoProto, state: Type | None, dims: DimNames) -> list[int]:
-    """Return the axes with a recorded number whose actual size depends on input sizes."""
+    """Return the axes with a recorded number, but with an actual size that depends on inputs."""
     stated = v.type.tensor_type.shape.dim
     if not isinstance(state, TensorType) or state.shape is None or len(stated) != state.rank:
         return []

@@ -57,7 +57,7 @@ class NodeImporter:
     protos: Mapping[str, Any]
 
     def run(self, key: str) -> Any | None:
-        """Add the imported node to the graph; `key` is its operator in the ONNX registry.
+        """Add the imported node to the graph; `key` is the node's operator in the ONNX registry.
 
         If this returns a function, the node was not added: the caller must inline the function.
         """
@@ -142,7 +142,7 @@ class NodeImporter:
         self.frame.scope.define(output, self.graph.editor.add_constant(c, hint))
 
     def _gradient(self) -> None:
-        """Differentiate the nodes imported so far by the values that the Gradient node names."""
+        """Differentiate the nodes imported so far with respect to the Gradient node's values."""
         attrs = {
             k: value_of(a, k, self.graph.model.tensors, lambda _: None)
             for k, a in self.protos.items()

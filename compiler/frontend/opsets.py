@@ -16,7 +16,11 @@ def opsets_of(imports: Iterable[Any], ir_version: int) -> dict[str, int]:
     for entry in imports:
         domain, version = normal_domain(entry.domain), int(entry.version)
         twice = found.setdefault(domain, version) != version
-        require(not twice, "E-MODEL-OPSET", f"two versions of the operator set {domain!r}")
+        require(
+            not twice,
+            "E-MODEL-OPSET",
+            f"the model imports two versions of the operator set {domain!r}",
+        )
         if not 1 <= version <= newest(domain):
             raise CompileError(
                 "E-MODEL-OPSET",

@@ -16,8 +16,8 @@ def in_order(
 ) -> list[int]:
     """Return the nodes' positions in a stable topological order; a valid order is not changed.
 
-    `names` label the nodes. `taken` are the names defined before all nodes; `is_defined` adds the
-    names of enclosing graphs.
+    `names` label the nodes. `taken` are the names defined before all nodes; `is_defined` tests
+    whether an enclosing graph defines a name.
     Errors: E-MODEL-NAME for a value defined twice or nowhere, E-MODEL-CYCLE.
     """
     producer: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Random weights for models with splat weights, which hide errors.
+"""Random weights for models whose splat weights would hide errors.
 
 The light models of the onnx package have no trained weights: every weight is a splat, so swapping
 or dropping channels changes no result. `random_weights` writes an ordinary ONNX model with random
@@ -96,7 +96,7 @@ def _splats(graph: onnx.GraphProto) -> dict[str, Array]:
 def _normalisations(
     graph: onnx.GraphProto, splats: dict[str, Array], producers: dict[str, onnx.NodeProto]
 ) -> dict[str, Array]:
-    """Return the parameters of normalisations after splats, which fit only trained weights."""
+    """Return the parameters of batch normalisations that directly follow splat weights."""
     stored = {t.name: t for t in graph.initializer}
     found: dict[str, Array] = {}
     for node in graph.node:

@@ -17,7 +17,7 @@ class Scope:
     outer: Scope | None = None
     names: dict[str, str] = field(default_factory=dict)
     declared: dict[str, Any] = field(default_factory=dict)
-    """The TypeProtos recorded for names."""
+    """The TypeProtos that the model records, by name."""
 
     def find(self, name: str) -> str | None:
         """Return the value of a name, or None."""

@@ -101,7 +101,7 @@ def _flat_places(indices: Array, dims: tuple[int, ...], n: int) -> Array:
     """Convert linear indices [n] or coordinates [n, rank] to row-major offsets."""
     linear = indices.ndim == 1
     fits = indices.dtype == np.int64 and indices.shape == ((n,) if linear else (n, len(dims)))
-    require(fits, "E-MODEL-TENSOR", f"indices of shape {list(indices.shape)} for {n} values")
+    require(fits, "E-MODEL-TENSOR", f"indices of shape {list(indices.shape)} do not fit {n} values")
     bound = np.array([int(np.prod(dims, dtype=object))] if linear else dims, np.int64)
     inside = bool(((indices >= 0) & (indices < bound)).all())
     require(inside, "E-MODEL-TENSOR", "a sparse index is out of bounds")
@@ -120,7 +120,7 @@ def _check_only_raw(proto: Any) -> None:
 
 
 def _field_of(dtype: DType) -> tuple[str, int, int]:
-    """Return the field that stores elements of a type, and its ratio of entries to elements."""
+    """Return the name of the field for a type, and e and n for e entries per n elements."""
     if dtype is DType.string:
         return "string_data", 1, 1
     if dtype in (DType.f32, DType.c64):
@@ -135,7 +135,7 @@ def _field_of(dtype: DType) -> tuple[str, int, int]:
 
 
 def _from_fields(proto: Any, t: TensorType) -> Array:
-    """Read elements from typed fields; none for an empty shape."""
+    """Read elements from typed fields. Errors: E-MODEL-TENSOR for a wrong number or field."""
     from onnx import numpy_helper
 
     name, entries, per = _field_of(t.dtype)

@@ -21,9 +21,9 @@ class DimNames:
     """The sizes of a model: numbers, names, or unknown.
 
     A name that occurs in an input means the same size wherever it occurs. Other names are
-    unreliable: TorchScript gives all results of SequenceAt the same three names. Equal names of
-    that kind mean equal sizes only within one value. A size without a name gets a unique name from
-    the value and the axis.
+    unreliable: TorchScript gives all results of SequenceAt the same three names. Two equal
+    unreliable names mean equal sizes only within one value. A size without a name gets a unique
+    name from the value and the axis.
     """
 
     def __init__(
@@ -37,9 +37,9 @@ class DimNames:
         self._words: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set()
         self.declared: set[str] = set()
-        """The symbols of the graph's inputs, which the caller decides."""
+        """The open sizes of the graph's inputs: the caller determines their values."""
         self.shared: set[str] = set()
-        """The symbols shared by two sizes of the inputs."""
+        """The symbols that occur more than once among the sizes of the inputs."""
 
     def reader(self, base: str, *, is_input: bool = False) -> protos.DimReader:
         """Return a reader of the sizes of a value. Errors: E-MODEL-SIZE."""
@@ -69,7 +69,7 @@ class DimNames:
     def decided(self, implied: Implied) -> dict[str, int]:
         """Return the input sizes that operators determine.
 
-        Names shared by inputs stay open: runtimes do not require equal sizes.
+        A name that occurs more than once stays open: runtimes do not require equal sizes.
         """
         names = implied.keys() & self.declared - self.shared
         return {name: min(implied[name]) for name in sorted(names) if len(implied[name]) == 1}
@@ -93,7 +93,7 @@ class DimNames:
         return t
 
     def input_type(self, proto: Any, base: str) -> Type:
-        """Convert the declared type of a graph input, whose symbols the caller decides."""
+        """Convert the declared type of a graph input, and record its open sizes in `declared`."""
         require(bool(proto.WhichOneof("value")), "E-MODEL-TYPE", f"the input {base!r} has no type")
         if proto.WhichOneof("value") == "tensor_type":
             stated = proto.tensor_type.elem_type != 0

@@ -34,12 +34,12 @@ Table = dict[int, tuple[int, "Table"]]
 
 @dataclass(slots=True)
 class Cut:
-    """Large weights in the file. Units: offsets in bytes from its start."""
+    """Large weights in the file. Units: offsets in bytes from the start of the file."""
 
     start: int
     end: int
     enclosing: tuple[tuple[int, int, int], ...]
-    """The enclosing messages, outermost first: offsets of length, start and end."""
+    """The enclosing messages, outermost first: offsets of the length field, start and end."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ def scan(data: Any, limits: Limits) -> Scanned:
     found = Scanned()
     stack: list[tuple[int, Table, int, int]] = [(len(data), model, -1, 0)]
     n_strings = [0]
-    """The strings of each message on the stack: for a node, mainly its operands and outputs."""
+    """The number of strings of each message on the stack: mainly operands and outputs of nodes."""
     at = 0
     while stack:
         end, table, _, start = stack[-1]
@@ -115,7 +115,7 @@ def scan(data: Any, limits: Limits) -> Scanned:
         elif wire == _FIXED64 or wire == _FIXED32:
             at += 8 if wire == _FIXED64 else 4
             if at > end:
-                raise _broken(at, "the end in the middle of a number")
+                raise _broken(at, "the message ends in the middle of a number")
         else:
             raise _broken(at, f"a field of wire type {wire}, which ONNX does not use")
         if kind == _EXTERNAL:
@@ -127,9 +127,9 @@ def scan(data: Any, limits: Limits) -> Scanned:
 
 
 def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
-    """Read a number of at most 10 bytes; return also its end."""
+    """Read a number of at most 10 bytes; return the number and the offset of its end."""
     if at >= end:
-        raise _broken(at, "the end instead of a number")
+        raise _broken(at, "the message ends where a number is required")
     byte = data[at]
     if byte < 0x80:
         return byte, at + 1
@@ -137,7 +137,7 @@ def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
     while True:
         at += 1
         if at >= end:
-            raise _broken(at, "the end in the middle of a number")
+            raise _broken(at, "the message ends in the middle of a number")
         if shift > 63:
             raise _broken(at, "a number of more than 10 bytes")
         byte = data[at]
@@ -273,7 +273,7 @@ def without_cuts(data: Any, cuts: list[Cut], tokens: Tokens) -> bytes:
 def _pieces(
     data: Any, start: int, end: int, cuts: list[tuple[int, Cut]], depth: int, tokens: Tokens
 ) -> Iterator[bytes]:
-    """Yield the content of one message; `cuts` are the cuts inside the message, in order."""
+    """Yield a message's new content in segments; `cuts` are the cuts inside it, in order."""
     at = start
     while cuts:
         index, first = cuts[0]

@@ -117,7 +117,7 @@ ATOMS_LIMIT = 100
 """The maximum number of atoms of an expression; a new symbol replaces a larger expression."""
 
 NUMBER_LIMIT = 1 << 62
-"""The maximum of sizes and of their factors."""
+"""The maximum magnitude of the numbers in an expression of sizes."""
 
 
 def is_simple(e: Expr) -> bool:
@@ -156,7 +156,7 @@ def assumed(e: Expr) -> int:
 
 
 def assumed_size(d: Expr) -> int:
-    """Evaluate the size of an axis for open sizes of `ASSUMED_SIZE`, which replaces a size below 1.
+    """Evaluate the size of an axis, with `ASSUMED_SIZE` for open sizes and for a result below 1.
 
     A sequence of many strided layers would reduce 64 samples to a negative size.
     """

@@ -44,7 +44,7 @@ class Splat:
         Errors: E-RUN-MEMORY for more bytes than numpy supports.
         """
         if t.nbytes >= 1 << 63:
-            raise CompileError("E-RUN-MEMORY", f"a constant of {t} has {t.nbytes:,} bytes")
+            raise CompileError("E-RUN-MEMORY", f"a constant of {t} would have {t.nbytes:,} bytes")
         return np.broadcast_to(np.asarray(self.value, t.dtype.numpy), t.static_shape)
 
     def __eq__(self, other: object) -> bool:
@@ -61,7 +61,7 @@ class Splat:
 class Seeded:
     """Normally distributed weights of written models, with mean 0, a standard deviation and a seed.
 
-    They are generated at the first read; the text form is complete for any number of elements.
+    The numbers are generated at the first read; the text form determines all of them.
     """
 
     seed: int
@@ -144,8 +144,8 @@ class Bytes:
 class FileRange:
     """A range of the model file, memory-mapped on read; little-endian, row-major.
 
-    Units: offset and nbytes in bytes. Only an importer creates a range; text refers to loaded
-    ranges.
+    Units: offset and nbytes in bytes. Only an importer creates a range; the text form refers to
+    loaded ranges.
     """
 
     path: str
@@ -227,7 +227,7 @@ class Constant:
 
     @staticmethod
     def of(values: Any, dtype: DType | None = None, origins: tuple[str, ...] = ()) -> Constant:
-        """Create a constant of these elements, in the smallest storage found without a scan.
+        """Create a constant of these elements, in the smallest storage found without scanning them.
 
         An array whose strides are all 0 (numpy's broadcast of one element) becomes a splat.
         """

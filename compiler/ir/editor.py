@@ -36,11 +36,11 @@ class Editor:
         self._facts = Facts.of_graph(graph, outer)
         self._names: set[str] = set(self._facts.types) | set(self._producer)
         for n in graph.nodes:
-            # A region must not capture a new name.
+            # A new name must differ from the names inside regions, which would capture it.
             self._names.update(name for g in n.regions.values() for name in names_inside(g))
         for n in graph.nodes:
             self._facts.types.update(zip(n.outputs, n.types, strict=True))
-        # The facts of an initially empty graph are updated as it grows, others computed on demand.
+        # For an initially empty graph, each edit updates the facts; else, queries compute them.
         self._known_done = not graph.nodes
         self._suffix: dict[str, int] = {}
         self._built: dict[int, tuple[Call | Regioned, Node]] = {}
@@ -181,7 +181,7 @@ class Editor:
         name: str = "",
         outputs: Sequence[str] | None = None,
     ) -> str:
-        """Create the nodes of a call and of its nested calls; return the name of the value.
+        """Create the nodes of a call and of its nested calls; return the name of the call's value.
 
         `outputs` names the outer call's outputs, `name` its node; arrays become constants.
         Errors: those of the type rules.
@@ -270,8 +270,8 @@ class Editor:
     def rename(self, node: Node, onto: Node) -> Node:
         """Replace `onto` by the unread single-output `node`, which takes over the names of `onto`.
 
-        Its type must equal that of `onto` or be more open; further outputs of `onto` must be
-        unread.
+        The type of `node` must equal the type of `onto` or be more open; further outputs of `onto`
+        must be unread.
         """
         a, b = logical(onto.type), logical(node.type)
         assert a == b or refines(a, b), f"{onto.output!r} is {a}, {node.output!r} is {b}"
@@ -310,7 +310,7 @@ class Editor:
         self._note_uses(new)
 
     def rename_output(self, node: Node, old: str, new: str) -> None:
-        """Rename an output and its uses in nodes; results still refer to `old`, to be redefined."""
+        """Rename an output and its uses in nodes; results still read `old` and need a new node."""
         readers = self.users(old)
         node = self._nodes.pop(node.output)
         self._drop_uses(node)
@@ -328,7 +328,7 @@ class Editor:
     def replace(self, old: str, new: str) -> None:
         """Replace all uses of `old` by `new`, which must have the same type.
 
-        Results keep their public names. The node of `old` stays until `remove`.
+        Results keep their public names. The node of `old` stays in the graph until `remove`.
         """
         a, b = logical(self.type(old)), logical(self.type(new))
         assert a == b, f"{old!r} is {a}, its replacement {new!r} is {b}"

@@ -229,7 +229,7 @@ def _combine(a: Affine, b: Expr, sign: int) -> Expr:
 
 
 def sum_of(multiples: Iterable[tuple[Expr, int]], constant: int) -> Expr:
-    """Return the sum of multiples of expressions and a constant; sort its terms only once."""
+    """Return the sum of multiples of expressions and a constant, with a single sort of terms."""
     terms: dict[Atom, int] = {}
     for e, k in multiples:
         if isinstance(e, Affine):
@@ -323,7 +323,7 @@ def _split_by_monomial(a: Expr, b: Affine) -> tuple[Expr, Expr]:
 def floordiv(a: Expr, b: Expr) -> Expr:
     """Divide, rounding towards minus infinity; factor out multiples of a constant divisor."""
     if b == 0:
-        raise CompileError("E-OP-SHAPE", f"division of the size {a} by 0")
+        raise CompileError("E-OP-SHAPE", f"the size {a} is divided by 0")
     if isinstance(a, int) and isinstance(b, int):
         return a // b
     if isinstance(b, int):
@@ -343,7 +343,7 @@ def floordiv(a: Expr, b: Expr) -> Expr:
 def mod(a: Expr, b: Expr) -> Expr:
     """Return the remainder of `floordiv`, never negative for a positive divisor."""
     if b == 0:
-        raise CompileError("E-OP-SHAPE", f"remainder of the size {a} modulo 0")
+        raise CompileError("E-OP-SHAPE", f"the size {a} is taken modulo 0")
     if isinstance(a, int) and isinstance(b, int):
         return a % b
     if isinstance(b, int):

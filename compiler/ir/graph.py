@@ -1,6 +1,6 @@
 """The graph: immutable, in SSA form by name, with typed values, constants and regions.
 
-Passes map a graph to a graph; both share unchanged parts.
+Passes map a graph to a graph; the two graphs share unchanged nodes.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Node:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """All values that the node reads, including those that its regions capture."""
+        """All values that the node reads, including the captures of its regions."""
         captured = (n for region in self.regions.values() for n in region.free_names)
         return (*filter(None, self.inputs), *captured)
 

@@ -170,8 +170,8 @@ class Facts:
     def visit(self, node: Node) -> tuple[Type, ...]:
         """Infer the types of one node and record its outputs.
 
-        A node with illegal operands gets open types if it is in a region, and fails only at run
-        time: a branch that is illegal for these sizes may never run.
+        A node with illegal operands in a region gets open types, and fails only at run time: a
+        branch that is illegal for these sizes may never run.
         Errors: see node_types.
         """
         operand_types, known = self.operands(node)
@@ -247,7 +247,7 @@ def opened(t: Type) -> Type:
 
 
 def _is_followed(t: Type) -> bool:
-    """Return whether to evaluate a value; the type decides, to avoid computing huge results."""
+    """Return whether the elements of a value are evaluated; only small values are."""
     if not isinstance(t, TensorType) or not t.is_static:
         return False
     return t.n_elements <= KNOWN_LIMIT and t.dtype is not DType.string
@@ -267,7 +267,7 @@ def evaluate_known(
 ) -> tuple[Array, ...]:
     """Evaluate the reference on known elements; return an empty tuple if it fails.
 
-    A failure such as an index out of range is no error of the model: the node may never run.
+    A failure such as an index out of range is not an error of the model: the node may never run.
     """
     assert operator.reference_fn is not None
     symbolic = any(o is not None and o.dtype == np.object_ for o in operands)
@@ -285,7 +285,7 @@ def evaluate_known(
 
 
 def _settle(value: Array, dtype: DType) -> Array | None:
-    """Convert object arrays of numbers to integers; return None for unsuitable values."""
+    """Convert object arrays of numbers to integers; None for expressions that are too large."""
     if value.dtype != np.object_:
         return value
     if not all(is_simple(v) for v in value.flat if isinstance(v, Affine | int)):

@@ -40,7 +40,7 @@ Kind = Literal[
 Trait = Literal[
     "commutative",  # the two operands may be exchanged
     "aliasing",  # the result shares its operand's memory: a view that copies nothing
-    "copying",  # each element of the result is an element of an operand, of any type
+    "copying",  # each result element is a copy of an operand element; the types do not matter
     "injective",  # a result element's position and the attributes determine one index to read
     "expensive",  # elementwise, with too many instructions to compute twice
     "positional",  # elementwise in cost only: depends on element positions, or changes sizes
@@ -101,7 +101,7 @@ class Call:
     attrs: Mapping[str, Any]
 
     def types(self) -> tuple[Type, ...]:
-        """Infer the types of the outputs; all operands must be tensors, arrays or such calls."""
+        """Infer the output types, for operands that are tensors, arrays or calls of these."""
         return self.op.infer([as_tensor(a) for a in self.args], self.op.bind(self.attrs))
 
     @property
@@ -255,7 +255,7 @@ class Operator:
     """Operands whose memory the first output may reuse."""
     exact: bool = True
     """Whether generated code must be bit-identical to the reference (integers, movement)."""
-    bounded: bool = True  # False: data may cause far more work than the cost facet returns
+    bounded: bool = True  # False: the data may cause far more work than the cost facet counts
     traits: Collection[Trait] = ()
     value_range: tuple[float, float] | None = None
     """Bounds of all elements of a float result other than NaN, for any operands."""
@@ -312,8 +312,8 @@ class Operator:
     ) -> Callable[..., tuple[Operand, ...]]:
         """Set the gradient rule.
 
-        It maps the gradient of the result, the result and the operands to one gradient per operand
-        (None for no gradient), in the shape of the result or of the operand.
+        The rule maps the gradient of the result, the result and the operands to one gradient per
+        operand, None for no gradient. A gradient has the shape of the result or of the operand.
         """
         self.gradient_fn = fn
         return fn
@@ -348,7 +348,7 @@ class Operator:
         """Export to one standard node with attributes of the same names."""
         self.export_fn = lambda *operands, **attrs: Standard(op_type, operands, attrs, domain)
 
-    # Use.
+    # Applications of the operator.
 
     def __call__(self, *args: Operand, **attrs: Any) -> Call:
         """Describe an application of the operator."""

@@ -379,7 +379,7 @@ _OPERAND = object()
 
 
 def len_of(storage: Storage, t: TensorType) -> int:
-    """Return the bytes of a stored constant."""
+    """Return the number of bytes of a stored constant."""
     return storage.nbytes if isinstance(storage, FileRange) else storage.read(t).nbytes
 
 
@@ -391,5 +391,7 @@ def parsed(p: Parser) -> Graph:
     except CompileError as e:
         raise e.at(p.where()) from None
     except (ValueError, OverflowError, KeyError, RecursionError) as e:
-        raise CompileError("E-TEXT-SYNTAX", f"could not be read: {e}", where=p.where()) from e
+        raise CompileError(
+            "E-TEXT-SYNTAX", f"the text could not be read: {e}", where=p.where()
+        ) from e
     return g

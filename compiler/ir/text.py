@@ -9,8 +9,9 @@
 
 Constants are a splat, literal elements, numbers drawn from a seed, or loaded bytes.
 A node is one line: outputs with types, operator, operands (`_` if omitted), attributes with
-defaults. `@` gives the node's name if it differs from its first output, `<-` the origins if they
-differ from that name. Regions follow as blocks. Names that are not identifiers are quoted.
+defaults. `@` gives the node's name if it differs from the first output's name, and `<-` the origins
+if they differ from the node's name. Regions follow as blocks. Names that are not identifiers are
+quoted.
 """
 
 from __future__ import annotations

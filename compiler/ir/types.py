@@ -120,9 +120,9 @@ class Layout:
     """The memory layout of a tensor: blocked channels, and a halo around images.
 
     `block` > 1 stores `[N, ceil(C/block), spatial..., block]` (oneDNN's nChw16c). `halo` is the
-    number of padding elements on each side of each spatial axis, which a convolution reads
-    instead of testing bounds. Their value is `around`: 0, or the zero point of quantized codes.
-    Logical shapes and values do not change.
+    number of padding elements on each side of each spatial axis. A convolution reads them instead
+    of testing bounds. Their value is `around`: 0, or the zero point of quantized elements. Logical
+    shapes and values do not change.
     Source: NCHWc blocking, Liu et al. 2019 (NeoCPU), arXiv:1809.02697.
     """
 

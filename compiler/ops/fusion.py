@@ -37,7 +37,11 @@ def fusion_types(
     require("body" in node.regions, "E-GRAPH-TYPE", "a fusion needs a region named body")
     body = node.regions["body"]
     fits = len(body.inputs) == len(types) and not body.free_names
-    require(fits, "E-GRAPH-TYPE", f"{len(types)} operands for the body's {len(body.inputs)} inputs")
+    require(
+        fits,
+        "E-GRAPH-TYPE",
+        f"the body has {len(body.inputs)} inputs, the fusion {len(types)} operands",
+    )
     facts = Facts.of_graph(body)
     for v, t, value in zip(body.inputs, types, known, strict=True):
         if t is None or logical(v.type) != logical(t):
@@ -62,7 +66,8 @@ def _closed(recorded: TensorType, inferred: Type) -> Type:
     if same or isinstance(inferred, OpaqueType) or refines(recorded, inferred):
         return recorded
     raise CompileError(
-        "E-GRAPH-TYPE", f"recorded as {recorded} inside a fusion, but inferred as {inferred}"
+        "E-GRAPH-TYPE",
+        f"a type inside a fusion is recorded as {recorded}, but inferred as {inferred}",
     )
 
 
@@ -92,13 +97,13 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
 
     `nodes` are in topological order; bodies of fusions among them are merged. The node is returned,
     not inserted. Its outputs are the values read outside (for an unread group: the last value), in
-    order, with their types and layouts. Its name is that of the first output's node. It may replace
-    the group if no path leaves the group and re-enters it, which the caller must check.
+    order, with their types and layouts. Its name is that of the first output's node. The node may
+    replace the group if no path leaves the group and re-enters it, which the caller must check.
     """
     around, group = _Around(graph), {n.output for n in nodes}
     produced = [v for n in nodes for v in n.values()]
     external = [v for v in produced if around.is_read_outside(v.name, group)]
-    external = external or produced[-1:]  # a dead group, without readers
+    external = external or produced[-1:]  # a dead group has no readers
     inner, constants = _merged(nodes)
     defined = {o for n in inner for o in n.outputs if o} | set(constants)
     operands: dict[str, None] = {}

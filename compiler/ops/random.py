@@ -1,8 +1,8 @@
 """Counter-based random numbers: a hash of the seed and the element's index, without state.
 
-Elements are independent of order and machine, and the same seed gives the same numbers. For a node
-without a seed, which ONNX leaves to the runtime, the import draws a seed. All runs then give the
-same numbers.
+No element depends on the order of computation or the machine; equal seeds give equal numbers. For a
+node without a seed, which ONNX leaves to the runtime, the import draws a seed. All runs then give
+the same numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models as Python functions over symbolic tensors; each operator is a function of its name."""
+"""Models as Python functions over symbolic tensors; an operator is a function of the same name."""
 
 from compiler.frontend.tracing.model import model
 from compiler.frontend.tracing.tensor import Tensor

@@ -26,7 +26,7 @@ def weight(
     deviation: float | None = None,
     dtype: DType = DType.f32,
 ) -> Tensor:
-    """Create normal random weights, by default with standard deviation 1 / sqrt(fan-in)."""
+    """Create normally distributed weights; the default deviation is 1 / sqrt(fan-in)."""
     return tracing_now().weight(shape, seed, deviation, dtype)
 
 

@@ -111,7 +111,7 @@ class Tensor:
     def __bool__(self) -> bool:
         raise CompileError(
             "E-WRITE-VALUE",
-            f"the truth of the tensor {self.name} is known only when the model runs",
+            f"the truth value of {self.name} is known only when the model runs",
             hint="choose between tensors with where(condition, a, b)",
         )
 
@@ -179,7 +179,7 @@ def indexed(x: Tensor, index: tuple[Any, ...]) -> Tensor:
     """
     places = sum(i is not None and i is not Ellipsis for i in index)
     if places > x.rank:
-        message = f"{places} indices for {x.name}, which has {x.rank} axes"
+        message = f"{places} indices are too many for {x.name}, which has {x.rank} axes"
         raise CompileError("E-OP-AXIS", message)
     require(sum(i is Ellipsis for i in index) <= 1, "E-WRITE-VALUE", "`...` may occur only once")
     full: list[Any] = []
@@ -193,7 +193,7 @@ def indexed(x: Tensor, index: tuple[Any, ...]) -> Tensor:
         if isinstance(i, int) and not isinstance(i, bool):
             size = x.shape[axis]
             if isinstance(size, int) and not -size <= i < size:
-                message = f"index {i} of axis {axis}, which has size {size}"
+                message = f"index {i} is outside axis {axis} of size {size}"
                 raise CompileError(
                     "E-WRITE-VALUE", message, hint="indices count from 0, or backwards from -1"
                 )

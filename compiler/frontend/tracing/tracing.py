@@ -50,7 +50,7 @@ class Tracing:
         self.n_elements = 0
         self.counts: dict[str, int] = {}
         self.unnamed: dict[str, int] = {}
-        """Unread values with a default name, with the index of the node, or -1 for a constant."""
+        """Maps unread values with a default name to the index of the node, -1 for a constant."""
 
     # Elements of a model
 
@@ -85,7 +85,8 @@ class Tracing:
         try:
             element = np.asarray(value, dtype.numpy)[()]
         except (OverflowError, ValueError, TypeError) as e:
-            raise CompileError("E-WRITE-VALUE", f"{dtype} cannot represent it: {e}") from e
+            message = f"{dtype} cannot represent {shown(value)}: {e}"
+            raise CompileError("E-WRITE-VALUE", message) from e
         return self.constant(Constant.splat(element, t))
 
     def listed(self, values: Any, dtype: DType | None = None) -> Tensor:
@@ -98,7 +99,8 @@ class Tracing:
         try:
             return self.constant(Constant.of(array, dtype and type_named(dtype)))
         except (OverflowError, ValueError, TypeError) as e:
-            raise CompileError("E-WRITE-VALUE", f"{dtype} cannot represent these: {e}") from e
+            message = f"{dtype} cannot represent these numbers: {e}"
+            raise CompileError("E-WRITE-VALUE", message) from e
 
     def weight(
         self,
@@ -107,7 +109,7 @@ class Tracing:
         deviation: float | None = None,
         dtype: DType = DType.f32,
     ) -> Tensor:
-        """Add normal random weights with a standard deviation that keeps activations in range.
+        """Add normally distributed weights, with a deviation that keeps activations in range.
 
         The default deviation is 1 / sqrt(fan-in). The fan-in of a matrix is its number of rows; for
         higher ranks, it is the product of all sizes but the first.
@@ -269,7 +271,7 @@ def sizes(shape: Any) -> tuple[int, ...]:
         fits = isinstance(d, int) and not isinstance(d, bool) and 0 <= d < 1 << 40
         needed = "a shape is a list of integers, such as [64, 32]"
         require(fits, "E-WRITE-VALUE", f"{needed}; got {shown(d)}")
-    require(len(dims) <= 16, "E-WRITE-VALUE", f"{len(dims)} axes; constants have at most 16")
+    require(len(dims) <= 16, "E-WRITE-VALUE", f"constants have at most 16 axes, not {len(dims)}")
     return tuple(dims)
 
 
@@ -294,13 +296,13 @@ def shown(value: Any) -> str:
         case Tensor():
             return f"the tensor {value.name}"
         case Affine():
-            return f"the size {value}, which is open"
+            return f"the open size {value}"
         case int() | float() | str() | None:
             return f"{value!r:.60}"
         case Operator(name=name):
             return f"the operator {name}"
         case list() | tuple():
-            return f"a list of {len(value)}"
+            return f"a list of length {len(value)}"
         case _:
             return f"a {type(value).__name__}"
 
@@ -321,7 +323,7 @@ def check_option(op: Operator, name: str, value: Any) -> None:
         op.schema.value(op.name, name, value)
         return
     known = {*op.schema.attributes, *(() if op.schema.variadic else op.schema.operands)}
-    words = f"it has {', '.join(sorted(known))}" if known else "it has none"
+    words = f"{op.name} has {', '.join(sorted(known)) or 'no attributes'}"
     hint = like_one_of(name, known) or words
     message = f"{op.name} has no attribute {name!r:.60}"
     require(name in known, "E-OP-ATTRIBUTE", message, hint=hint)

@@ -57,7 +57,7 @@ BUILT_IN = ("range", "len")
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the text: its parameters, their defaults, and its enclosing names."""
+    """A function of the text: the parameters with their defaults, and the enclosing scope."""
 
     name: str
     parameters: tuple[str, ...]
@@ -131,7 +131,7 @@ class Expressions(ABC):
         return Where(self.source, line, column + 1, max(length, 1))
 
     def at(self, node: ast.AST, compute: Callable[[], T]) -> T:
-        """Compute a value; locate errors without a line at this syntax node."""
+        """Compute a value; an error without a line gets the position of this syntax node."""
         try:
             return compute()
         except CompileError as e:
@@ -217,7 +217,7 @@ class Expressions(ABC):
         found = OPERATORS.get(name) or DTYPES.get(name)
         if found is None:
             known = [*scope, *MAKERS, *BUILT_IN, *OPERATORS]
-            hint = like_one_of(name, known) or "operators and earlier names are defined here"
+            hint = like_one_of(name, known) or "a name must be an operator or be defined earlier"
             raise CompileError("E-GRAPH-NAME", f"{name!r:.60} is not defined", hint=hint)
         return found
 
@@ -295,7 +295,9 @@ class Expressions(ABC):
                 pass
         if name not in OPERATORS:
             hint = like_one_of(name, (*PROPERTIES, *OPERATORS))
-            raise CompileError("E-WRITE-VALUE", f"a tensor has no {name!r:.60}", hint=hint)
+            raise CompileError(
+                "E-WRITE-VALUE", f"a tensor has no attribute {name!r:.60}", hint=hint
+            )
         return _Method(of, OPERATORS[name])
 
     def _element(self, of: Any, index: ast.expr, scope: Scope) -> Any:
@@ -311,7 +313,7 @@ class Expressions(ABC):
         try:
             return of[at]
         except IndexError:
-            message = f"index {at} of a list of {len(of)} elements"
+            message = f"index {at} is outside a list of {len(of)} elements"
             raise CompileError("E-WRITE-VALUE", message) from None
 
     def _place_in(self, part: ast.expr, scope: Scope) -> Any:

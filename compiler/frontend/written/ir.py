@@ -20,9 +20,9 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 
 
 def read_ir(text: str, source: str = "text", limits: WritingLimits | None = None) -> Written:
-    """Read a graph's text: infer all possible types, and report problems at their positions.
+    """Read a graph's text: infer the types of nodes, and report problems at their positions.
 
-    Nodes that read a value with a problem are not checked.
+    A node that reads the result of a node with a problem is not checked.
     """
     limits = limits or WritingLimits()
     try:
@@ -94,7 +94,7 @@ class _Reading:
             self.fail(e, ("type", name), ("operator", name), ("output", name))
 
     def typed(self, node: Node, facts: Facts) -> Node:
-        """Infer the types of a node; if it has a problem, retain the declared types."""
+        """Infer the types of a node; if inference fails, retain the declared types."""
         if any(i in self.doubtful for i in node.reads):
             self.leave(node, facts)
             return node
@@ -130,7 +130,7 @@ class _Reading:
                 raise CompileError("E-GRAPH-NAME", message, where=where, hint=hint)
 
     def places_of(self, error: CompileError, node: Node) -> Iterator[tuple[str, str]]:
-        """Yield the possible positions of a node's error: a node in its region, or its operator."""
+        """Yield possible positions of an error: a node inside a region, then the node itself."""
         if error.where.node and error.where.node != node.name:
             yield "operator", error.where.node
         yield "operator", node.name

@@ -66,11 +66,11 @@ def calculated(sign: str, a: Any, b: Any, longest: int) -> Any:
 
 
 def number_of(compute: Callable[[], Any]) -> Any:
-    """Run a computation on numbers. Errors: E-WRITE-VALUE for a result that is not a number."""
+    """Run a computation on numbers. Errors: E-WRITE-VALUE if the result is not a number."""
     try:
         value = compute()
     except (ArithmeticError, ValueError, TypeError) as e:
-        raise CompileError("E-WRITE-VALUE", f"this cannot be calculated: {e}") from e
+        raise CompileError("E-WRITE-VALUE", f"the expression cannot be evaluated: {e}") from e
     message = "the result is not a real number, or is an integer beyond 2**63"
     fits = isinstance(value, int | float) and not (type(value) is int and abs(value) > MOST)
     require(fits, "E-WRITE-VALUE", message)

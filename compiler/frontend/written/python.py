@@ -27,7 +27,7 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 def read_python(text: str, source: str = "python", limits: WritingLimits | None = None) -> Written:
     """Read a model: the last function whose parameters all have types, as `x: f32[N, 64]`.
 
-    It may call other functions, which see the names of the enclosing text.
+    The model may call other functions, which see the names of the enclosing text.
     """
     reading = _Reading(text, source, limits or WritingLimits())
     try:
@@ -60,7 +60,7 @@ class _Reading(Expressions):
         if not models:
             raise CompileError(
                 "E-WRITE-PYTHON",
-                "the text has no model: a function whose parameters have types",
+                "the text has no model, which is a function whose parameters all have types",
                 where=self.place(functions[-1]) if functions else None,
                 hint="begin with def model(x: f32[N, 64]):",
             )
@@ -75,7 +75,7 @@ class _Reading(Expressions):
         return self.at(chosen, lambda: self.tracing.graph(results_of(self.tracing, returned)))
 
     def parsed(self) -> ast.Module:
-        """Parse the syntax tree. Errors: E-TEXT-SYNTAX at the position that Python reports."""
+        """Parse a text to a syntax tree. Errors: E-TEXT-SYNTAX, at the position Python reports."""
         try:
             return ast.parse(self.text, self.source)
         except SyntaxError as e:
@@ -201,7 +201,7 @@ class _Reading(Expressions):
         if not is_known(value):
             raise CompileError(
                 "E-WRITE-VALUE",
-                f"the truth of {shown(value)} is known only when the model runs",
+                f"the truth value of {shown(value)} is known only when the model runs",
                 where=self.place(test),
                 hint="choose between tensors with where(condition, a, b)",
             )

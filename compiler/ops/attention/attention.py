@@ -61,10 +61,10 @@ def counted(n: Operand) -> Out:
 
 
 def is_earlier(q: Operand, k: Operand, past: Operand = None, window: int = -1) -> Out:
-    """Build the causal mask: a query reads the keys up to its position, the last query all keys.
+    """Build the causal mask: each query reads the keys up to its position, the last query all keys.
 
-    `past`, one number per batch, is instead the number of keys before the first query. A `window`
-    limits each query to its last `window` keys.
+    With `past`, one number per batch, this number of keys precedes the first query instead. A
+    `window` limits each query to its last `window` keys.
     Shapes: [queries, keys], or [batch, 1, queries, keys] with `past`.
     """
     places, keys = counted(length(q, 2)), counted(length(k, 2))
@@ -94,8 +94,8 @@ def attended(
 ) -> Call:
     """Build softmax(q * transposed k * scale + bias) * v, with weight 0 for masked keys.
 
-    `groups` is a pair: the number of heads of k, and the number of heads of q per head of k. It is
-    (1, 1) for equal numbers of heads.
+    `groups` is a pair: the number of heads of k, and the number of heads of q per head of k. The
+    pair is (1, 1) for equal numbers of heads.
     Source: Vaswani et al. 2017, arXiv:1706.03762.
     """
     few, shared = groups
@@ -118,7 +118,7 @@ def lowest(dtype: DType) -> Any:
 
 
 def _grouped(a: Operand, b: Operand, few: int, shared: int, *, transpose_b: bool) -> Call:
-    """Multiply matrices per head, with several heads of a per head of b."""
+    """Multiply matrices per head; one head of b may serve several heads of a."""
     if shared == 1:
         return matmul(a, b, transpose_b=transpose_b)
     a, b = once(a), once(b)

@@ -26,8 +26,8 @@ def gradients(
 ) -> list[str]:
     """Add the gradients dy/dx for each of xs, summed over the elements of y.
 
-    `at` substitutes values for independent values (xs and others); values that depend on these are
-    then recomputed.
+    `at` substitutes values for independent values (xs and others); the values that depend on
+    them are then recomputed.
     Source: ONNX Gradient-1. Errors: E-OP-GRADIENT for an operator without a gradient.
     """
     order = _between(editor, y, {*xs, *at})
@@ -150,9 +150,9 @@ def _through_branches(
     depends: set[str],
     origins: tuple[str, ...],
 ) -> list[tuple[str, str]]:
-    """Add an If of the same condition whose branches compute the gradients of captured values.
+    """Add an If with the same condition; its branches compute gradients of captured values.
 
-    It recomputes the branch taken. Other regions have no rule: see `_go_back`.
+    The new If recomputes the branch taken. Other regions have no rule: see `_go_back`.
     """
     captured = dict.fromkeys(n for g in node.regions.values() for n in g.free_names)
     wanted = [n for n in captured if n in depends and _is_float(editor.type(n))]

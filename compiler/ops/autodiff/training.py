@@ -45,7 +45,7 @@ class Scalars:
 
 
 def optimiser(name: str, n_states: int, step: Step) -> None:
-    """Register an optimiser: `step` for each parameter, results in ONNX's order."""
+    """Register an optimiser: `step` updates each parameter; the results are in ONNX's order."""
 
     @add.onnx(f"{DOMAIN}:{name}")
     def _(n: OnnxCall) -> tuple[Operand, ...] | None:

@@ -22,7 +22,7 @@ CONTROL_FLOW = ("onnx.If", "onnx.Loop", "onnx.Scan", "onnx.SequenceMap")
 
 
 STEPS_LIMIT = 1_000_000
-"""The iterations after which a loop that never changes its condition counts as endless."""
+"""The number of iterations after which a loop with a constant condition counts as endless."""
 
 
 def always_goes_on(body: Graph) -> bool:
@@ -62,7 +62,7 @@ def entry(node: Node, attribute: str, k: int) -> int:
 
 
 Run = Callable[[str, Sequence[Any]], list[Any]]
-"""A function that runs the region of a key for values of its inputs and returns its results."""
+"""A function that runs the region of this key on input values and returns the region's results."""
 
 Outer = Mapping[str, Any]
 """Outer values that the regions of a node capture by name."""
@@ -71,7 +71,7 @@ Outer = Mapping[str, Any]
 def evaluate(
     node: Node, values: Sequence[Any], outer: Mapping[str, Any], run: Run | None = None
 ) -> tuple[Any, ...]:
-    """Evaluate a control-flow node; `run` runs its regions, by default with the references.
+    """Evaluate a control-flow node; `run` runs the regions, by default by the references.
 
     Errors: those of the nodes inside, E-RUN-OPERATOR, E-RUN-ENDLESS.
     """
@@ -136,7 +136,7 @@ def _loop(node: Node, values: list[Any], run: Run, outer: Outer) -> list[Any]:
 
 
 def _results(g: Graph, outer: Outer) -> list[Type]:
-    """Return the types of a region's results; returned captures have their own types."""
+    """Return the types of a region's results, including returned captures."""
     return [g.types.get(r.value) or _type_of(outer.get(r.value)) for r in g.results]
 
 

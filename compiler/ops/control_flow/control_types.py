@@ -93,7 +93,7 @@ def _loop_types(given: Operands) -> list[Type]:
     states = list(types[2:])
     made = given.results("body")[1:]
     enough = len(body.inputs) == len(states) + 2 and len(made) >= len(states)
-    require(enough, "E-GRAPH-TYPE", f"the body of the loop does not fit {len(states)} states")
+    require(enough, "E-GRAPH-TYPE", f"the body needs inputs and results for {len(states)} states")
     outside = open_symbols(t for t in types if t is not None)
     n_steps = known_steps(node, given.known)
     result: list[Type] = []
@@ -139,7 +139,9 @@ def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: 
         if isinstance(t, TensorType) and t.shape is not None:
             axis, rank = entry(node, attribute, k), len(t.shape) + more
             fits = -rank <= axis < rank
-            require(fits, "E-OP-AXIS", f"{attribute} has axis {axis}, outside of {rank} axes")
+            require(
+                fits, "E-OP-AXIS", f"{attribute} has axis {axis}, outside a tensor of rank {rank}"
+            )
 
 
 def _batched(
@@ -257,7 +259,7 @@ def _settled(
     after: Sequence[Type | None],
     first: int,
 ) -> Graph:
-    """Infer the body for a fixed point of the types of its states, the results from `first` on."""
+    """Infer the body at a fixed point of the state types; result `first` is the first state."""
     body = node.regions["body"]
     # The element type of a sequence usually changes during a loop.
     states = [t if isinstance(t, TensorType) else None for t in states]

@@ -34,7 +34,7 @@ NO_CONSTANTS: Mapping[str, Constant] = {}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A loop-carried value: its initial value, and the output of the last ("" if unread)."""
+    """A loop-carried value: its initial value, and the output for its last value ("" if unread)."""
 
     start: str
     output: str
@@ -54,10 +54,10 @@ class Slices:
 class LoopForm:
     """A loop that generated code can run.
 
-    `trip` is the trip count (a number or an expression of sizes), the name of a value with the trip
-    count, or None for no limit. `condition` names the value of the initial condition ("" for true).
-    `tests` is true if the body's first result is the condition. `counts` is true if the body's
-    inputs include the iteration number and the condition.
+    `trip` is the trip count: a number, an expression of sizes, the name of a value, or None for no
+    limit. `condition` names the value of the initial condition ("" for true). `tests` is true if
+    the body's first result is the condition. `counts` is true if the body's inputs include the
+    iteration number and the condition.
     """
 
     trip: Expr | str | None
@@ -77,7 +77,7 @@ class LoopForm:
 def passes_on(body: Graph, constants: Mapping[str, Constant] = NO_CONSTANTS) -> bool:
     """Return whether the condition of a loop stays true.
 
-    The body returns its condition, or the constant true.
+    It does if the body returns the condition unchanged, or the constant true.
     """
     c = constants.get(body.results[0].value)
     return always_goes_on(body) or (c is not None and is_true(c.array()))
@@ -141,7 +141,7 @@ def _of_loop(node: Node, graph: Graph) -> LoopForm | str:
 def _of_scan(node: Node, graph: Graph) -> LoopForm | str:
     body, n = node.regions["body"], n_scanned(node)
     if is_batched(node):
-        return "it scans a batch of sequences"
+        return "the Scan has a batch of sequences"
     starts, scanned = node.inputs[:-n], node.inputs[-n:]
     states = _states(node, graph, body, starts, 0, 0)
     pieces = _pieces(node, graph, body, len(starts), len(starts))
@@ -150,13 +150,13 @@ def _of_scan(node: Node, graph: Graph) -> LoopForm | str:
     if any(entry(node, "scan_input_axes", k) for k in range(n)) or any(
         entry(node, "scan_output_axes", k) for k in range(len(pieces))
     ):
-        return "it scans an axis other than the first"
+        return "the Scan has a scan axis other than the first"
     slices: list[Slices] = []
     for k, name in enumerate(scanned):
         t = graph.types[name]
         given = body.inputs[len(starts) + k].type
         if not (_is_plain(t) and _is_plain(given)):
-            return f"the slice of {name} in an iteration is {given}"
+            return f"the slice of {name} is {given}: not a numeric tensor of known rank"
         assert isinstance(t, TensorType)
         assert isinstance(given, TensorType)
         if t.dims[1:] != given.dims:
@@ -211,13 +211,13 @@ def _is_plain(t: Type | None) -> bool:
 
 
 def unfit(node: Node, graph: Graph) -> str:
-    """Return why the types of a node with regions prevent a single launch, or ""."""
+    """Return the reason why the types of a node with regions prevent a single launch, or ""."""
     if node.op == "onnx.If":
         return _unfit_branches(node, graph)
     if node.op in ("onnx.Loop", "onnx.Scan"):
         form = loop_form(node, graph)
         return form if isinstance(form, str) else ""
-    return f"{node.op} works on sequences"
+    return f"{node.op} has sequence operands"
 
 
 def _unfit_branches(node: Node, graph: Graph) -> str:

@@ -67,7 +67,7 @@ def conv(
     auto_pad: str = "notset",
     algorithm: str = "direct",
 ) -> TensorType:
-    """Convolve an image: sum the products of each filter's weights and the elements under it.
+    """Convolve an image: sum the products of each filter's weights and the elements below them.
 
     out[n,o,y,x] = sum over i,ky,kx of x[n,i,s*y+d*ky-p,s*x+d*kx-p] * w[o,i,ky,kx] + b[o], where x
     is 0 outside the image. Groups split input and output channels into separate convolutions; one
@@ -83,7 +83,9 @@ def conv(
     dtype = require_elements("conv", "float", x, w, b)
     known = algorithm in ALGORITHMS
     require(
-        known, "E-OP-ATTRIBUTE", f"conv has no algorithm {algorithm!r:.40}: {', '.join(ALGORITHMS)}"
+        known,
+        "E-OP-ATTRIBUTE",
+        f"conv has no algorithm {algorithm!r:.40}; algorithms: {', '.join(ALGORITHMS)}",
     )
     dims = convolved_dims("conv", x, w, strides, pads, dilations, groups, auto_pad)
     if dims is not None and b is not None:
@@ -111,7 +113,7 @@ def convolved_dims(
     check_window(op_name, x.rank - 2, kernel, strides, pads, dilations, auto_pad)
     require(groups >= 1, "E-OP-ATTRIBUTE", f"{op_name} needs at least 1 group, got {groups}")
     require_size(
-        op_name, f"channels of x (w {w.type}, {groups} groups)", x.shape[1], w.shape[1] * groups
+        op_name, f"the channels of x (w {w.type}, groups {groups})", x.shape[1], w.shape[1] * groups
     )
     outputs = w.shape[0]
     require(
@@ -134,7 +136,7 @@ def _(
     dilations: Ints,
     groups: int,
     auto_pad: str,
-    **_: Any,  # the algorithm does not change the result
+    **_: Any,  # the algorithm, which changes no result
 ) -> Array:
     made = convolved(widened(x), widened(w), strides, pads, dilations, groups, auto_pad)
     if b is not None:

@@ -67,7 +67,7 @@ class Spreading:
         return tuple(affine.maximum(m, 0) if isinstance(m, int) else m for m in made)
 
     def begins(self, dims: Sequence[int], sizes: Sequence[int]) -> Ints:
-        """Return the number of cropped elements at the start of each axis; negative if added."""
+        """Return the number of cropped elements at each axis's start, negative for padding."""
         n = len(self.kernel)
         if not self.output_shape and self.auto_pad in ("notset", "valid"):
             return self.pads[:n] if self.auto_pad == "notset" else (0,) * n
@@ -80,7 +80,7 @@ class Spreading:
         return tuple(made)
 
     def parts(self, dims: Sequence[int], sizes: Sequence[int]) -> list[list[Part]]:
-        """Return the parts in which each spatial axis is computed."""
+        """Return the parts of each spatial axis that are computed separately."""
         begins = self.begins(dims, sizes)
         return parts_of_sides(dims, sizes, self.kernel, self.strides, self.dilations, begins)
 
@@ -102,8 +102,8 @@ def conv_transpose(
     """Scatter each element of the image over the window of a filter, and sum overlapping windows.
 
     It is the transpose of the convolution with the same attributes: element y of x is added to the
-    elements s*y+d*ky-p of the result. Pads crop the result. `output_padding` adds rows at its end.
-    `output_shape` gives its spatial sizes and replaces the pads.
+    elements s*y+d*ky-p of the result. Pads crop the result. `output_padding` adds rows at the end
+    of the result. `output_shape` gives the spatial sizes of the result and replaces the pads.
     Shapes: x [N, C, spatial...], w [C, O/groups, kernel...], b [O].
     Errors: E-OP-SHAPE for mismatched channels, E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX ConvTranspose-22.
@@ -202,7 +202,7 @@ def _(
 def reach_of_phases(dims: Sequence[Dim], made: Sequence[Dim], spreading: Spreading) -> Ints:
     """Return the reach of a transposed convolution's phases beyond the borders of its image.
 
-    It is 0 for open sizes: such a convolution tests every position.
+    The reach is 0 for open sizes: such a convolution tests every position.
     """
     if not all(isinstance(n, int) for n in (*dims, *made)):
         return (0,) * len(dims)

@@ -55,23 +55,25 @@ def deform_conv(
     for t, what in ((x, "x"), (w, "w"), (offset, "offset")):
         require_rank("deform_conv", t, [4], what)
     fits = len(strides) == len(dilations) == 2 and len(pads) == 4 and groups > 0 < offset_groups
-    require(fits, "E-OP-ATTRIBUTE", f"strides {strides}, pads {pads}, dilations {dilations}")
+    found = f"{strides}, {dilations}, {pads}, {groups} and {offset_groups}"
+    message = "deform_conv needs 2 strides, 2 dilations, 4 pads and positive groups"
+    require(fits, "E-OP-ATTRIBUTE", f"{message}, got {found}")
     c, channels = x.shape[1], w.shape[1]
     if isinstance(c, int) and isinstance(channels, int) and isinstance(w.shape[0], int):
         fits = c == channels * groups and w.shape[0] % groups == 0 and c % offset_groups == 0
-        groupings = f"{groups} groups and {offset_groups} of offsets"
-        require(fits, "E-OP-SHAPE", f"{x.type} with weights {w.type} in {groupings}")
+        found = f"{groups} groups of {w.type} and {offset_groups} groups of offsets"
+        require(fits, "E-OP-SHAPE", f"the channels of {x.type} do not fit {found}")
     n_taps = w.shape[2] * w.shape[3] * offset_groups
-    require_size("deform_conv", "offsets", offset.shape[1], n_taps * 2)
-    require_size("deform_conv", "offsets of a batch", offset.shape[0], x.shape[0])
+    require_size("deform_conv", "axis 1 of the offsets", offset.shape[1], n_taps * 2)
+    require_size("deform_conv", "axis 0 of the offsets", offset.shape[0], x.shape[0])
     if bias is not None:
         require_rank("deform_conv", bias, [1], "bias")
-        require_size("deform_conv", "biases", bias.shape[0], w.shape[0])
+        require_size("deform_conv", "the bias", bias.shape[0], w.shape[0])
     if mask is not None:
         require_rank("deform_conv", mask, [4], "mask")
         for d in (0, 2, 3):
             require_size("deform_conv", f"axis {d} of the mask", mask.shape[d], offset.shape[d])
-        require_size("deform_conv", "masks", mask.shape[1], n_taps)
+        require_size("deform_conv", "axis 1 of the mask", mask.shape[1], n_taps)
     return TensorType(x.dtype, (x.shape[0], w.shape[0], *offset.shape[2:]))
 
 

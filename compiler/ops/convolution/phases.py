@@ -35,8 +35,8 @@ class Reached:
 class Phase:
     """The elements first, first + stride, ... of a spatial axis, which use the same taps.
 
-    Tap number t of the phase is tap `tap + tap_step * t` of the filter. For element number q, it
-    reads element q + source - source_step * t of an axis of `size` elements.
+    Tap number t of the phase is tap `tap + tap_step * t` of the filter. For element number q, this
+    tap reads element q + source - source_step * t of the image's axis of `size` elements.
     """
 
     size: Expr
@@ -51,12 +51,12 @@ class Phase:
 
     @property
     def before(self) -> int:
-        """The padding elements read before the image."""
+        """The number of padding elements read before the image."""
         return max((self.n_taps - 1) * self.source_step - self.source, 0) if self.n_taps else 0
 
     @property
     def behind(self) -> Expr:
-        """The padding elements read after the image."""
+        """The number of padding elements read after the image."""
         return affine.maximum(self.n_places + self.source - self.size, 0) if self.n_taps else 0
 
     def reached(self, q: Expr, t: Expr) -> Reached:
@@ -83,11 +83,11 @@ class One:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """All elements of a spatial axis, with different taps.
+    """All elements of a spatial axis; different elements may use different taps.
 
     Without dilation, only every stride-th tap contributes to an element, starting at the remainder
-    of its index. The tap index then runs over these taps. With stride and dilation, it runs over
-    all taps and tests them.
+    of the element's index. The loop over taps then visits only these taps. With stride and
+    dilation, the loop visits and tests all taps.
     """
 
     size: Expr
@@ -148,7 +148,7 @@ def parts_of_sides(
     dilations: Ints,
     begins: Ints,
 ) -> list[list[Part]]:
-    """Return the parts of each spatial axis: its phases, unless they are too many."""
+    """Return the parts of each spatial axis: its phases, unless there are too many."""
     sides: list[list[Part]] = []
     n_left = MOST_PHASES
     for d in reversed(range(len(strides))):

@@ -1,6 +1,6 @@
 """Sliding windows over the spatial axes of an image, for convolution and pooling.
 
-Pads are in ONNX's order: all begins, then all ends. `auto_pad` derives them from the sizes; it
+Pads are in ONNX's order: all begins, then all ends. `auto_pad` derives pads from the sizes, and
 stays an attribute until the sizes are numbers.
 """
 
@@ -24,7 +24,7 @@ from compiler.ir.types import Dim
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
 
 MOST = 2**31 - 1
-"""The limit of windows, strides and pads: kernels with larger values would not end."""
+"""The limit of windows, strides and pads: kernels with larger values would not end in practice."""
 
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
 """The names of spatial axes; the names of tap axes have the prefix `k`."""
@@ -205,7 +205,7 @@ class TapPart:
 
 
 def tap_parts(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> list[list[TapPart]] | None:
-    """Divide each axis into parts if dilated windows are largely outside the image, else None.
+    """Divide each axis into parts if dilated windows are mostly outside the image; else None.
 
     This saves the products with padding zeros.
     """
@@ -277,7 +277,7 @@ def spatial_axes(k: Lowering, sizes: Sequence[Expr], prefix: str = "") -> list[E
 def window_axes(
     k: Lowering, shape: Sequence[int], window: Window
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """Create new indices of batch and channel, positions, and taps; `shape` is of the result."""
+    """Create new indices of batch and channel, positions, and taps, for a result of this shape."""
     outer = [k.axis(shape[0], "n"), k.axis(shape[1], "c")]
     return outer, spatial_axes(k, shape[2:]), spatial_axes(k, window.kernel, "k")
 

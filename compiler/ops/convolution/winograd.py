@@ -81,24 +81,24 @@ ALGORITHMS: dict[str, Tiling | None] = {"direct": None, "winograd2": _F2, "winog
 
 
 def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int) -> str:
-    """Return why a convolution cannot be computed in tiles, or "".
+    """Return the reason why a convolution cannot be computed in tiles, or "".
 
     `sizes` are the extents of all loops: of results and input channels.
     """
     if dtype is not DType.f32:
-        return f"its elements are {dtype}: only f32 is computed in tiles"
+        return f"the elements are {dtype}: only f32 is computed in tiles"
     if groups != 1:
-        return f"it has {groups} groups: few channels share a transformed tile"
+        return f"the convolution has {groups} groups: few channels share a transformed tile"
     if len(window.kernel) != 2 or window.kernel != (3, 3):
-        return f"its window is {'x'.join(map(str, window.kernel))}: tiles require 3x3"
+        return f"the window is {'x'.join(map(str, window.kernel))}: tiles require 3x3"
     if window.strides != (1, 1):
         return (
-            f"its strides are {'x'.join(map(str, window.strides))}: tiles need overlapping windows"
+            f"the strides are {'x'.join(map(str, window.strides))}: tiles need overlapping windows"
         )
     if window.dilations != (1, 1):
-        return f"its dilations are {'x'.join(map(str, window.dilations))}: tiles require 1"
+        return f"the dilations are {'x'.join(map(str, window.dilations))}: tiles require 1"
     if not all(isinstance(n, int) and n > 0 for n in sizes):
-        return "its sizes are known only when the program runs"
+        return "the sizes are known only when the program runs"
     return ""
 
 

@@ -27,7 +27,7 @@ def channel_shuffle(x: Tensor, *, groups: int) -> TensorType:
     Source: Zhang et al. 2017 (ShuffleNet), arXiv:1707.01083.
     """
     require(groups > 0, "E-OP-ATTRIBUTE", f"groups must be positive, got {groups}")
-    require(x.rank >= 2, "E-OP-SHAPE", f"channel_shuffle needed [N, C, ...], got {x.type}")
+    require(x.rank >= 2, "E-OP-SHAPE", f"channel_shuffle needs [N, C, ...], got {x.type}")
     channels = x.shape[1]
     whole = not isinstance(channels, int) or channels % groups == 0
     require(whole, "E-OP-SHAPE", f"{channels} channels do not divide into {groups} groups")

@@ -44,8 +44,11 @@ def col2im(
     if not isinstance(n_axes, int) or length(parameter(block, "the block's sizes")) != n_axes:
         return TensorType(x.dtype, None)
     fits = len(strides) == len(dilations) == n_axes and len(pads) == 2 * n_axes
-    steps = f"strides {strides}, pads {pads}, dilations {dilations}"
-    require(fits and min((*strides, *dilations), default=1) > 0, "E-OP-ATTRIBUTE", steps)
+    found = f"strides {strides}, pads {pads}, dilations {dilations}"
+    message = (
+        f"col2im on {n_axes} axes needs one positive stride and dilation per axis, got {found}"
+    )
+    require(fits and min((*strides, *dilations), default=1) > 0, "E-OP-ATTRIBUTE", message)
     channels: Dim = open_dim(1, x, block)
     if block.value is not None:
         taps, rows = math.prod(block.known.tolist()), x.shape[1]
@@ -58,7 +61,7 @@ def col2im(
         spatial = sizes_of(image.value)
         if block.value is not None:
             places = _places(spatial, block.known.tolist(), strides, pads, dilations)
-            require_size("col2im", "columns", x.shape[2], math.prod(places))
+            require_size("col2im", "the block positions of x", x.shape[2], math.prod(places))
     return TensorType(x.dtype, (x.shape[0], channels, *spatial))
 
 

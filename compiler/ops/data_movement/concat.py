@@ -15,7 +15,7 @@ from compiler.ops.type_rules.dims import copied, same_dtype, same_size
 from compiler.ops.type_rules.requirements import normal_axis
 
 PIECES_LIMIT = 1 << 16
-"""The maximum number of pieces of a split, which has an output per piece."""
+"""The maximum number of outputs of a split."""
 
 
 @op(traits=("copying",), kind="movement", shape_math=True)
@@ -31,7 +31,7 @@ def concat(*xs: Tensor, axis: int) -> TensorType:
     at = normal_axis(axis, rank)
     shape: list[Dim] = list(xs[0].shape)
     for x in xs[1:]:
-        message = f"concat along axis {at} of {xs[0].type} and {x.type}"
+        message = f"concat along axis {at} cannot combine {xs[0].type} and {x.type}"
         require(x.rank == rank, "E-OP-SHAPE", message)
         for i, size in enumerate(x.shape):
             shape[i] = shape[i] + size if i == at else same_size(shape[i], size, message)
@@ -80,7 +80,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(traits=("copying",), kind="movement", shape_math=True)
 def split(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> tuple[TensorType, ...]:
-    """Split a tensor along an axis into pieces of the given sizes.
+    """Split a tensor along an axis into tensors of the given sizes.
 
     Errors: E-OP-SHAPE when the sizes do not add up to the axis, E-OP-AXIS.
     Source: ONNX Split-18.
@@ -143,12 +143,18 @@ def _sizes(call: OnnxCall, size: Dim) -> Sequence[int]:
         return call.attr("split")
     n_pieces = call.attr("num_outputs", call.n_outputs)
     few = 0 < n_pieces <= PIECES_LIMIT
-    require(few, "E-OP-ATTRIBUTE", f"a split into {n_pieces} pieces; at most {PIECES_LIMIT}")
+    message = f"a split returns 1 to {PIECES_LIMIT} tensors, not {n_pieces}"
+    require(few, "E-OP-ATTRIBUTE", message)
     if not isinstance(size, int):
-        raise CompileError("E-SHAPE-OPEN", f"a split into {n_pieces} needs the axis's size")
+        message = f"a split into {n_pieces} equal sizes needs the size of the axis"
+        raise CompileError("E-SHAPE-OPEN", message)
     if call.opset < 18:
-        require(size % n_pieces == 0, "E-OP-SHAPE", f"{size} does not divide into {n_pieces} parts")
-    # The last piece is smaller if the size is not a multiple.
+        require(
+            size % n_pieces == 0,
+            "E-OP-SHAPE",
+            f"{size} does not divide into {n_pieces} equal parts",
+        )
+    # The last size is smaller if the axis does not divide evenly.
     part = -(-size // n_pieces)
     return [min(part, max(size - part * i, 0)) for i in range(n_pieces)]
 

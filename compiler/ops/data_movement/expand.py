@@ -15,12 +15,12 @@ from compiler.ir.types import Dim, TensorType
 from compiler.ops.type_rules.dims import length, open_dims, parameter, sizes_of
 
 LEAST_RUN, MOST_RUNS = 16, 8
-"""The minimum row length and the maximum number of copies of a row that is copied unrolled."""
+"""For unrolled copies of a row: the minimum length of the row, and the maximum number of copies."""
 
 
 @op(traits=("copying", "injective"), kind="movement", shape_math=True)
 def expand(x: Tensor, shape: Tensor) -> TensorType:
-    """Repeat elements along axes of size 1 until the tensor broadcasts with the given shape.
+    """Repeat elements along axes of size 1, to the shape that broadcasting with `shape` gives.
 
     Shapes: numpy's broadcasting of the shape of x and `shape`; a 1 in `shape` keeps the size of x.
     Errors: E-OP-SHAPE for incompatible shapes.

@@ -61,7 +61,7 @@ def _(k: Lowering, x: Handle, indices: Handle, out: Handle, *, axis: int) -> Non
 
 
 def _plain_rows(rows: Array, size: Expr) -> Array | None:
-    """Normalise known row indices that are a range or few; None if reading them is better."""
+    """Normalise known row indices that form a range or are few; None for other indices."""
     if not isinstance(size, int):
         return rows if rows.size == 1 and rows.dtype != np.object_ else None
     if rows.dtype == np.object_ or (rows.size and not -size <= rows.min() <= rows.max() < size):
@@ -122,9 +122,9 @@ def _() -> Iterator[tuple[Any, ...]]:
 def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
     """Gather single elements: out[i, j] is x[indices[i, j], j] for axis 0, and so on.
 
-    Shapes: the result has the shape of `indices`. They have the rank of x, and are not longer than
-    x on the other axes. Negative indices count from the end; generated code clamps indices out of
-    bounds.
+    Shapes: the result has the shape of `indices`. `indices` has the rank of x, and no axis but
+    `axis` is longer than in x. Negative indices count from the end; generated code clamps
+    indices out of bounds.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE.
     Source: ONNX GatherElements-13.
     """
@@ -184,12 +184,14 @@ def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> TensorType:
     """
     require_positions("gather_nd", indices)
     fits = 0 <= batch_dims < min(x.rank, indices.rank)
-    require(fits, "E-OP-ATTRIBUTE", f"batch_dims {batch_dims} of {x.type} and {indices.type}")
+    message = f"batch_dims {batch_dims} must be below the ranks of {x.type} and {indices.type}"
+    require(fits, "E-OP-ATTRIBUTE", message)
     length = indices.shape[-1]
     if not isinstance(length, int):
         return TensorType(x.dtype, None)
     fits = 1 <= length <= x.rank - batch_dims
-    require(fits, "E-OP-SHAPE", f"indices of {length} numbers into {x.type}")
+    message = f"an index into {x.type} has 1 to {x.rank - batch_dims} numbers, got {length}"
+    require(fits, "E-OP-SHAPE", message)
     message = f"the batches of {x.type} and {indices.type} differ"
     batch = (
         same_size(a, b, message)

@@ -113,7 +113,7 @@ def eye_like(x: Tensor, *, diagonal: int = 0, dtype: DType | None = None) -> Ten
     require_rank("eye_like", x, [2])
     made = TensorType(dtype or x.dtype, x.shape)
     known = made.dtype.is_float or made.dtype.is_integer or made.dtype is DType.bool
-    require(known, "E-OP-DTYPE", f"the type {made.dtype} has no element 1")
+    require(known, "E-OP-DTYPE", f"eye_like cannot return {made.dtype}")
     return made
 
 

@@ -37,9 +37,9 @@ def pad(
 ) -> TensorType:
     """Pad each axis before and after; negative pads crop elements.
 
-    Mode `constant` adds `value` (default 0), `edge` repeats the outermost element, `reflect`
-    mirrors the elements without repeating the outermost element, and `wrap` continues from the
-    other side.
+    Mode `constant` adds `value` (default 0), and `edge` repeats the outermost element. Mode
+    `reflect` mirrors the elements without repeating the outermost element, and `wrap` continues
+    with the elements at the other end.
     Shapes: `pads` lists all begins, then all ends, for `axes` (default: all axes).
     Errors: E-OP-SHAPE, also for the repetition of an empty axis, E-OP-ATTRIBUTE for an unknown
     mode, E-OP-DTYPE, E-OP-AXIS.
@@ -74,7 +74,9 @@ def pad(
         shape[axis] = shape[axis] + sizes[i] + sizes[i + len(at)]
         size = shape[axis]
         fits = not isinstance(size, int) or size >= 0
-        require(fits, "E-OP-SHAPE", f"pads {list(map(str, sizes))} crop more than {x.type} has")
+        require(
+            fits, "E-OP-SHAPE", f"pads {list(map(str, sizes))} crop more elements than {x.type} has"
+        )
         _require_source(x.shape[axis], size, axis, mode)
     return TensorType(x.dtype, tuple(shape))
 

@@ -1,7 +1,7 @@
 """Run-time indices, shared by gathers and scatters.
 
-In ONNX, an index out of bounds is an error. The references raise it; generated code does not check:
-reads are clamped, and writes out of bounds are dropped.
+In ONNX, an index out of bounds is an error. The references raise this error; generated code does
+not check: reads are clamped, and writes out of bounds are dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def require_positions(op_name: str, indices: Tensor, what: str = "the indices") 
 
 
 def from_front(k: Lowering, position: Scalar, size: Expr) -> Scalar:
-    """Convert an index to i64; a negative one counts from the end of an axis."""
+    """Convert an index to i64; a negative index counts from the end of the axis."""
     at = k.convert(position, DType.i64)
     return k.where(k.lt(at, 0), at + k.index(size), at)
 

@@ -132,15 +132,17 @@ def new_shape(
 
 def _kept(old: tuple[Dim, ...] | None, i: int) -> Dim:
     if old is None:
-        raise CompileError("E-SHAPE-OPEN", "a 0 copies a size of a tensor whose rank is unknown")
-    require(i < len(old), "E-OP-SHAPE", f"a 0 at index {i} of the shape has no axis of x")
+        raise CompileError("E-SHAPE-OPEN", "a 0 in the shape needs the rank of x, which is unknown")
+    require(i < len(old), "E-OP-SHAPE", f"the shape has a 0 at index {i}, but x has no such axis")
     return old[i]
 
 
 def _left_over(old: tuple[Dim, ...] | None, others: list[Dim]) -> Dim:
     """Return the size for -1: the elements of x divided by the product of the other sizes."""
     if old is None:
-        raise CompileError("E-SHAPE-OPEN", "a -1 needs the shape of a tensor that is unknown")
+        raise CompileError(
+            "E-SHAPE-OPEN", "a -1 in the shape needs the shape of x, which is unknown"
+        )
     above, below = list(old), list(others)
     for size in others:
         if size in above and size != 0:

@@ -154,8 +154,8 @@ def scatter_nd(
 ) -> TensorType:
     """Copy x and store slices at leading indices.
 
-    The last axis of `indices` is one index. Stores are in order; with a reduction (add, mul, max,
-    min), new elements are combined with the stored elements.
+    Each row along the last axis of `indices` is one index. Stores are in order; with a reduction
+    (add, mul, max, min), new elements are combined with the stored elements.
     Shapes: with indices [n, d] and x [a1..ad, rest], updates are [n, rest]. Negative indices count
     from the end; generated code drops stores out of bounds.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
@@ -167,7 +167,8 @@ def scatter_nd(
     length = indices.shape[-1]
     if not isinstance(length, int) or None in (x.type.shape, updates.type.shape):
         return x.type
-    require(1 <= length <= x.rank, "E-OP-SHAPE", f"indices of {length} numbers into {x.type}")
+    message = f"an index into {x.type} has 1 to {x.rank} numbers, got {length}"
+    require(1 <= length <= x.rank, "E-OP-SHAPE", message)
     needed = (*indices.shape[:-1], *x.shape[length:])
     require_rank("scatter_nd", updates, [len(needed)], "updates")
     for d, n in enumerate(needed):
@@ -225,7 +226,7 @@ def max_unpool(
     strides: tuple[int, ...],
     pads: tuple[int, ...],
 ) -> TensorType:
-    """Invert max_pool: store elements at the indices of their maxima, zeros elsewhere.
+    """Invert max_pool: store each element at its index, and 0 at all other positions.
 
     Indices count the elements of the image that the windows cover. With `shape`, this image is the
     corner of a larger result. Generated code drops stores out of bounds.
@@ -238,7 +239,9 @@ def max_unpool(
     require_positions("max_unpool", places, "the places")
     n_axes = x.rank - 2
     fits = n_axes == len(kernel) == len(strides) and len(pads) == 2 * n_axes > 0
-    require(fits, "E-OP-ATTRIBUTE", f"kernel {kernel}, strides {strides}, pads {pads} of {x.type}")
+    found = f"kernel {kernel}, strides {strides}, pads {pads}"
+    message = f"max_unpool of {x.type} needs sizes for its spatial axes, got {found}"
+    require(fits, "E-OP-ATTRIBUTE", message)
     require_rank("max_unpool", places, [x.rank], "places")
     for d in range(x.rank):
         require_size("max_unpool", f"axis {d} of places", places.shape[d], x.shape[d])

@@ -108,7 +108,8 @@ def tensor_scatter(
         if d != at:
             require_size("tensor_scatter", f"axis {d} of the update", n, needed)
         elif isinstance(n, int) and isinstance(needed, int):
-            require(n <= needed, "E-OP-SHAPE", f"{n} new rows in a cache of {needed}")
+            message = f"{n} new rows exceed the {needed} rows of the cache"
+            require(n <= needed, "E-OP-SHAPE", message)
     if starts is not None:
         require_positions("tensor_scatter", starts, "the starts")
         require_rank("tensor_scatter", starts, [1], "starts")

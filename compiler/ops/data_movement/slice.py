@@ -44,7 +44,8 @@ def slice_(
     """
     lists = [parameter(t, "the parameters of a slice") for t in (starts, ends, axes, steps) if t]
     lengths = {n for t in lists if isinstance(n := length(t), int)}
-    require(len(lengths) <= 1, "E-OP-SHAPE", f"starts, ends, axes, steps have lengths {lengths}")
+    message = f"starts, ends, axes and steps differ in length: {sorted(lengths)}"
+    require(len(lengths) <= 1, "E-OP-SHAPE", message)
     if axes is not None and (axes.value is None or axes.value.dtype == np.object_):
         return TensorType(x.dtype, open_dims(x.rank, *_all(x, lists)))
     n = max(lengths, default=None)
@@ -165,7 +166,7 @@ def _(k: Lowering, x: Handle, *rest: Handle | None) -> None:
         None if p is None else known_value(p, "an axis or a step of a slice") for p in others
     )
     forward = steps is None or bool((steps > 0).all())
-    # The size of the result already includes the end of a forward slice.
+    # In a forward slice, the size of the result already determines the end.
     ends = np.zeros_like(starts) if forward else known_value(end, "the end of a slice")
     index = k.axes(out.shape)
     source: list[Expr] = list(index)

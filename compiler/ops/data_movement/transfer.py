@@ -12,7 +12,7 @@ from compiler.ir.types import TensorType
 
 @op(kind="view")
 def transfer(x: Tensor, *, source: str, to: str) -> Tensor:
-    """Copy a tensor from one memory to another, for a device that uses the other memory.
+    """Copy a tensor from one memory to another, for a device that uses the second memory.
 
     `source` and `to` are memories of a platform. Placement inserts these nodes; on a machine with
     one memory, the result aliases x.

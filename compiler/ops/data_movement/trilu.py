@@ -57,7 +57,7 @@ def _(k: Lowering, x: Handle, *rest: Handle | None, upper: bool) -> None:
     index = k.axes(out.shape)
     row, column = index[-2:]
     ahead = column - row - border if upper else row - column + border
-    # `ahead` never reaches this bound, so only its sign is tested.
+    # `ahead` is always below this bound, so the test is only for negative numbers.
     beyond = 2 * (n_rows + n_columns) + 2 + abs(border)
     k.assign(out[index], k.inside([(ahead, beyond)], x[index], 0))
 

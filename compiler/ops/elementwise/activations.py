@@ -1,4 +1,4 @@
-"""Activation functions: table rows for functions without parameters, else short declarations."""
+"""Activation functions: one table row per function without parameters, else a declaration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from compiler.ops.type_rules.requirements import broadcast_type, require_element
 
 relu = unary(
     "relu",
-    "max(x, 0): keep positive elements, set the others to 0; NaN stays NaN.",
+    "max(x, 0): positive elements stay, negative elements become 0; NaN stays NaN.",
     numpy=lambda x: np.maximum(x, 0),
     scalar=lambda k, x: k.max(x, 0),
     onnx="Relu",
@@ -73,7 +73,7 @@ def _mish_scalar(k: Any, x: Any) -> Any:
     """Compute x*(e*e+2*e)/(e*e+2*e+2), e = exp(x), from exp(-|x|), which does not overflow."""
     e = k.exp(-k.abs(x))
     negative = k.lt(x, 0)
-    above = k.where(negative, e * e + e * 2, e * 2 + 1)  # each of the two is rounded once
+    above = k.where(negative, e * e + e * 2, e * 2 + 1)  # each alternative is rounded once
     below = above + k.where(negative, 2.0, e * e * 2)
     return x * (above / below)
 
@@ -108,7 +108,7 @@ def activation(
     traits: Collection[Trait] = (),
     value_range: tuple[float, float] | None = None,
 ) -> Callable[[Callable[..., Any]], Operator]:
-    """Declare an activation with attributes of ONNX; its type rule is `_floating`."""
+    """Declare an activation with ONNX's attributes; operands and results are floats."""
 
     def samples() -> Iterator[tuple[Any, ...]]:
         for operands, _ in unary_samples("float"):
@@ -147,7 +147,7 @@ def _floating(name: str, x: Tensor) -> TensorType:
     flops=2,
 )
 def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> TensorType:
-    """Keep positive elements; multiply negative elements by `alpha`."""
+    """x for positive elements, else alpha*x."""
     return _floating("leaky_relu", x)
 
 
@@ -160,7 +160,7 @@ def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> TensorType:
     flops=4,
 )
 def elu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
-    """Keep positive elements; replace the others by alpha*(exp(x)-1)."""
+    """x for positive elements, else alpha*(exp(x)-1)."""
     return _floating("elu", x)
 
 
@@ -177,7 +177,7 @@ def selu(
 ) -> TensorType:
     """gamma*x for positive elements, else gamma*(alpha*exp(x)-alpha).
 
-    Source: Klambauer et al. 2017, arXiv:1706.02515; the constants are ONNX Selu-6's.
+    Source: Klambauer et al. 2017, arXiv:1706.02515; the constants are those of ONNX Selu-6.
     """
     return _floating("selu", x)
 
@@ -229,7 +229,7 @@ hard_swish.exports_as("HardSwish")
     flops=1,
 )
 def thresholded_relu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
-    """Keep elements larger than `alpha`; set the others to 0."""
+    """x for elements larger than `alpha`, else 0."""
     return _floating("thresholded_relu", x)
 
 
@@ -332,7 +332,7 @@ def _prelu_samples() -> Iterator[tuple[Any, ...]]:
     samples=_prelu_samples,
 )
 def prelu(x: Tensor, slope: Tensor) -> TensorType:
-    """Keep positive elements; multiply negative elements by a learned slope.
+    """x for positive elements, else x times a learned slope.
 
     Shapes: slope broadcasts to x.
     Source: He et al. 2015, arXiv:1502.01852; ONNX PRelu-16.
@@ -341,7 +341,9 @@ def prelu(x: Tensor, slope: Tensor) -> TensorType:
     made = broadcast_type("prelu", dtype, x, slope)
     if made.shape is not None and x.type.shape is not None:
         require(
-            made.rank == x.rank, "E-OP-SHAPE", f"prelu's slope {slope.type} is larger than {x.type}"
+            made.rank == x.rank,
+            "E-OP-SHAPE",
+            f"prelu cannot broadcast the slope {slope.type} to {x.type}",
         )
     return made
 

@@ -345,7 +345,7 @@ def _(n: OnnxCall) -> Operand:
 
 @mod.export
 def _(a: Tensor, b: Tensor, *, fmod: bool) -> Operand:
-    """ONNX's float Mod has the sign of the dividend: add the divisor where its sign is required."""
+    """ONNX's float Mod has the dividend's sign: add the divisor where the signs differ."""
     if fmod or not a.dtype.is_float:
         return standard("Mod", a, b, fmod=fmod)
     rest, zero = standard("Mod", a, b, fmod=True), np.zeros((), a.dtype.numpy)

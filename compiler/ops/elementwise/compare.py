@@ -1,4 +1,4 @@
-"""Comparisons and tests with bool results; selection: where, clip."""
+"""Comparisons and tests with bool results, and the selections where and clip."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _isinf_samples() -> Iterator[tuple[Any, ...]]:
 
 @elementwise(numpy=_isinf, scalar=_isinf_scalar, inplace=(), samples=_isinf_samples)
 def isinf(x: Tensor, *, detect_negative: bool = True, detect_positive: bool = True) -> TensorType:
-    """Return whether an element is infinite, of one sign or of either."""
+    """Return whether an element is infinite; the two flags select signs."""
     require_elements("isinf", "float", x)
     return TensorType(DType.bool, x.type.shape)
 

@@ -123,7 +123,7 @@ def unary(
     traits: Collection[Trait] = (),
     value_range: tuple[float, float] | None = None,
 ) -> Operator:
-    """Declare an operator of one operand; `result` is its element type if it is not that of x."""
+    """Declare an operator of one operand; `result` is the element type if it differs from x."""
 
     def rule(x: Tensor) -> TensorType:
         dtype = require_elements(name, elements, x)
@@ -221,7 +221,7 @@ def _dtypes(elements: Elements) -> Sequence[str]:
 
 
 def old_broadcast(n: OnnxCall) -> tuple[Operand, Operand]:
-    """Return two operands of an ONNX node; before opset 7, `axis` may align the second."""
+    """Return two operands of an ONNX node; before opset 7, `axis` may align the second operand."""
     a, b = n.operand(0), n.operand(1)
     if n.opset >= 7 or not n.attr("broadcast", 0) or a is None or b is None:
         return a, b

@@ -1,4 +1,4 @@
-"""Foreign nodes at run time, by declarations that waited for sizes or parameters."""
+"""Foreign nodes at run time, by declarations whose sizes or parameters have become known."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PARAMETER = 1024
 def declared_for(node: Node, operands: Sequence[Any]) -> Graph | None:
     """Return the graph of a foreign node by its operator's declaration, for these operands.
 
-    Its inputs are named by operand position; unnamed results are omitted. Return None if the
-    declaration rejects the node.
+    The graph's inputs are named by operand position; unnamed results are omitted. Return None if
+    the declaration rejects the node.
     """
     arrays = [o for o in operands if o is not None]
     if not is_declarable(node) or not all(isinstance(o, np.ndarray) for o in arrays):

@@ -19,7 +19,7 @@ def facet_key(op_type: str, domain: str) -> str:
 
 
 def is_declarable(node: Node) -> bool:
-    """Return whether a foreign node has an operator with a declaration."""
+    """Return whether the operator of a foreign node has a declaration."""
     if not node.op.startswith("onnx.") or node.regions:
         return False
     domain, op_type = protos.split_name(node.op)
@@ -37,7 +37,7 @@ def through_facet(
     name: str,
     origins: tuple[str, ...],
 ) -> list[str] | None:
-    """Build the call that the facet returns for a node; return its outputs, "" if omitted.
+    """Build the call that the facet returns for a node; return the outputs, "" if omitted.
 
     `outputs` are fresh names for the outputs of the node's own call. Return None if there is no
     facet, or if the facet rejects the node.

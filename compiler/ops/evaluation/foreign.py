@@ -75,7 +75,7 @@ class _Refused(Exception):
 def _inferred(
     node: Node, types: Sequence[Type | None], known: Sequence[Array | None], schema: Any
 ) -> dict[str, Type]:
-    """Infer types by output position, by onnx's inference. Errors: _Refused."""
+    """Return the types that onnx's inference finds, by output position. Errors: _Refused."""
     import onnx
     from onnx.shape_inference import infer_node_outputs
 
@@ -115,7 +115,7 @@ def _inferred(
 
 
 def _forget_symbols(proto: Any) -> None:
-    """Remove the names of open sizes: onnx retains the names of axes whose length is an operand."""
+    """Remove the names of open sizes: onnx retains a name although an operand changes the size."""
     for dim in proto.tensor_type.shape.dim:
         dim.ClearField("dim_param")
 
@@ -136,7 +136,7 @@ MAY_BE_NEGATIVE = {"k", "pads", "output_padding", "min_gram_length", "max_skip_c
 def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | None]) -> bool:
     """Return whether a node is safe for onnx's inference, which is C++ code without checks.
 
-    Some of its rules index or allocate memory by an unchecked attribute.
+    Some rules of the inference index or allocate memory by an unchecked attribute.
     """
     ranks = [_rank(t) for t in types if t is not None]
     highest = max(ranks, default=0)
@@ -157,7 +157,7 @@ def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | N
             return False
     if any(_largest(t) > LARGEST_SIZE for t in types):
         return False
-    # A list may be a shape, and its length the rank of the result.
+    # A one-dimensional operand may be a shape, whose length is the rank of the result.
     if any(_list_length(t) > LONGEST_LIST for t in types):
         return False
     for value in known:
@@ -253,7 +253,7 @@ def _stated(text: str) -> Type | None:
 def evaluate_foreign(
     node: Node, values: Sequence[Any], outer: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """Evaluate a foreign node: arrays, lists for sequences, None for absent optionals.
+    """Evaluate a foreign node on arrays, lists for sequences, and None for absent optionals.
 
     `outer` holds the captured values.
     Errors: E-RUN-OPERATOR if onnx.reference fails.
@@ -267,7 +267,7 @@ def evaluate_foreign(
         made = ml_foreign.evaluate(node, values)
         if made is not None:
             return made
-    if node.op == "onnx.RegexFullMatch":  # onnx.reference backtracks, with another syntax
+    if node.op == "onnx.RegexFullMatch":  # onnx.reference uses Python's re
         return (full_matches(str(node.attrs.get("pattern") or ""), values[0]),)
     node = _under_new_name(node)
     proto = to_bytes(node)
@@ -300,7 +300,7 @@ def _under_new_name(node: Node) -> Node:
 
 
 def to_bytes(node: Node) -> bytes:
-    """Serialise a foreign node without its name: equal for nodes of equal semantics."""
+    """Serialise a foreign node without its name: nodes of equal semantics have equal bytes."""
     proto = protos.to_node_proto(node)
     proto.name = ""
     return proto.SerializeToString(deterministic=True)

@@ -18,7 +18,7 @@ from compiler.ops.evaluation.declared import declared_for
 from compiler.ops.evaluation.foreign import as_array, evaluate_foreign
 
 WITHOUT_MEMORY = {"fill", "expand", "onnx.If"}
-"""Operators whose references return views of one element, or whose regions count the memory."""
+"""Operators without a memory check: results are views of one element, or regions are checked."""
 
 
 TEXT_COPIES = 8

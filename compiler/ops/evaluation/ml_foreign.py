@@ -35,7 +35,7 @@ def evaluate(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
 
 def _through_declaration(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
     """Evaluate a node by its operator's declaration, for known operands."""
-    from compiler.ops.evaluation.meaning import evaluate_graph  # it imports this file
+    from compiler.ops.evaluation.meaning import evaluate_graph  # that module imports this module
 
     if not all(v is None or isinstance(v, np.ndarray) for v in values):
         return None

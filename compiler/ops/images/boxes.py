@@ -34,7 +34,7 @@ def kept_boxes(
     *,
     centered: bool = False,
 ) -> tuple[TensorType, TensorType]:
-    """Non-maximum suppression: drop the boxes of each class that overlap a box of better score.
+    """Non-maximum suppression: drop the boxes of a class that overlap a box with a higher score.
 
     At most `most` boxes per class are selected, in order of descending score, all with a score
     above `threshold`. Two boxes overlap if their intersection over union exceeds `overlap` (default
@@ -54,9 +54,9 @@ def kept_boxes(
     )
     require_rank("kept_boxes", boxes, [3], "boxes")
     require_rank("kept_boxes", scores, [3], "scores")
-    require_size("kept_boxes", "boxes", boxes.shape[2], 4)
-    require_size("kept_boxes", "images with scores", scores.shape[0], boxes.shape[0])
-    require_size("kept_boxes", "scores", scores.shape[2], boxes.shape[1])
+    require_size("kept_boxes", "axis 2 of the boxes", boxes.shape[2], 4)
+    require_size("kept_boxes", "axis 0 of the scores", scores.shape[0], boxes.shape[0])
+    require_size("kept_boxes", "axis 2 of the scores", scores.shape[2], boxes.shape[1])
     each: Dim = scores.shape[2]
     if most.value is not None and most.value.size == 1:
         each = settle(affine.minimum(each, max(int(most.known.reshape(-1)[0]), 0)))

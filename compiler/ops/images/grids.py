@@ -26,9 +26,9 @@ def _sizes(t: Tensor | None) -> list[int] | None:
 
 
 def base_grid(sizes: list[int], *, align_corners: bool) -> Array:
-    """Return the points of a grid from -1 to 1 along each axis, the last axis first, then a 1.
+    """Return grid points from -1 to 1 along each axis: coordinates, the last axis first, and a 1.
 
-    Shapes: [points, axes + 1]. With `align_corners`, the outermost points are at the ends.
+    Shapes: [points, axes + 1]. With `align_corners`, the outermost points are at -1 and 1.
     """
     lines = [
         np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1 for n in sizes
@@ -57,7 +57,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @slice_.onnx("CenterCropPad")
 def _(n: OnnxCall) -> Operand | None:
-    """Import CenterCropPad: crop or zero-pad both sides of each axis, an odd element last."""
+    """Import CenterCropPad: crop or zero-pad each axis on both sides, an odd element at the end."""
     x, wanted = n.operand(0), _sizes(n.operand(1))
     assert x is not None
     if wanted is None or not x.type.is_static:

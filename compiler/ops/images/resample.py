@@ -165,7 +165,7 @@ def _nearest(rounding: str) -> Coefficients:
 
 @dataclass(frozen=True)
 class Taps:
-    """The taps along one axis: indices and weights [M, T], and a mask [M] of results outside."""
+    """Taps along an axis: indices and weights [M, T], a mask [M] of results outside the image."""
 
     places: Array
     weights: Array
@@ -296,8 +296,9 @@ def _targets(
     require(fits, "E-OP-ATTRIBUTE", f"resize needs scales or sizes of at least 0, got {numbers}")
     new = [v * n for v, n in zip(numbers, old, strict=True)] if scales is not None else numbers
     for size in new:
-        require(size <= LARGEST_SIZE, "E-OP-SHAPE", f"resize would give an axis of {size:.3g}")
-        check_bytes(int(size) * TAP_BYTES, f"the weights of an axis of {int(size):,}")
+        message = f"resize would return an axis of {size:.3g} elements"
+        require(size <= LARGEST_SIZE, "E-OP-SHAPE", message)
+        check_bytes(int(size) * TAP_BYTES, f"the weights of {int(size):,} elements")
     if scales is not None:
         exact = [meant(s) for s in scales]
         return [(int(scaled_size(n, s)), float(s)) for s, n in zip(exact, old, strict=True)]

@@ -50,7 +50,7 @@ def roi_align(
     Shapes: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), images [R] with image indices; the
     result [R, C, *size].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode.
-    Source: ONNX RoiAlign-22; as there, the maximum is over weighted neighbours.
+    Source: ONNX RoiAlign-22; as in ONNX, the maximum is over weighted neighbours.
     """
     require_elements("roi_align", "float", x, rois)
     require_positions("roi_align", images, "the numbers of images")
@@ -58,11 +58,12 @@ def roi_align(
         mode in MODES, "E-OP-ATTRIBUTE", f"mode must be one of {', '.join(MODES)}, got {mode!r}"
     )
     fits = len(size) == 2 and min(size) > 0 and samples >= 0
-    require(fits, "E-OP-ATTRIBUTE", f"roi_align to {size} with {samples} samples")
+    message = f"roi_align needs 2 positive sizes and samples from 0, got {size} and {samples}"
+    require(fits, "E-OP-ATTRIBUTE", message)
     require_rank("roi_align", x, [4])
     require_rank("roi_align", rois, [2], "rois")
     require_rank("roi_align", images, [1], "images")
-    require_size("roi_align", "rois", rois.shape[1], 4)
+    require_size("roi_align", "axis 1 of rois", rois.shape[1], 4)
     message = f"{rois.type} and {images.type} differ in the number of regions"
     n = same_size(rois.shape[0], images.shape[0], message)
     return TensorType(x.dtype, (n, x.shape[1], *size))

@@ -31,7 +31,7 @@ def det(x: Tensor) -> TensorType:
     """
     require_elements("det", "float", x)
     require(x.rank >= 2, "E-OP-SHAPE", f"det takes matrices, got {x.type}")
-    require_size("det", "rows", x.shape[-2], x.shape[-1])
+    require_size("det", "the rows of x", x.shape[-2], x.shape[-1])
     return TensorType(x.dtype, x.shape[:-2])
 
 

@@ -63,7 +63,7 @@ def parsed(equation: str, ranks: Sequence[int]) -> Equation:
     require(
         len(terms) == len(ranks),
         "E-OP-ATTRIBUTE",
-        f"the equation {equation!r:.80} is for {len(terms)} operands, got {len(ranks)}",
+        f"the equation {equation!r:.80} needs {len(terms)} operands, got {len(ranks)}",
     )
     operands = tuple(_labels(t, n, equation) for t, n in zip(terms, ranks, strict=True))
     n_behind = max((sum(len(x) > 1 for x in o) for o in operands), default=0)

@@ -42,8 +42,9 @@ def unpack_weights(
 ) -> TensorType:
     """Unpack weights of 2, 4 or 8 bits, subtract the zero point of their block, and scale them.
 
-    The first weight of a byte is in its lowest bits. The default zero point is the middle code,
-    such as 8 for 4 bits. Zero points are packed like weights, or have the type of the scales.
+    The first weight of a byte is in its lowest bits. The default zero point is the middle of
+    the range, such as 8 for 4 bits. Zero points are packed like weights, or have the type of
+    the scales.
     Shapes: w [rows, blocks, block_size * bits / 8], scale [rows, blocks] or in one row, the result
     [rows, columns]; there are ceil(columns / block_size) blocks. Packed zero points are
     [rows, ceil(blocks * bits / 8)].
@@ -99,7 +100,7 @@ def _(
 
 
 def _unpacked(packed: Array, bits: int) -> Array:
-    """Unpack bytes to codes along the last axis."""
+    """Unpack bytes to integers of `bits` bits along the last axis."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     codes = (packed[..., None] >> shifts) & np.uint8((1 << bits) - 1)
     return codes.reshape(*packed.shape[:-1], -1)
@@ -147,7 +148,7 @@ def _(
 
 
 def _code(k: Lowering, packed: Handle, row: Expr, at: Expr, n_row: int, bits: int) -> Scalar:
-    """Return code `at` of a row of `n_row` codes."""
+    """Return integer `at` of a row of `n_row` packed integers."""
     in_byte = 8 // bits
     byte = _flat(packed, row * (n_row // in_byte) + affine.floordiv(at, in_byte))
     if in_byte == 1:
@@ -193,7 +194,7 @@ def _(
     bits: int,
     block_size: int,
 ) -> Operand:
-    """Export as shifts and masks that unpack codes, a subtraction of zero points, and a product."""
+    """Export as shifts and masks for unpacking, a subtraction of zero points, and a product."""
     blocks = _n_blocks(columns, block_size)
     codes = _reshaped(_exported_codes(w, rows, bits), rows, blocks, block_size)
     origin: Operand = np.float32(1 << (bits - 1))
@@ -211,7 +212,7 @@ def _(
 
 
 def _exported_codes(packed: Tensor, rows: int, bits: int) -> Operand:
-    """Export the unpacking of bytes to codes. Shapes: the result [rows, codes per row]."""
+    """Export the unpacking of bytes. Shapes: the result [rows, integers per row]."""
     bytes_ = _reshaped(packed, rows, -1, 1)
     places = np.arange(0, 8, bits).astype(np.uint8)
     shifted = standard("BitShift", bytes_, places, direction="RIGHT")

@@ -311,7 +311,7 @@ def _heads_of_groups(n: OnnxCall, heads: int, few: int, head: int) -> tuple[Oper
 
 
 def _turned(n: OnnxCall, x: Operand, before: Operand, head: int) -> Operand:
-    """Rotate heads by the angles of their positions, which follow the past."""
+    """Rotate heads by the angles of their positions, which follow the cached positions."""
     cos, sin, given = n.operand(7), n.operand(8), n.operand(9)
     half = _static(cos, 1)
     assert half is not None, "the table of angles has a known width"

@@ -54,7 +54,7 @@ def _inverse_root(squares: Operand, axes: tuple[int, ...], epsilon: float, dtype
 
 @layer_norm.onnx("com.microsoft:SkipLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as the normalised sum of input, skip and bias, its statistics, and the sum."""
+    """Import as a normalised sum of input, skip and bias, then the statistics and the sum."""
     x, skip, gamma, beta, bias = (n.operand(i) for i in range(5))
     assert x is not None
     if x.type.shape is None:
@@ -71,7 +71,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @rms_norm.onnx("com.microsoft:SkipSimplifiedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as the RMS-normalised sum of input, skip and bias, its statistics, and the sum."""
+    """Import as an RMS-normalised sum of input, skip and bias, then the statistics and the sum."""
     x, skip, gamma, bias = (n.operand(i) for i in range(4))
     assert x is not None
     if x.type.shape is None:

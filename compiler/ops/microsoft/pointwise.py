@@ -78,7 +78,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @softmax.onnx("com.microsoft:BiasSoftmax")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a softmax over the last axis of a sum; several axes stay foreign."""
+    """Import a softmax over the last axis of a sum; nodes with several axes stay foreign."""
     x, bias = n.operand(0), n.operand(1)
     assert x is not None
     assert bias is not None

@@ -205,7 +205,7 @@ def _both_ways(x: Tensor, whole: Array, words: Array, n: OnnxCall) -> Operand:
 
 @equal.onnx("ai.onnx.ml:OneHotEncoder")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a one-hot encoding of categories; all zeros for an unknown one."""
+    """Import a one-hot encoding of categories; all zeros for an unknown category."""
     x = n.operand(0)
     if x is None or x.type.shape is None:
         return None
@@ -216,7 +216,7 @@ def _(n: OnnxCall) -> Operand | None:
     else:
         categories = np.array(n.attr("cats_int64s") or (), np.int64)
         made = x if x.dtype is DType.i64 else cast(x, to=DType.i64)
-    require(len(categories) > 0, "E-OP-ATTRIBUTE", f"{x.type} has no categories in this node")
+    require(len(categories) > 0, "E-OP-ATTRIBUTE", f"the node lists no categories for {x.type}")
     return cast(equal(unsqueeze(made, axes=(x.rank,)), categories), to=DType.f32)
 
 

@@ -98,7 +98,7 @@ def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
 
 
 Hit = Operand | bool
-"""The rows with scores of a class: all, none, or the rows where a bool column is true."""
+"""The rows with scores of a class: True for all, False for none, else a bool column."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class _Votes:
     transform: str
 
     def many(self) -> tuple[Operand, Operand]:
-        """Convert three or more classes: the label is the class of the largest existing score."""
+        """Convert three or more classes: the label has the largest score among scored classes."""
         count = len(self.labels.values)
         scores: Operand = self.tables.scores(self.x, count)
         if len(self.base) == count:
@@ -187,7 +187,7 @@ class _Votes:
 
 
 def _pick(hit: Hit, then: Operand, otherwise: Operand) -> Operand:
-    """Select `then` in the hit rows."""
+    """Select `then` in the rows with scores, else `otherwise`."""
     if isinstance(hit, bool):
         return then if hit else otherwise
     return where(hit, then, otherwise)

@@ -75,13 +75,13 @@ def forest(
     require(
         aggregate in AGGREGATES and n_targets >= 1,
         "E-OP-ATTRIBUTE",
-        f"forest cannot take the {aggregate!r:.40} for {n_targets} targets",
+        f"forest cannot combine {n_targets} targets by {aggregate!r:.40}",
     )
     return TensorType(dtype, (x.shape[0], n_targets))
 
 
 def _fetched(table: Array, at: Array) -> Array:
-    """Return elements by index as generated code does: clamped, 0 from an empty table."""
+    """Return elements as generated code does: with clamped indices, and 0 from an empty table."""
     if table.shape[0] == 0:
         return np.zeros((*at.shape, *table.shape[1:]), table.dtype)
     return table[np.clip(at, 0, table.shape[0] - 1)]
@@ -154,7 +154,7 @@ def _(
     aggregate: str,
     absent: float,
 ) -> None:
-    """Lower by blocks of rows: each block descends the trees in order, all rows by one step."""
+    """Lower by blocks of rows: the rows of a block descend one tree after another, in lockstep."""
     n_rows, n_trees = out.shape[0], roots.shape[0]
     at = k.temporary((ROWS_AT_ONCE,), DType.i32, "at")
     hits = k.temporary((ROWS_AT_ONCE, n_targets), DType.bool, "hits")
@@ -197,7 +197,7 @@ def _(
 
 
 def _holds(k: Lowering, value: Scalar, limit: Scalar, allowed: Scalar) -> Scalar:
-    """Return whether the relation of two numbers is allowed."""
+    """Return whether the relation of a feature and a threshold is among the allowed relations."""
     tests = {
         LESS: k.lt(value, limit),
         EQUAL: k.eq(value, limit),

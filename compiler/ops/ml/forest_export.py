@@ -75,7 +75,7 @@ def _(
     return _combined(x, leaves, tables, n_targets, aggregate, absent)
 
 
-# As one node
+# Export as one node
 
 
 def _is_ensemble(t: _Tables, n_targets: int, aggregate: str) -> bool:
@@ -158,7 +158,7 @@ def _attributes(t: _Tables) -> dict[str, Any]:
     }
 
 
-# Step by step
+# Export step by step
 
 
 def _walked(x: Tensor, t: _Tables, depths: Array, n_steps: int) -> Operand:
@@ -201,7 +201,7 @@ def _step(x: Tensor, t: _Tables, at: Operand) -> Operand:
 def _combined(
     x: Tensor, leaves: Operand, t: _Tables, n_targets: int, aggregate: str, absent: float
 ) -> Operand:
-    """Aggregate the weights of leaves by target; a dropped column gets weights without a target."""
+    """Aggregate the weights of leaves by target; weights without a target go to an extra column."""
     number = x.dtype.numpy.type
     found = (t.targets >= 0) & (t.targets < n_targets)
     targets = np.where(found, t.targets, n_targets).astype(np.int64)

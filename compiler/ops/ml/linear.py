@@ -1,4 +1,4 @@
-"""ONNX's linear models, and scaling, normalising and imputing of features: compositions."""
+"""ONNX's linear models, scalers, normalisers and imputers, as compositions of operators."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Post-processing of classifier scores: transforms, the second column, labels.
 
-ONNX does not specify one column for two classes, ties, and transforms of a single column. There,
-the results follow ONNX Runtime.
+ONNX does not specify one column for two classes, ties, and transforms of a single column. In these
+cases, the results follow ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -283,7 +283,7 @@ def flat(c: Constant, dtype: np.dtype[Any]) -> Array:
     """Return the elements of a tensor attribute, in order. Errors: E-OP-ATTRIBUTE for strings."""
     words = c.type.dtype is DType.string
     fits = words == (dtype == np.object_)
-    require(fits, "E-OP-ATTRIBUTE", f"an attribute is {c.type}, but {dtype} is needed")
+    require(fits, "E-OP-ATTRIBUTE", f"an attribute must have elements of {dtype}, got {c.type}")
     return c.array().reshape(-1).astype(dtype)
 
 

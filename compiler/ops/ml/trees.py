@@ -91,7 +91,7 @@ class Tables:
         return found
 
     def hits(self, x: Operand, n_targets: int) -> Call:
-        """Compute the targets with a weight in each row."""
+        """Compute, for each row of x, the targets with a weight in the leaves reached."""
         ones = replace(self, weights=np.ones_like(self.weights))
         return greater(ones.scores(x, n_targets, "MAX"), np.asarray(0.5, self.dtype))
 

@@ -17,8 +17,8 @@ EPSILON = 1e-9
 def _(n: OnnxCall) -> Operand | None:
     """Import as (x - mean) / sqrt(mean of (x - mean)^2), as in the standard's text.
 
-    Its function body computes the variance as E[x^2] - E[x]^2, which cancels completely in f32 for
-    a mean of 10,000.
+    The standard's function body computes the variance as E[x^2] - E[x]^2, which cancels completely
+    in f32 for a mean of 10,000.
     """
     x = n.operand(0)
     assert x is not None

@@ -20,7 +20,7 @@ from compiler.ops.type_rules.requirements import normal_axis, require_elements, 
 
 
 def arg(name: str, words: str, *, numpy: Any, combine: str, onnx: str) -> Operator:
-    """Declare an operator: `numpy(x, axis)` gives the first index, `combine` the element."""
+    """Declare an operator: `numpy` finds the index in arrays, `combine` reduces to the element."""
 
     def rule(x: Tensor, *, axis: int, keepdims: bool = True, last: bool = False) -> TensorType:
         require_elements(name, "number", x)

@@ -15,7 +15,7 @@ Before = Callable[[Scalar, Scalar], Scalar]
 
 
 def order(k: Lowering, dtype: DType, *, descending: bool) -> Before:
-    """Return ascending or descending order of a type; NaN is larger than all numbers."""
+    """Return the test for ascending or descending order; NaN is larger than all numbers."""
 
     def before(a: Scalar, b: Scalar) -> Scalar:
         found = k.gt(a, b) if descending else k.lt(a, b)
@@ -62,7 +62,7 @@ class Sorter:
         return self.keys.at(self.side, t)
 
     def number(self, t: Scalar | Expr) -> Fetch:
-        """Return the number at an index."""
+        """Return the number of the element at an index."""
         return self.numbers.at(self.side, t)
 
     def sort(self, count: Scalar) -> None:
@@ -144,7 +144,7 @@ class Heap:
 
     @property
     def number(self) -> Fetch:
-        """Return the number at the top."""
+        """Return the number of the top element."""
         return self.numbers.at(0)
 
     def push(self, key: Scalar, number: Scalar) -> None:

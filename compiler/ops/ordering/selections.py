@@ -46,7 +46,8 @@ def leading(x: Tensor, count: Tensor, *, axis: int = 0) -> TensorType:
         size = int(count.value)
         room = x.shape[at]
         fits = 0 <= size and (not isinstance(room, int) or size <= room)
-        require(fits, "E-OP-SHAPE", f"the first {size} elements of {x.type} along axis {at}")
+        message = f"leading cannot take {size} elements of {x.type} along axis {at}"
+        require(fits, "E-OP-SHAPE", message)
     return TensorType(x.dtype, (*x.shape[:at], size, *x.shape[at + 1 :]))
 
 

@@ -21,7 +21,7 @@ from compiler.ops.type_rules.requirements import normal_axis, require_elements, 
 INSERTIONS = 8
 """The maximum number of selected elements, per bit of the axis size, for an insertion sort.
 
-Its worst case is quadratic; other algorithms select more elements.
+The worst case of insertion sort is quadratic; for more elements, other algorithms are used.
 """
 
 HEAPED = 4
@@ -48,7 +48,8 @@ def top_k(
         size = found if n.value.dtype == np.object_ else int(found)
     if isinstance(size, int) and isinstance(x.shape[at], int):
         fits = 0 <= size <= x.shape[at]
-        require(fits, "E-OP-SHAPE", f"the top {size} of the {x.shape[at]} along axis {at}")
+        message = f"top_k cannot select {size} of {x.shape[at]} elements along axis {at}"
+        require(fits, "E-OP-SHAPE", message)
     shape = (*x.shape[:at], size, *x.shape[at + 1 :])
     return TensorType(x.dtype, shape), TensorType(DType.i64, shape)
 
@@ -56,7 +57,8 @@ def top_k(
 @top_k.reference
 def _(x: Array, n: Array, *, axis: int, largest: bool) -> tuple[Array, Array]:
     count, at = int(n.reshape(-1)[0]), axis % x.ndim
-    require(0 <= count <= x.shape[at], "E-RUN-OPERATOR", f"the top {count} of {x.shape[at]}")
+    message = f"top_k cannot select {count} of {x.shape[at]} elements"
+    require(0 <= count <= x.shape[at], "E-RUN-OPERATOR", message)
     if largest:
         # Sort the reversed axis, so that the first of equal elements is last, and first in the
         # result.
@@ -115,11 +117,11 @@ class _Row:
         self.head, self.tail = others[:at], others[at:]
 
     def index(self, t: Expr) -> list[Expr]:
-        """Return the index of an element by a loop index."""
+        """Return the full index of an element, given a loop index along the axis."""
         return [*self.head, t, *self.tail]
 
     def at(self, t: Scalar) -> list[Scalar | Expr]:
-        """Return the index of an element by a computed number."""
+        """Return the full index of an element, given a computed index along the axis."""
         return [*self.head, t, *self.tail]
 
 
@@ -160,7 +162,7 @@ def _through_heap(
     places: Handle,
     heap: Heap,
 ) -> None:
-    """Select by a heap of the best elements so far, whose top is the worst and is popped first."""
+    """Select by a heap of the best elements so far; its top, the worst of them, is popped first."""
     n = values.shape[len(row.head)]
     heap.clear()
     with r.loop(n, "t") as t:

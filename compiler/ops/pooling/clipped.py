@@ -11,13 +11,13 @@ from compiler.ir.types import Dim
 from compiler.ops.convolution.window import Window, extent
 
 LARGE = 32
-"""The largest window, in taps per axis, that open sizes do not clip."""
+"""The maximum number of taps along an axis for which a window is not clipped to an open size."""
 
 
 def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
     """Remove the outer taps that are outside the image at every window position.
 
-    Pads move with the first tap; negative pads mean that the first tap is always inside the image.
+    The pads of the result are those of its first tap, negative if this tap is always inside.
     """
     first, n_taps = [0] * len(sizes), list(w.kernel)
     for d, (size, n) in enumerate(zip(sizes, places, strict=True)):
@@ -32,7 +32,7 @@ def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
 
 
 def _seen(size: int, n_places: int, w: Window, d: int) -> tuple[int, int]:
-    """Return the first tap that is ever inside the image, and the number of taps up to the last."""
+    """Return the first tap that is ever inside the image, and the number of taps from it on."""
     begin, step = w.pads_begin[d], w.dilations[d]
     last_start = max(n_places - 1, 0) * w.strides[d] - begin
     first = max(-(last_start // step), 0)

@@ -1,4 +1,4 @@
-"""Max pooling with indices: the indices are a second reduction."""
+"""Max pooling with indices, which a second reduction computes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions of raw codes: a quantized convolution without zero points."""
+"""Convolutions of quantized elements without subtraction of zero points."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def conv_codes(
     correction for zero points is a sum over the weights, known at compile time.
     Shapes: as for conv.
     Errors: those of conv, E-OP-DTYPE for types other than u8 and i8, E-OP-ATTRIBUTE if `around` is
-    not a code of the image.
+    not a value of the image's type.
     Source: the arithmetic of Jacob et al. 2018 (arXiv:1712.05877), section 2.3.
     """
     for t in (x, w):

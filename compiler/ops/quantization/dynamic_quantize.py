@@ -1,4 +1,4 @@
-"""Dynamic quantization, by the range of the numbers at run time."""
+"""Dynamic quantization: the scale follows from the range of the numbers at run time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOP = 255.0
 def dynamic_quantize(x: Tensor) -> tuple[TensorType, TensorType, TensorType]:
     """Quantize to u8, with a scale and zero point computed from the range of the elements.
 
-    The range always includes 0, which a code represents exactly. Returns the quantized tensor, the
+    The range always includes 0, which u8 then represents exactly. Returns the quantized tensor, the
     scale and the zero point. A tensor of zeros has the scale 1/255.
     Shapes: the second and third result are one number.
     Errors: E-OP-DTYPE for elements other than floats.

@@ -54,10 +54,11 @@ def _check_parameters(
     """Check scales and zero points. Errors: E-OP-SHAPE, E-OP-AXIS, E-OP-ATTRIBUTE."""
     if x.type.shape is None or scale.type.shape is None:
         return
-    require(block_size >= 0, "E-OP-ATTRIBUTE", f"{op_name} needs blocks, got size {block_size}")
+    require(block_size >= 0, "E-OP-ATTRIBUTE", f"a block size cannot be negative: {block_size}")
     if zero is not None and zero.type.shape is not None and not _is_single(zero):
         fits = zero.rank == scale.rank
-        require(fits, "E-OP-SHAPE", f"{op_name} got scales {scale.type}, zero points {zero.type}")
+        message = f"scales {scale.type} and zero points {zero.type} differ in rank"
+        require(fits, "E-OP-SHAPE", message)
         for found, needed in zip(zero.shape, scale.shape, strict=True):
             require_size(op_name, "zero points", found, needed)
     if _is_single(scale):
@@ -67,7 +68,7 @@ def _check_parameters(
         require_size(op_name, f"scales along axis {at}", scale.shape[0], x.shape[at])
         return
     fits = block_size > 0 and scale.rank == x.rank
-    message = f"{op_name} needs one scale, one per index or one per block, got {scale.type}"
+    message = f"{op_name} needs a scale per tensor, index or block, got {scale.type}"
     require(fits, "E-OP-SHAPE", f"{message} for {x.type}, blocks of {block_size}")
     at = _axis(axis, x.rank)
     for d, (found, n) in enumerate(zip(scale.shape, x.shape, strict=True)):
@@ -87,7 +88,7 @@ def _spread(parameter: Array, shape: Sequence[int], axis: int, block_size: int) 
     at = _axis(axis, len(shape))
     if parameter.ndim == 1 and not block_size:
         return parameter.reshape([-1 if d == at else 1 for d in range(len(shape))])
-    # Not repeated and cropped, since a block may be far longer than its axis.
+    # np.repeat would need far more memory for a block that is far longer than its axis.
     return np.take(parameter, np.arange(shape[at]) // block_size, at)
 
 

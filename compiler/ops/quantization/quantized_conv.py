@@ -110,7 +110,7 @@ def lower_sums(
 ) -> None:
     """Lower sums of products of bytes minus optional zero points.
 
-    The padding is the zero point of the image, or the code `around` if it has no zero point.
+    The padding is the zero point of the image, or `around` if there is no zero point.
     """
     window = resolve(x.shape[2:], w.shape[2:], strides, pads, dilations, auto_pad)
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")

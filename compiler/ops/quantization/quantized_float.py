@@ -1,7 +1,7 @@
 """The import of ONNX Runtime's operators on quantized tensors as float operators.
 
-They become dequantize, the operator in f32, and quantize. Fusion combines these into one kernel if
-possible.
+Each operator becomes dequantize, the operator in f32, and quantize. Fusion combines these into one
+kernel if possible.
 
 Source: ContribOperators.md of ONNX Runtime.
 """
@@ -27,7 +27,7 @@ from compiler.ops.reductions.softmax import along_axis, softmax
 
 
 def _numbers(n: OnnxCall, at: int) -> Call | None:
-    """Dequantize three operands: elements, scale and zero point."""
+    """Dequantize a tensor, given by three operands: elements, scale and zero point."""
     x, scale, zero = (n.operand(at + i) for i in range(3))
     if x is None or scale is None or x.dtype not in BYTES:
         return None

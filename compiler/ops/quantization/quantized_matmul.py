@@ -51,7 +51,7 @@ def _check_zeros(what: str, zero: Tensor | None, lines: Sequence[Dim], rank: int
     if zero is None or zero.type.shape is None or zero.rank == 0 or zero.shape == (1,):
         return
     fits = bool(lines) and (zero.rank == 1 or zero.rank == rank)
-    require(fits, "E-OP-SHAPE", f"expected one zero point per line of {what}, got {zero.type}")
+    require(fits, "E-OP-SHAPE", f"expected one zero point for each of the {what}, got {zero.type}")
     at = 0 if zero.rank == 1 else -2 if what == "rows" else -1
     require_size("matmul_integer", f"zero points of {what}", zero.shape[at], lines[0])
 

@@ -37,7 +37,7 @@ def _(n: OnnxCall) -> Operand | None:
 def _weights(q: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
     """Dequantize weights [D, I, 4H], with scales per direction or column, to [D, 4H, I].
 
-    Products of dequantized codes can be computed in integers. A scale per column is expressed as
+    Products of dequantized operands can be computed in integers. A scale per column is expressed as
     one block over the entire reduced axis.
     """
     points: list[Operand] = [scale, zero]

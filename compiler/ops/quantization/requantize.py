@@ -32,7 +32,9 @@ def requantize(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DTyp
     """
     fits = x.dtype in (DType.i32, DType.f32)
     require(fits, "E-OP-DTYPE", f"requantize takes sums in i32 or f32, got {x.dtype}")
-    require(scale.dtype is DType.f32, "E-OP-DTYPE", f"its scales must be f32, got {scale.dtype}")
+    require(
+        scale.dtype is DType.f32, "E-OP-DTYPE", f"requantize takes scales in f32, got {scale.dtype}"
+    )
     require(to in TARGETS, "E-OP-ATTRIBUTE", f"requantize cannot return {to}")
     for parameter in (scale, zero):
         if parameter is None or parameter.type.shape is None or x.type.shape is None:

@@ -99,7 +99,7 @@ KINDS: dict[str, Kind] = {
 def activations_of(
     names: Sequence[str], alphas: Sequence[float], betas: Sequence[float]
 ) -> list[Activation]:
-    """Return the functions with their parameters, consumed in order.
+    """Return the functions with their parameters, which are consumed in order.
 
     Errors: E-OP-ATTRIBUTE for an unknown function.
     """

@@ -1,7 +1,7 @@
 """Recurrent layers over sequences, in one direction or both: rnn, gru, lstm.
 
-Each decomposes into one matrix product for the inputs of all steps, and a Scan for the gates and
-the product of the state: see recurrent_steps.py.
+Each layer decomposes into one matrix product for the inputs of all steps, and a Scan for the gates
+and the product of the state: see recurrent_steps.py.
 """
 
 from __future__ import annotations

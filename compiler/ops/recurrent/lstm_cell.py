@@ -43,7 +43,9 @@ def lstm_cell(gates: Tensor, c: Tensor, *, order: str = "ifgo") -> tuple[TensorT
         needed = size * 4 if axis == c.rank - 1 else size
         both = isinstance(n, int) and isinstance(needed, int)
         fits = fits and (n == needed or not both)
-    require(fits, "E-OP-SHAPE", f"four gates of {c.type} are not {gates.type}")
+    require(
+        fits, "E-OP-SHAPE", f"lstm_cell needs four gates per element of {c.type}, got {gates.type}"
+    )
     return c.type, c.type
 
 

@@ -14,7 +14,7 @@ from compiler.ops.recurrent.activations import Activation
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The common parameters of all directions of a layer, and the activations of each."""
+    """The common parameters of all directions of a layer, and the activations of each direction."""
 
     n_gates: int
     functions: Sequence[Sequence[Activation]]
@@ -70,7 +70,7 @@ def run(
     for d in range(n_directions):
         weights = _weights(cells, d, w, r, b, p)
         states = [_start(cells, s, d, (batch, hidden), x) for s in starts]
-        if lengths is not None:  # as in ONNX Runtime; the standard does not specify it
+        if lengths is not None:  # empty sequences, as in ONNX Runtime
             states = [np.where(lengths[:, None] > 0, s, 0).astype(s.dtype) for s in states]
         for t in range(n_steps)[:: -1 if cells.reverses[d] else 1]:
             made = [m.astype(x.dtype) for m in cell(weights, x[t], states)]

@@ -112,7 +112,7 @@ class Cell:
     def halves(self, n: int) -> list[Out]:
         """Split the recurrent weights after the first `n` gates.
 
-        Both are outputs of one split, so that constants are split without a copy.
+        Both parts are outputs of one split, so that constants are split without a copy.
         """
         sizes = (n * self.setting.hidden, (self.setting.n_gates - n) * self.setting.hidden)
         made = split(self.recurrent(), axis=0, sizes=sizes)
@@ -249,7 +249,7 @@ def _start(s: Setting, k: int, d: int, x: Operand, state: TensorType) -> Operand
 
 
 def _state_sizes(x: Operand, state: TensorType) -> Operand:
-    """Return the shape of a state as an operand, with the batch of x if open."""
+    """Return the shape of a state as an operand, with the batch size of x if open."""
     if state.is_static:
         return np.array(state.static_shape, np.int64)
     hidden = np.array(state.dims[1:], np.int64)

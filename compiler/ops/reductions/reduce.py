@@ -1,4 +1,4 @@
-"""Reductions along axes, declared by a numpy and a scalar expression each."""
+"""Reductions along axes, each declared by a numpy expression and a scalar expression."""
 
 from __future__ import annotations
 
@@ -62,9 +62,10 @@ def reduction(
     value_range: tuple[float, float] | None = None,
     of_images: str = "",
 ) -> Operator:
-    """Declare a reduction: `numpy(x, axes, keepdims)`, `scalar(k, element, over, n)`, n elements.
+    """Declare a reduction by `numpy(x, axes, keepdims)` and `scalar(k, element, over, n)`.
 
-    `of_images` is ONNX's operator over all spatial axes, which runtimes support in their layouts.
+    `n` has the sizes of the reduced axes. `of_images` is ONNX's operator for all spatial axes,
+    which runtimes support in their layouts.
     Units: flops per element of x.
     """
 
@@ -113,7 +114,7 @@ def _finish(
         yield ["f32[0,3]"], {"axes": (1,)}
         yield ["f16[2,3,4]"], {"axes": (2,)}
         if is_one_of(DType.i32, elements):
-            # Positive: the logarithm of a negative sum is not an integer.
+            # Positive elements: the logarithm of a negative sum is NaN, which is not an integer.
             yield [np.arange(1, 25, dtype=np.int32).reshape(2, 3, 4)], {"axes": (0, 1)}
             yield [np.array([7, 40, 3])], {"axes": (0,), "keepdims": False}
 
@@ -123,7 +124,7 @@ def _finish(
 
     @operator.export
     def _(x: Tensor, *, axes: Axes, keepdims: bool) -> Operand:
-        """Export no axes as a reduction of a new axis of size 1: in ONNX, no axes may mean all."""
+        """Export a reduction of no axes by a new axis of size 1: in ONNX, no axes may mean all."""
         if of_images and _is_of_images(x, axes, keepdims):
             return standard(of_images, x)
         if axes:
@@ -199,12 +200,12 @@ def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Any]) -> Scalar:
     if not x.dtype.is_float:
         return k.sum(k.convert(x, DType.f64), over=over) / k.count(n, DType.f64)
     total = k.sum(x, over=over)
-    # A factor instead of a division, which merges with other factors of an epilogue.
+    # A multiplication instead of a division: it merges with other factors of an epilogue.
     return total * k.share(n, x.dtype)
 
 
 def _real(dtype: DType) -> DType:
-    """Return the type of the computation of real functions."""
+    """Return the type in which functions of real numbers are computed."""
     return wide(dtype) if dtype.is_float else DType.f64
 
 
@@ -279,8 +280,8 @@ reduce_log_sum = reduction(
 def reduce_log_sum_exp(x: Tensor, *, axes: tuple[int, ...], keepdims: bool = True) -> TensorType:
     """The logarithm of the sum of exponentials along axes.
 
-    The largest element is subtracted first, so that no exponential overflows. For integers, it is
-    computed in f64 and truncated.
+    The largest element is subtracted first, so that no exponential overflows. For integers, the
+    result is computed in f64 and truncated.
     """
     require_elements("reduce_log_sum_exp", "number", x)
     return reduced(x, axes, keepdims)

@@ -1,8 +1,8 @@
 """Discrete Fourier transforms as matrix products, and the frames of a signal.
 
 The matrix is computed at compile time. A product needs more arithmetic than a fast transform: n * n
-instead of n * log(n) operations. At the lengths of speech models (up to about 1,000), it is
-efficient on matrix units and fuses with the preceding window.
+instead of n * log(n) operations. At the lengths of speech models (up to about 1,000), the product
+is efficient on matrix units and fuses with the preceding window.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def real_turns(n_in: int, length: int) -> Array:
 def transformed(
     x: Operand, t: TensorType, axis: int, length: int, *, inverse: bool, onesided: bool
 ) -> Operand | None:
-    """Transform x along an axis; its last axis is the parts. None if the matrix is too large."""
+    """Transform x along an axis; the last axis of x has the parts. None for too large a matrix."""
     n, parts = t.dims[axis], t.dims[-1]
     if not isinstance(n, int) or parts not in (1, 2) or length < 1:
         return None
@@ -124,9 +124,11 @@ def frames(x: Tensor, *, step: int, length: int) -> TensorType:
 def _n_frames(size: Dim, step: int, length: int) -> Dim:
     """Return the number of frames in a signal of `size` samples, checked as in `frames`."""
     fits = step >= 1 and length >= 1
-    require(fits, "E-OP-ATTRIBUTE", f"frames of length {length} every {step} samples")
+    message = f"frames needs a length and a step of at least 1, got {length} and {step}"
+    require(fits, "E-OP-ATTRIBUTE", message)
     long_enough = not isinstance(size, int) or size >= length
-    require(long_enough, "E-OP-SHAPE", f"a signal of {size} samples has no frame of {length}")
+    message = f"a signal of {size} samples is shorter than a frame of {length}"
+    require(long_enough, "E-OP-SHAPE", message)
     return affine.floordiv(size - length, step) + 1
 
 

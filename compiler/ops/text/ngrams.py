@@ -72,7 +72,8 @@ def _ngrams(starts: Ints, size: Any) -> Iterator[range]:
     ends = (*starts[1:], size)
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         fits = isinstance(end, int) and 0 <= start <= end and (end - start) % (i + 1) == 0
-        require(fits, "E-OP-ATTRIBUTE", f"n-grams of length {i + 1} from {start} to {end}")
+        message = f"the pool from {start} to {end} does not divide into n-grams of length {i + 1}"
+        require(fits, "E-OP-ATTRIBUTE", message)
         yield range(start, end, i + 1)
 
 

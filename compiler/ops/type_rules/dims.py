@@ -45,12 +45,14 @@ def open_dims(rank: Dim, *operands: Tensor) -> tuple[Dim, ...] | None:
     """
     if not isinstance(rank, int):
         return None
-    require(rank <= RANK_LIMIT, "E-OP-SHAPE", f"{rank:,} axes; arrays have at most {RANK_LIMIT}")
+    require(
+        rank <= RANK_LIMIT, "E-OP-SHAPE", f"arrays have at most {RANK_LIMIT} axes, not {rank:,}"
+    )
     return tuple(open_dim(i, *operands) for i in range(rank))
 
 
 def axes_in_order(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """Normalise distinct axes, keeping their order. Errors: E-OP-AXIS."""
+    """Normalise distinct axes without sorting them. Errors: E-OP-AXIS."""
     found = tuple(normal_axis(int(a), rank) for a in axes)
     require(len(set(found)) == len(found), "E-OP-AXIS", f"the axes {list(found)} repeat an axis")
     return found
@@ -92,7 +94,7 @@ def length(t: Tensor | None) -> Dim | None:
 
 
 def settle(e: Dim) -> Dim:
-    """Simplify an expression over sizes by their ranges."""
+    """Simplify an expression over sizes by the ranges of the sizes."""
     return affine.simplify(e, {s: (0, LARGEST_SIZE) for s in affine.symbols(e)})
 
 

@@ -78,12 +78,12 @@ def require_size(op_name: str, what: str, found: Dim, needed: Dim) -> None:
     imply(found, needed)
     if isinstance(found, int) and isinstance(needed, int):
         require(
-            found == needed, "E-OP-SHAPE", f"{op_name} needs {what} of size {needed}, got {found}"
+            found == needed, "E-OP-SHAPE", f"{op_name} needs size {needed} for {what}, got {found}"
         )
 
 
 def broadcast_dims(op_name: str, *shapes: Sequence[Dim]) -> tuple[Dim, ...]:
-    """Return the shape by numpy's broadcasting; of open dimensions, return the larger one.
+    """Return the shape by numpy's broadcasting; two open sizes give their maximum.
 
     Errors: E-OP-SHAPE.
     """
@@ -115,7 +115,7 @@ def _broadcast_dim(op_name: str, a: Dim, b: Dim, axis: int, shapes: Sequence[Seq
 
 
 def broadcast_type(op_name: str, dtype: DType, *operands: Tensor | None) -> TensorType:
-    """Return the type of an elementwise result, of open rank if an operand is."""
+    """Return the type of an elementwise result, with open rank if an operand has open rank."""
     shapes = [o.type.shape for o in operands if o is not None]
     known = [s for s in shapes if s is not None]
     if len(known) < len(shapes):
@@ -149,7 +149,7 @@ def wide(dtype: DType) -> DType:
 
 
 def widened(x: Array) -> Array:
-    """Convert an array to its type of arithmetic."""
+    """Convert an array to the type of arithmetic on its elements."""
     if x.dtype == np.object_ or x.dtype.kind in "biuc" or x.dtype.itemsize >= 4:
         return x
     return x.astype(wide(DType.from_numpy(x.dtype)).numpy)
@@ -163,7 +163,7 @@ def rounded(result: Any, like: Array) -> Array:
     return result.astype(like.dtype)
 
 
-# Counting
+# Counts of operations and bytes
 
 
 def traffic(operands: Sequence[Type | None], out: Type | tuple[Type, ...], flops: int) -> Cost:

@@ -65,9 +65,9 @@ def test_open_sizes_of_the_image_become_expressions(attrs: dict[str, Any], neede
 @pytest.mark.parametrize(
     ("types", "attrs", "code", "words"),
     [
-        (("f32[1,3,5,5]", "f32[4,2,3,3]"), {}, "E-OP-SHAPE", "of size 2, got 3"),
+        (("f32[1,3,5,5]", "f32[4,2,3,3]"), {}, "E-OP-SHAPE", "size 2 for the channels of x"),
         (("f32[1,4,5,5]", "f32[3,2,3,3]"), {"groups": 2}, "E-OP-SHAPE", "3 output channels"),
-        (("f32[1,2,5,5]", "f32[3,2,3,3]", "f32[4]"), {}, "E-OP-SHAPE", "b of size 3, got 4"),
+        (("f32[1,2,5,5]", "f32[3,2,3,3]", "f32[4]"), {}, "E-OP-SHAPE", "size 3 for b, got 4"),
         (("f32[1,2,5]", "f32[3,2,3,3]"), {}, "E-OP-SHAPE", "w of rank 3, got rank 4"),
         (("f32[1,2]", "f32[3,2]"), {}, "E-OP-SHAPE", "x of rank 3, 4, 5"),
         (("f32[1,2,5,5]", "f32[3,2,3,3]"), {"strides": (1,)}, "E-OP-ATTRIBUTE", "2 strides"),

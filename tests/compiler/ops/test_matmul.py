@@ -35,8 +35,8 @@ def test_open_sizes_pass_through(a: str, b: str, needed: str) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "attrs", "words"),
     [
-        ("f32[2,3]", "f32[4,5]", {}, "first axis of b of size 3, got 4"),
-        ("f32[2,3]", "f32[3,5]", {"transpose_a": True}, "of size 2, got 3"),
+        ("f32[2,3]", "f32[4,5]", {}, "size 3 for the first axis of b, got 4"),
+        ("f32[2,3]", "f32[3,5]", {"transpose_a": True}, "size 2 for the first axis of b, got 3"),
         ("f32[2,3,4]", "f32[3,4,5]", {}, "2 against 3"),
         ("f32[]", "f32[3]", {}, "no scalar"),
     ],

@@ -64,7 +64,7 @@ def test_statistics_of_another_type_are_left_to_the_reference() -> None:
 @pytest.mark.parametrize(
     ("image", "statistics", "words"),
     [
-        ("f32[2,4,5]", "f32[3]", "scale of size 4, got 3"),
+        ("f32[2,4,5]", "f32[3]", "size 4 for scale, got 3"),
         ("f32[2,3,5]", "f32[3,1]", "scale of rank 1"),
         ("f32[3]", "f32[3]", "channel axis"),
     ],

@@ -43,17 +43,17 @@ TABLE = (
     Correction(
         "GridSample",
         "grid_sample",
-        "With cubic interpolation and `border` padding, it clamps a coordinate outside the image "
-        "before it reads the neighbours. torch, to which the standard refers, and ONNX Runtime "
-        "read border values as neighbours. It does not know the modes of opset 16, bilinear and "
+        "With cubic interpolation and `border` padding, a coordinate outside the image is clamped "
+        "before its neighbours are read. torch, to which the standard refers, and ONNX Runtime "
+        "read border values as neighbours. The modes of opset 16 are missing: bilinear and "
         "bicubic.",
     ),
     Correction(
         "ConvTranspose",
         "conv_transpose",
-        "With several groups, it writes only one channel per group and adds the bias of the first "
-        "group to all. It does not derive pads from `output_shape` without `auto_pad`, as the "
-        "standard requires.",
+        "With several groups, only one channel per group is written, and the bias of the first "
+        "group is added to all. Pads are not derived from `output_shape` without `auto_pad`, as "
+        "the standard requires.",
     ),
     Correction(
         "LogSoftmax",
@@ -64,23 +64,23 @@ TABLE = (
     Correction(
         "LRN",
         "lrn",
-        "For N images, it normalises only the first N channels and copies the others. It accepts "
-        "only images of two spatial dimensions.",
+        "For N images, only the first N channels are normalised, and the others are copied. Only "
+        "images of two spatial dimensions are accepted.",
     ),
     Correction(
         "MaxRoiPool",
         "max_roi_pool",
-        "It has no implementation.",
+        "onnx.reference does not implement the operator.",
     ),
     Correction(
         "SequenceInsert",
         "sequence_insert",
-        "It takes the position modulo the length; the standard also allows the length, to append.",
+        "The position is taken modulo the length; in the standard, the length as position appends.",
     ),
     Correction(
         "Unique",
         "unique",
-        "It cannot compare rows of strings. With sorted=0, it takes rows from axis 0 for every "
+        "Rows of strings cannot be compared. With sorted=0, rows are taken from axis 0 for every "
         "axis, and a single result remains sorted.",
     ),
 )

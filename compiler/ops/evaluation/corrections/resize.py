@@ -41,7 +41,7 @@ def _along(
     """Resize one axis; onnx.reference would compute its length as scale * length."""
     mode = how["coordinate_transformation_mode"]
     if mode == "pytorch_half_pixel" and size == 1:
-        mode = "align_corners"  # the same coordinate, 0
+        mode = "align_corners"  # for length 1, the coordinate is 0 in both modes
     if mode in ("align_corners", "tf_crop_and_resize"):
         weigh = kernel
         kernel = lambda ratio, _: weigh(ratio, scale)  # noqa: E731

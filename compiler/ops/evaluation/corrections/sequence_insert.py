@@ -1,4 +1,4 @@
-"""SequenceInsert with a position that may append."""
+"""SequenceInsert that accepts the length of the sequence as a position, which appends."""
 
 from __future__ import annotations
 

@@ -34,4 +34,4 @@ def _key(row: Any) -> tuple[Any, ...]:
 
 
 def _in_order(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return sorted(keys)  # a name that the operator's attribute hides
+    return sorted(keys)  # in `_run`, the attribute `sorted` hides this function

@@ -73,7 +73,7 @@ function item(answer, node, other, side, state) {
       el("button", { class: "link-button mono", type: "button", "data-node": other.id }, other.id),
       el("span", { class: "badge", "data-kind": verdict }, verdictWord(answer, node, other)),
     ),
-    el("p", {}, because.startsWith(`${maker} and ${reader} are apart: `) ? because.slice(`${maker} and ${reader} are apart: `.length) : because),
+    el("p", {}, because.startsWith(`${maker} and ${reader} are not fused: `) ? because.slice(`${maker} and ${reader} are not fused: `.length) : because),
     chapters.length === 1 && because.endsWith(chapters[0].because)
       ? el("p", { class: "muted" }, word("verdict.decided"), " ", chapterButton(chapters[0]))
       : chapters.length
