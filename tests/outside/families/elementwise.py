@@ -302,11 +302,16 @@ def _(d: Draft, op: str) -> None:
 
 @family("Cast", weight=2)
 def _(d: Draft, op: str) -> None:
-    """Also to types of 8 and 4 bits and back; numbers are clipped to the range of the type."""
+    """Also to types of 8 and 4 bits and back; numbers are clipped to the range of the type.
+
+    Casts to 4 bits have whole numbers: ONNX Runtime rounds, onnx.reference truncates.
+    """
     x = d.tensor(TENSORS)
     if d.maybe(0.15) and d.label(x) in ("f32", "f16"):
         to = d.chance.choice((*FLOAT8, "i4", "u4"))
-        d.one("Cast", [d.one(op, [inside(d, x, 0, 7)], to=code(to))], to=code("f32"))
+        clipped = inside(d, x, 0, 7)
+        whole = d.one("Floor", [clipped]) if to in ("i4", "u4") else clipped
+        d.one("Cast", [d.one(op, [whole], to=code(to))], to=code("f32"))
         return
     if d.maybe(0.05) and d.label(x) in INTEGERS:
         d.one("Cast", [d.one(op, [x], to=code("str"))], to=code(d.label(x)))
