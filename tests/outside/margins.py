@@ -27,9 +27,11 @@ IN_F32 = (
 )
 """Operators that may compute in f32 for any type, with numbers around 1 that cancel."""
 
+ABSOLUTE = ("Sigmoid",)
+"""Operators that ONNX Runtime computes with an absolute error: Sigmoid is 0 below about -18."""
+
 BY_COORDINATE = ("Resize", "GridSample", "RoiAlign")
-"""Operators that compute coordinates in f32, with the change of a result per unit of coordinate
-error."""
+"""Operators that compute coordinates in f32, whose errors move results in proportion."""
 
 ELEMENTWISE = {op for op, drawn in DRAWN.items() if drawn.step.__module__.endswith("elementwise")}
 """Operators that round each element independently; all others add numbers that may cancel."""
@@ -127,6 +129,8 @@ def _shaken(model: ModelProto, feeds: Mapping[str, Any], k: int) -> dict[str, An
 
 def _least(node: NodeProto, value: Any) -> float:
     """Return the minimum noise of an operator, for numbers that cancel inside it."""
+    if label_of(value) in FLOATS and node.op_type in ABSOLUTE:
+        return NOISE * float(ml_dtypes.finfo(value.dtype).eps)
     if node.op_type in ELEMENTWISE or label_of(value) not in FLOATS:
         return 0.0
     scale = float(np.abs(value.astype(np.float64)).max(initial=0))
@@ -137,7 +141,7 @@ def _least(node: NodeProto, value: Any) -> float:
 
 
 def _least_of_shift(node: NodeProto, values: Mapping[str, Any]) -> float:
-    """How much noise an instance norm makes at least.
+    """Return the minimum noise of an instance norm.
 
     ONNX Runtime computes x k + (bias - mean k): both terms are large if the variance is small.
     """

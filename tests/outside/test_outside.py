@@ -85,6 +85,16 @@ def test_judge_takes_cancellation_for_rounding() -> None:
     assert judge.objection({"y": np.zeros((2, 3), np.float32)}) is None
 
 
+def test_judge_allows_the_absolute_error_of_a_sigmoid() -> None:
+    """ONNX Runtime gives 0 for arguments below about -18."""
+    inputs = [value_info("x", [2])]
+    node = helper.make_node("Sigmoid", ["x"], ["y"])
+    values = {"x": np.array([-40, -30], np.float32)}
+    judge = Judge(assembled([node], inputs, ["y"], 21), values, {"y": np.zeros(2, np.float32)})
+    assert judge.objection({"y": np.array([4.25e-18, 9.4e-14], np.float32)}) is None
+    assert judge.objection({"y": np.array([4.25e-18, 9.4e-4], np.float32)})
+
+
 def test_judge_allows_the_rounding_of_the_terms_of_an_instance_norm() -> None:
     """255 divided by the small deviation, minus the mean divided by it: 5,200 - 5,200 - 2."""
     values = {"x": np.full((1, 1, 3), 255, np.float32), "s": np.array([-2], np.float32)}
