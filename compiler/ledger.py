@@ -45,10 +45,10 @@ class Fate:
     """The fate of a node of the model.
 
     `kept`: a node of the last graph has the same operator and only this origin. `merged`: the nodes
-    `now` compute the model's node, together with other nodes or by other operators. `folded`: the
-    node was evaluated at compile time to the constants `now`. `removed`: no node computes it, and
-    the last chapter gives the reason. `unaccounted`: no step explains the removal, which is a gap
-    in the ledger.
+    listed in `now` compute the model's node, together with other nodes or by other operators.
+    `folded`: the node was evaluated at compile time to the constants listed in `now`. `removed`: no
+    node computes it, and the last chapter gives the reason. `unaccounted`: no step explains the
+    removal, which is a gap in the ledger.
     """
 
     node: str

@@ -47,7 +47,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Sequenced:
-    """Items in topological order, each with its sign, number of nodes and operands."""
+    """Items in topological order: the signature, the node count and the operands of each."""
 
     signs: Sequence[int]
     sizes: Sequence[int]

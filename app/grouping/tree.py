@@ -269,7 +269,7 @@ def _scopes(items: Sequence[Item], edges: Edges) -> dict[str, tuple[str, ...]]:
 
 
 def _take_over_repeat(group: Group) -> None:
-    """Merge a group that contains only a repeat with that repeat."""
+    """Inline the only child of a group if it is a group."""
     if group.times == 1 and len(group.children) == 1:
         only = group.children[0]
         if isinstance(only, Group):

@@ -174,8 +174,8 @@ def _reads(value: Scalar, inner: Ranges) -> Iterator[Access]:
 class _Place:
     """An index split by a loop's counter: `step * counter + fine + coarse + outside`.
 
-    `fine` is the range of terms smaller than a step; the coarse terms are a multiple of `period`
-    (0 for none); `outside` is loop-invariant.
+    `fine` bounds the sum of terms with coefficients up to `step`. The other terms are
+    multiples of `period` (0 for none). `outside` has the loop-invariant terms.
     """
 
     step: int

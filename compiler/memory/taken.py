@@ -1,4 +1,4 @@
-"""Occupied bytes of a sweep over the steps, for overlap tests."""
+"""Byte ranges occupied at the current step of a sweep, to test new blocks for overlap."""
 
 from __future__ import annotations
 

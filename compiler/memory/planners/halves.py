@@ -34,7 +34,7 @@ class Lying(NamedTuple):
     end: Any
 
     def where(self, chosen: Any) -> Lying:
-        """Return the selected rows, by a mask or positions."""
+        """Return the rows that a mask or a list of positions selects."""
         return Lying(*(row[chosen] for row in self))
 
     def joined(self, others: Lying) -> Lying:

@@ -208,7 +208,7 @@ class Around:
         """For each open size visited so far: a value equal to this size."""
 
     def number(self, value: str) -> Line | None:
-        """Return a value as a line, or None if it is not an integer."""
+        """Return a value as an affine expression, or None if it is not a single integer."""
         if not is_number(self.ed.facts.types.get(value)):
             return None
         known = self.ed.known(value)

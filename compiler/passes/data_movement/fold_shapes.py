@@ -231,7 +231,7 @@ class _Settler:
         return found
 
     def longest(self, sizes: tuple[Dim, ...]) -> _Read | None:
-        """Return the longest run of one value's sizes, some open, that begins the list."""
+        """Return the longest prefix of the list that has sizes of one value, with an open one."""
         best: _Read | None = None
         for value, start in self.places.get(sizes[0], ()):
             n = _common(self.sources[value][start:], sizes)

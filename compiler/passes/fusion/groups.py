@@ -24,7 +24,7 @@ FEW_ROWS = 32
 
 
 def _is_made_anew(product: Node, weights: Node) -> bool:
-    """Whether dequantizing weights in each tile of rows is cheaper than storing the results.
+    """Whether repeated dequantization for each row tile is cheaper than stored f32 weights.
 
     Repeated dequantization is cheaper for few rows, or if packing would gather distant columns.
     """

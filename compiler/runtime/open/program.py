@@ -169,7 +169,7 @@ class OpenProgram:
         return b.timed_within(infos, inputs)
 
     def sizes(self, inputs: Mapping[str, Any]) -> Mapping[str, int]:
-        """Return the numbers of all symbols that shapes determine."""
+        """Return the value of each symbol that the input shapes determine."""
         found = {symbol: inputs[name].shape[axis] for symbol, name, axis in self._places}
         if not self.inferred:
             return found

@@ -1,8 +1,8 @@
 """Row independence of a program: a proof that rows can be appended to a batch without effect.
 
-The analysis uses the computations: a size N may occur only as the first axis of values. A row of a
-result may read only the same row of other values. No operation may reduce over rows or depend on
-their number.
+The proof checks each computation: a size N may occur only as the size of a value's first axis. A
+row of a result may read only the same row of other values. No operation may reduce over rows or
+depend on their number.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ def _ranges(nest: Nest, at: At, cut: Fixed) -> dict[str, Range]:
 
 
 def settled(nest: Nest, value: Scalar, at: At, cut: Fixed) -> Scalar:
-    """Substitute fixed loops in a value."""
+    """Replace loop variables in a value by their substitutions."""
     return substitute(value, dict(at), _ranges(nest, at, cut))
 
 

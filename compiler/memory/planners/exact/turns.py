@@ -98,7 +98,7 @@ class Pack:
 
 
 class Search:
-    """One search in one order, which can be stopped and resumed."""
+    """A resumable search in one order."""
 
     def __init__(self, board: Board, by: str) -> None:
         self.board, self.by = board, by

@@ -87,7 +87,7 @@ def _changes(blocks: Sequence[Block], capacity_bytes: int) -> Changes:
 
 
 def _sets(left: Changes, n: int) -> Iterator[tuple[int, ...]]:
-    """Yield the steps of n changes that sum to zero, with positive sums before the last."""
+    """Yield each set of n steps whose changes sum to zero; earlier partial sums are positive."""
     by_size: dict[int, list[int]] = {}
     for step, size in left.items():
         by_size.setdefault(size, []).append(step)

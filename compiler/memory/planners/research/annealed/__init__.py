@@ -16,8 +16,9 @@ SEARCHING = 0.2
 """Time limit of the search after each new minimum of rectangles: a fraction of the time so far."""
 
 LEFT = 0.4
-"""Largest number of rectangles per block after a cooling. More rectangles indicate blocks that do
-not result from guillotine cuts, or unknown spare memory: then other planners get the time."""
+"""Largest number of rectangles per block after a cooling. More rectangles suggest
+blocks that are not guillotine-cut, or unknown spare memory. Annealing then leaves the remaining
+time to other planners."""
 
 
 @planner(

@@ -115,7 +115,7 @@ def _high_at(order: Any, low: int, high: int, offsets: Any, size: Any, limit: in
 
 @compiled
 def enter(blocks: Arrays, lists: Lists, offsets: Any, block: int) -> None:
-    """Add a block, which has an offset, to all its windows."""
+    """Add a placed block to the lists of all windows that it overlaps."""
     offset = offsets[block]
     limit = offset + blocks.size[block]
     for level in range(len(lists.widths)):
