@@ -20,6 +20,10 @@ def test_the_rule_that_moves_the_numbers_is_found_left_out_and_made_small(page: 
     expect(found).to_have_attribute("data-over", re.compile("-"), timeout=COMPILE_MS)
     expect(found).to_contain_text("1 node instead of 13 shows the same")
     inspector = Inspector(page)
+    # A row half below the sticky head of its table would count as a small target.
+    page.evaluate(
+        "for (const e of document.querySelectorAll('.walk-side, .walk-side *')) e.scrollTop = 0"
+    )
     assert inspector.violations(".walk-side") + inspector.unreachable(".walk-side") == []
     with page.expect_download() as download:
         found.get_by_role("link", name="ONNX file").click()

@@ -105,7 +105,7 @@ def test_why_two_nodes_are_not_one_kernel(page: Page, digits: str, program: Prog
     apart = playground.pane.locator("[data-verdict=apart]", has_text="relu1.out").first
     expect(apart).to_contain_text("two kernels")
     told = str(program.ledger.why("relu1", "pool1")).splitlines()[0]
-    expect(apart).to_contain_text(told.split("apart: ")[1])
+    expect(apart).to_contain_text(told.split("not fused: ")[1])
     apart.get_by_role("button", name=re.compile("fuse")).click()
     expect(playground.pane.locator(".step[aria-expanded=true]")).to_have_attribute(
         "data-outcome", "declined"

@@ -157,5 +157,5 @@ def test_what_is_written_outside_is_seen() -> None:
     (whole,) = memory.whole
     assert list(written(whole, PATTERNS[0]).nonzero()[0]) == [3, 4]
     whole[GUARD_BYTES + 100] = 0
-    with pytest.raises(AssertionError, match="written 1 bytes behind"):
+    with pytest.raises(AssertionError, match="1 bytes after the arena were written"):
         written(whole, PATTERNS[0])

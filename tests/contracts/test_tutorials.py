@@ -181,7 +181,7 @@ def test_the_tests_of_a_page_are_all_that_the_registry_has(
 def test_a_change_fits_at_one_place_only() -> None:
     text = "one\ntwo\ntwo\nthree\n"
     assert changed(text, " one\n+and\n@@\n-three\n", "a file") == "one\nand\ntwo\ntwo\n"
-    with pytest.raises(AssertionError, match="a file has 2 places"):
+    with pytest.raises(AssertionError, match="a file has 2 positions"):
         changed(text, "-two\n", "a file")
-    with pytest.raises(AssertionError, match="a file has 0 places"):
+    with pytest.raises(AssertionError, match="a file has 0 positions"):
         changed(text, " two\n-one\n", "a file")

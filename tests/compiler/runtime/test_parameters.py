@@ -79,5 +79,5 @@ def test_after_many_choices_parameters_are_data():
     for n in range(MAX_PARAMETER_SETS + 3):
         made = program.run({"x": x, "r": np.array([n])})["y"]
         assert np.array_equal(made, np.tile(x, n))
-    assert "taken as data" in program.specializations[-1].because
+    assert "reads them as data" in program.specializations[-1].because
     assert len(program.specializations) == MAX_PARAMETER_SETS + 1
