@@ -153,6 +153,11 @@ def _power_of_two(a: Arithmetic, exponent: Value) -> Value:
     return as_float(a, biased)
 
 
+def _biased_power(a: Arithmetic, shifted: Value) -> Value:
+    """Emit the power of two whose biased exponent is the lowest nine bits of `shifted`."""
+    return as_float(a, a.two("shl", as_integer(a, shifted), integer(shifted, 23)))
+
+
 def exp(a: Arithmetic, x: Value) -> Value:
     """Emit e to the power x: with x = n ln 2 + r, a polynomial in r times 2**n."""
     x = between(a, x, -105.0, 90.0)  # outside this range, the result is 0 or infinite
@@ -189,7 +194,7 @@ def _fallen(
     scaled = a.scaled(y, n)
     if scaled is not None:
         return scaled
-    power = as_float(a, a.two("shl", as_integer(a, shifted), integer(r, 23)))
+    power = _biased_power(a, shifted)
     if factor is not None:
         power = a.two("fmul", power, factor)
     return a.two("fmul", a.fma(p, power, power), number(r, 2.0**-_UP))
@@ -294,11 +299,10 @@ def sigmoid(a: Arithmetic, x: Value, rest: Value | None = None) -> Value:
     lifted = None
     power = a.scaled(number(x, 1.0), n)
     if power is None:
-        lifted = as_float(a, a.two("shl", as_integer(a, shifted), integer(x, 23)))
+        lifted = _biased_power(a, shifted)
         power = a.two("fmul", lifted, number(x, 2.0**-_LIFT))
-    # Highest power first: odd powers change their sign with r.
-    signs = [(-1) ** (len(_DECAY) - 1 - i) for i in range(len(_DECAY))]
-    p = polynomial(a, r, [c * sign for c, sign in zip(_DECAY, signs, strict=True)])
+    # Highest power (even) first: odd powers change their sign with r.
+    p = polynomial(a, r, [-c if i % 2 else c for i, c in enumerate(_DECAY)])
     less = a.fma(p, a.two("fmul", r, r), a.negate(r))
     # 1 is added last: if 1 dominates the sum, the other terms are not rounded before.
     bottom = a.two("fadd", a.two("fadd", less, power), number(x, 1.0))
@@ -312,10 +316,9 @@ def tanh(a: Arithmetic, x: Value) -> Value:
 
     The second form then gets the sign of x.
     """
-    magnitude = a.intrinsic("fabs", x)
-    one, high = number(x, 1.0), number(x, 20.0)
+    magnitude, one = a.intrinsic("fabs", x), number(x, 1.0)
     double = a.two("fadd", magnitude, magnitude)
-    n, shifted, p = _reduced(a, a.out.select(a.test("fcmp olt", high, double), high, double))
+    n, shifted, p = _reduced(a, at_most(a, double, 20.0))
     y = a.two("fadd", p, one)
     e = a.scaled(y, n)
     if e is None:

@@ -17,6 +17,7 @@ from compiler.codegen.arithmetic.lookup import Pieces, fitted, picked
 from compiler.codegen.arithmetic.single import (
     as_float,
     as_integer,
+    at_least,
     at_most,
     between,
     in_two,
@@ -50,8 +51,7 @@ def exp(a: Arithmetic, x: Value) -> Value:
 
 def decay(a: Arithmetic, x: Value) -> Value:
     """Emit exp(x) for a rounded difference x <= 0: no upper clamp, and ln 2 as a single number."""
-    least = number(x, -105.0)
-    x = a.out.select(a.test("fcmp ogt", least, x), least, x)
+    x = at_least(a, x, -105.0)
     n, root, _ = _sixteenths(a, x)
     return _scaled(a, _grown(a, root, a.fma(n, number(x, -math.log(2)), x)), n)
 
