@@ -264,7 +264,7 @@ def limited_to(graph: compiler.Graph, limit_bytes: int) -> compiler.Program | No
 @pytest.mark.usefixtures("poisoned")
 def test_chains_within_a_memory_limit() -> None:
     n_limited = 0
-    for seed in range(20):
+    for seed in range(8):
         graph = chained(seed)
         inputs = random_inputs(graph, seed)
         free = compiler.compile(graph, "none")
