@@ -96,7 +96,7 @@ def _splats(graph: onnx.GraphProto) -> dict[str, Array]:
 def _normalisations(
     graph: onnx.GraphProto, splats: dict[str, Array], producers: dict[str, onnx.NodeProto]
 ) -> dict[str, Array]:
-    """Return the parameters of batch normalisations that directly follow splat weights."""
+    """Return random parameters for batch normalisations directly after nodes with splat weights."""
     stored = {t.name: t for t in graph.initializer}
     found: dict[str, Array] = {}
     for node in graph.node:
@@ -109,7 +109,7 @@ def _normalisations(
 
 
 Use = tuple[onnx.NodeProto, int]
-"""A node and the operand position at which it reads a value."""
+"""A node that reads a value, and the position of the operand."""
 
 
 def _readers(graph: onnx.GraphProto) -> dict[str, list[Use]]:
@@ -143,10 +143,10 @@ def _is_rectified(value: str, producers: dict[str, onnx.NodeProto]) -> bool:
 
 
 def _before_sums(graph: onnx.GraphProto, readers: dict[str, list[Use]]) -> set[str]:
-    """Return the outputs of scaling nodes that are added to another activation.
+    """Yield the outputs of scaling nodes whose results are added to another activation.
 
-    A scale of 1/3 keeps a chain of residual blocks in range; otherwise, each block would double the
-    variance.
+    A scale of 1/3 keeps activations in range in a chain of residual blocks; otherwise, each block
+    would double the variance.
     """
     constant = {t.name for t in graph.initializer}
     for node in graph.node:

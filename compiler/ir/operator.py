@@ -4,10 +4,9 @@
     def softmax(x: Tensor, *, axis: int = -1) -> Tensor: ...
 
 The function's signature is the schema (operands positional, attributes keyword-only), its body the
-type rule, its docstring the description on the page. Decorators add the facets: `reference`,
-`cost`, `lower` or `decompose`, `onnx` (import) and `export`, `samples`. A call,
-`softmax(x, axis=1)`, describes an application; importers and rules pass calls to the editor, which
-creates nodes.
+type rule, its docstring the description on the page. Decorators add the facets `reference`, `cost`,
+`lower` or `decompose`, `onnx` (import), `export` and `samples`. A call, `softmax(x, axis=1)`,
+describes an application; importers and rules pass calls to the editor, which creates nodes.
 """
 
 from __future__ import annotations
@@ -80,7 +79,10 @@ class Tensor:
 
     @property
     def known(self) -> Array:
-        """Return the elements as numbers. Errors: E-SHAPE-OPEN if unknown at compile time."""
+        """Return the elements of the operand as numbers.
+
+        Errors: E-SHAPE-OPEN if the elements are unknown at compile time.
+        """
         if self.value is None or self.value.dtype == np.object_:
             raise CompileError(
                 "E-SHAPE-OPEN", f"the elements of {self.name} are unknown at compile time"
@@ -101,7 +103,7 @@ class Call:
     attrs: Mapping[str, Any]
 
     def types(self) -> tuple[Type, ...]:
-        """Infer the output types, for operands that are tensors, arrays or calls of these."""
+        """Infer the output types; operands may be tensors, arrays, or calls."""
         return self.op.infer([as_tensor(a) for a in self.args], self.op.bind(self.attrs))
 
     @property
@@ -112,16 +114,15 @@ class Call:
         return t
 
     def out(self, index: int) -> Out:
-        """Return one of several outputs."""
+        """Describe one of several outputs of this application."""
         return Out(self, index)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regioned:
-    """An application of an operator with regions, such as `onnx.Scan`, before it becomes a node.
+    """An application of an operator with regions, such as `onnx.Scan`, before a node is created.
 
-    The regions capture values of the future enclosing graph by name; `results` are the output
-    types.
+    The regions capture values of the enclosing graph by name; `results` are the output types.
     """
 
     op: str
@@ -135,7 +136,7 @@ class Regioned:
         return self.results
 
     def out(self, index: int) -> Out:
-        """Return one of the outputs."""
+        """Describe one of the outputs of this application."""
         return Out(self, index)
 
 
@@ -143,8 +144,9 @@ class Regioned:
 class Standard:
     """An application of an ONNX operator, as `export` facets return it.
 
-    Attributes with the value None are omitted. Operands of standard nodes may be calls. Operands of
-    calls must not be standard nodes, whose types are unknown here.
+    Attributes with the value None are omitted from the ONNX node. Operands of standard nodes may be
+    calls of declared operators. Operands of calls must not be standard nodes, because the types of
+    standard nodes are unknown.
     """
 
     op_type: str
@@ -154,14 +156,14 @@ class Standard:
     n_outputs: int = 1
 
     def out(self, index: int) -> Out:
-        """Return one of several outputs."""
+        """Describe one of several outputs of this application."""
         return Out(self, index)
 
 
 def standard(
     op_type: str, *args: Operand, domain: str = "", n_outputs: int = 1, **attrs: Any
 ) -> Standard:
-    """Describe a standard node of this type with these operands."""
+    """Describe an ONNX node of this operator type with these operands."""
     return Standard(op_type, args, attrs, domain, n_outputs)
 
 
@@ -195,7 +197,7 @@ def as_tensor(operand: Operand) -> Tensor | None:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The work of one application, counted statically. Units: operations, bytes."""
+    """The amount of work of one application, counted statically. Units: operations, bytes."""
 
     flops: int = 0
     bytes_read: int = 0
@@ -238,7 +240,7 @@ class OnnxCall:
         return self.operands[index] if index < len(self.operands) else None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """Return the attribute of this name, or the default."""
+        """Return the attribute of this name, or the default if the node lacks the attribute."""
         return self.attrs.get(name, default)
 
 
@@ -254,11 +256,11 @@ class Operator:
     inplace: tuple[int, ...] = ()
     """Operands whose memory the first output may reuse."""
     exact: bool = True
-    """Whether generated code must be bit-identical to the reference (integers, movement)."""
+    """Whether generated code must give the same bits as the reference (integers, data movement)."""
     bounded: bool = True  # False: the data may cause far more work than the cost facet counts
     traits: Collection[Trait] = ()
     value_range: tuple[float, float] | None = None
-    """Bounds of all elements of a float result other than NaN, for any operands."""
+    """Bounds of all elements of a float result, except NaN, for any operands."""
 
     reference_fn: Callable[..., Any] | None = None
     cost_fn: Callable[..., Cost] | None = None
@@ -288,7 +290,7 @@ class Operator:
     # Facets, each a decorator.
 
     def reference(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the semantics, from numpy arrays (None if omitted) to an array or tuple of arrays."""
+        """Set the semantics: a function from numpy arrays (None if omitted) to arrays."""
         self.reference_fn = fn
         return fn
 
@@ -303,7 +305,7 @@ class Operator:
         return fn
 
     def decompose(self, fn: Callable[..., Operand]) -> Callable[..., Operand]:
-        """Set the decomposition, from operands to a call of other operators."""
+        """Set the decomposition: a function from operands to a call of other operators."""
         self.decompose_fn = fn
         return fn
 
@@ -313,7 +315,8 @@ class Operator:
         """Set the gradient rule.
 
         The rule maps the gradient of the result, the result and the operands to one gradient per
-        operand, None for no gradient. A gradient has the shape of the result or of the operand.
+        operand, None for no gradient. A gradient has the shape of the operator's result or of the
+        operand.
         """
         self.gradient_fn = fn
         return fn
@@ -324,10 +327,10 @@ class Operator:
         return fn
 
     def onnx(self, *names: str) -> Callable[[OnnxFacet], OnnxFacet]:
-        """Set the import of ONNX nodes of these names, from an OnnxCall to a call.
+        """Set the import of ONNX nodes of these names: a function from an OnnxCall to a call.
 
-        Names of other domains have the form `domain:Name`. A facet that returns None retains the
-        node as a foreign operator.
+        Names of operators in other domains have the form `domain:Name`. A facet that returns None
+        retains the node as a foreign operator.
         """
 
         def register(fn: OnnxFacet) -> OnnxFacet:
@@ -340,7 +343,7 @@ class Operator:
         return register
 
     def export(self, fn: ExportFacet) -> ExportFacet:
-        """Set the export to ONNX, from operands to standard nodes or calls (None if impossible)."""
+        """Set the export to ONNX: a function from operands to standard nodes or calls, or None."""
         self.export_fn = fn
         return fn
 
@@ -363,7 +366,7 @@ class Operator:
     ) -> tuple[Type, ...]:
         """Infer the types of the outputs for bound attributes.
 
-        Errors: those of the type rule, with a note of the operand types.
+        Errors: those of the operator's type rule, with a note that lists the operand types.
         """
         self.schema.check_operands(self.name, operands)
         try:

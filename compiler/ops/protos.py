@@ -24,7 +24,7 @@ from compiler.ir.types import (
 )
 
 _OPSETS = 1 << 31
-"""The maximum opset version, a number of 32 bits."""
+"""The limit of opset versions: they are numbers of 32 bits."""
 
 DimReader = Callable[[Any, int], Dim]
 """A function that reads the size of a dimension message at a position."""
@@ -65,7 +65,7 @@ def schema_of(op_type: str, domain: str, opset: int) -> Any:
 def float_defaults(op_type: str, domain: str, opset: int) -> Mapping[str, float]:
     """Return the defaults of float attributes, rounded to f32 as ONNX stores them.
 
-    The difference matters for operators on f64.
+    On operands in f64, the rounding of defaults makes a difference.
     """
     schema = schema_of(op_type, domain, opset)
     stated = {} if schema is None else {k: a.default_value for k, a in schema.attributes.items()}
@@ -101,7 +101,7 @@ def to_type_proto(t: Type) -> Any:
 
 
 def type_depth(proto: Any, most: int) -> int:
-    """Return the nesting depth of a type, at most `most` + 1."""
+    """Return the nesting depth of a type; the result is at most `most` + 1."""
     depth, inner = 1, proto
     while depth <= most:
         match inner.WhichOneof("value"):
@@ -175,7 +175,7 @@ def to_node_proto(node: Node) -> Any:
 def with_defaults(node: Node, schema: Any) -> Any:
     """Convert a foreign node to a NodeProto with explicit default attributes.
 
-    Some type rules of the onnx package assume defaults that differ from their schemas.
+    Some type rules of the onnx package assume defaults that contradict their schemas.
     """
     proto = to_node_proto(node)
     stated = {a.name for a in proto.attribute}

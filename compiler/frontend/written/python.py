@@ -1,7 +1,7 @@
 """Models in a subset of Python, which this module interprets; Python never executes it.
 
 The interpreter walks the syntax tree over its own values: numbers, lists and symbolic tensors. No
-value gives access to the running process.
+value in the interpreter gives access to the running process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 
 
 def read_python(text: str, source: str = "python", limits: WritingLimits | None = None) -> Written:
-    """Read a model: the last function whose parameters all have types, as `x: f32[N, 64]`.
+    """Read a model: the last function whose parameters all have type annotations, as `x: f32[N,
+    64]`.
 
     The model may call other functions, which see the names of the enclosing text.
     """
@@ -44,7 +45,7 @@ class _Returned:
 
 
 class _Reading(Expressions):
-    """The interpreter of one text: statements here, expressions in the base class."""
+    """The interpreter of one text: it runs statements; its base class evaluates expressions."""
 
     def __init__(self, text: str, source: str, limits: WritingLimits) -> None:
         super().__init__(text, source, limits)
@@ -52,7 +53,10 @@ class _Reading(Expressions):
         self.found: dict[int, Line] = {}
 
     def read(self) -> Graph:
-        """Read the graph. Errors: E-TEXT-SYNTAX, E-WRITE-*, those of operators; with positions."""
+        """Read the graph.
+
+        Errors: E-TEXT-SYNTAX, E-WRITE-*, and errors of operators, all with positions in the text.
+        """
         self.limits.check_text(self.text)
         body = self.parsed().body
         functions = [s for s in body if isinstance(s, ast.FunctionDef)]

@@ -1,7 +1,7 @@
-"""Attention composed of other operators: heads, scores, masks, rotary positions.
+"""Attention composed of calls of other operators: heads, scores, masks, rotary positions.
 
 The functions build calls, so that every pass sees matrix products, a softmax and pointwise
-operators. The attention operators of runtimes and of the standard become the same calls.
+operators. The attention operators of ONNX and of ONNX Runtime become the same calls.
 Shapes: heads are [batch, heads, positions, head size].
 """
 
@@ -29,7 +29,7 @@ from compiler.ops.reductions.softmax import softmax
 
 
 def once(x: Operand) -> Operand:
-    """Share one computation of a value among several readers."""
+    """Name the output of a call, so that several readers share one computation."""
     return x.out(0) if isinstance(x, Call) else x
 
 
@@ -61,11 +61,12 @@ def counted(n: Operand) -> Out:
 
 
 def is_earlier(q: Operand, k: Operand, past: Operand = None, window: int = -1) -> Out:
-    """Build the causal mask: each query reads the keys up to its position, the last query all keys.
+    """Build the causal mask: each query reads the keys up to its position; the last query reads
+    all.
 
-    With `past`, one number per batch, this number of keys precedes the first query instead. A
-    `window` limits each query to its last `window` keys.
-    Shapes: [queries, keys], or [batch, 1, queries, keys] with `past`.
+    With `past`, which has one number per batch, this number of keys precedes the first query. With
+    `window`, each query reads at most the last `window` keys up to its position.
+    Shapes: the mask is [queries, keys], or [batch, 1, queries, keys] with `past`.
     """
     places, keys = counted(length(q, 2)), counted(length(k, 2))
     if past is None:
@@ -92,10 +93,10 @@ def attended(
     added: Sequence[Operand] = (),
     kept: Operand = None,
 ) -> Call:
-    """Build softmax(q * transposed k * scale + bias) * v, with weight 0 for masked keys.
+    """Build softmax(q * transposed k * scale + bias) * v; masked keys have weight 0.
 
-    `groups` is a pair: the number of heads of k, and the number of heads of q per head of k. The
-    pair is (1, 1) for equal numbers of heads.
+    `groups` is a pair: the number of heads of k, and the number of heads of q per head of k.
+    `groups` is (1, 1) if q and k have equal numbers of heads.
     Source: Vaswani et al. 2017, arXiv:1706.03762.
     """
     few, shared = groups
@@ -139,7 +140,7 @@ def rotated(
     """Rotate pairs of elements of each head by angles; see the operator `rotary`.
 
     Shapes: cos and sin broadcast to [batch, 1, positions, n_rotated / 2]; the elements of a head
-    after the first `n_rotated` stay unchanged.
+    from index `n_rotated` on stay unchanged.
     Source: Su et al. 2021, arXiv:2104.09864.
     """
     x = once(x)

@@ -24,10 +24,10 @@ def take_class(scores: Tensor, classes: Tensor) -> TensorType:
     """Gather the score of the class at each position; 0 for an invalid class.
 
     Shapes: scores [N, C, ...], classes [N, ...] of integers; axes of scores other than C may have
-    size 1 and then broadcast.
+    size 1 and are then broadcast.
     Errors: E-OP-DTYPE, E-OP-SHAPE.
     Source: ONNX NegativeLogLikelihoodLoss-13. The lowering scans the scores of all classes, as the
-    softmax of the loss does.
+    softmax before the loss does.
     """
     require_elements("take_class", "float", scores)
     require_elements("take_class", "integer", classes)

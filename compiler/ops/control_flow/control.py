@@ -26,7 +26,7 @@ STEPS_LIMIT = 1_000_000
 
 
 def always_goes_on(body: Graph) -> bool:
-    """Return whether a Loop's body returns its condition unchanged."""
+    """Return whether a Loop's body returns its condition unchanged, or the constant true."""
     value = body.results[0].value
     while (node := body.producers.get(value)) is not None and node.op in _SAME:
         value = node.inputs[0]
@@ -53,7 +53,7 @@ def n_scanned(node: Node) -> int:
 
 
 def entry(node: Node, attribute: str, k: int) -> int:
-    """Return an element of a Scan's list attribute; 0 beyond its end."""
+    """Return an element of a list attribute of a Scan; 0 beyond the end of the list."""
     values = node.attrs.get(attribute) or ()
     return int(values[k]) if k < len(values) else 0
 
@@ -71,9 +71,9 @@ Outer = Mapping[str, Any]
 def evaluate(
     node: Node, values: Sequence[Any], outer: Mapping[str, Any], run: Run | None = None
 ) -> tuple[Any, ...]:
-    """Evaluate a control-flow node; `run` runs the regions, by default by the references.
+    """Evaluate a control-flow node; `run` evaluates regions, by default by reference semantics.
 
-    Errors: those of the nodes inside, E-RUN-OPERATOR, E-RUN-ENDLESS.
+    Errors: those of the nodes in the regions, E-RUN-OPERATOR, E-RUN-ENDLESS.
     """
     run = run or by_reference(node, outer)
 
@@ -86,7 +86,7 @@ def evaluate(
 
 
 def by_reference(node: Node, outer: Mapping[str, Any]) -> Run:
-    """Return a runner of regions by the references of their nodes."""
+    """Return a function that evaluates regions by the reference semantics of their nodes."""
     from compiler.ops.evaluation.meaning import evaluate_graph
 
     def run(key: str, values: Sequence[Any]) -> list[Any]:
@@ -147,7 +147,7 @@ def _type_of(value: Any) -> Type:
 
 
 def _pile(values: list[Any], axis: int, t: Type) -> Any:
-    """Stack values along a new axis; return an empty array of the type if there are none."""
+    """Stack values along a new axis; without values, return an empty array of the type."""
     if values:
         return np.stack(values, axis)
     require(

@@ -18,7 +18,7 @@ OPSET = 9
 
 
 def is_plain_scan(node: Node) -> bool:
-    """Return whether a Scan is over first axes only, of one sequence."""
+    """Return whether a Scan has no batch axis and scans only first axes."""
     n_states = len(node.inputs) - n_scanned(node)
     axes = [entry(node, "scan_input_axes", k) for k in range(n_scanned(node))]
     axes += [entry(node, "scan_output_axes", k) for k in range(len(node.outputs) - n_states)]

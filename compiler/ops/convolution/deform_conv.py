@@ -44,7 +44,7 @@ def deform_conv(
 ) -> TensorType:
     """Deformable convolution: taps are displaced by `offset` and multiplied by `mask`.
 
-    The image is interpolated linearly between elements and is 0 outside.
+    The image is interpolated linearly between its elements, and is 0 outside its borders.
     Shapes: x [N, C, H, W], w [M, C/groups, kh, kw], offset [N, offset_groups*kh*kw*2, OH, OW] with
     the offset in y before that in x, mask [N, offset_groups*kh*kw, OH, OW]; `pads` lists all
     begins, then all ends.
@@ -206,7 +206,7 @@ def _fill_columns(
 
 
 def _sides(k: Lowering, place: Scalar, size: Expr) -> list[tuple[Scalar, Scalar]]:
-    """Return the two neighbours of a position along an axis, and their weights."""
+    """Return the two elements adjacent to a position along an axis, and their weights."""
     below = k.floor(place)
     rest = place - below
     found: list[tuple[Scalar, Scalar]] = []

@@ -82,7 +82,7 @@ def pad(
 
 
 def _require_source(n: Dim, size: Dim, axis: int, mode: str) -> None:
-    """Check that an axis of size `n` has elements to repeat, if it is padded to `size`."""
+    """Check that an axis of size `n` has elements to repeat if it is padded to a nonzero `size`."""
     is_there = mode == "constant" or n != 0 or not isinstance(size, int) or size == 0
     require(is_there, "E-OP-SHAPE", f"axis {axis} is empty: {mode} has no element to repeat")
 
@@ -101,7 +101,7 @@ def _borders(rank: int, pads: Array, axes: Array | None) -> list[tuple[int, int]
 
 
 def _source_places(n: int, begin: int, end: int, mode: str) -> Array:
-    """Map each index of the padded axis to an index of the axis of size n; -1 for the pad value."""
+    """Map each index of the padded axis to an index of the original axis; -1 for the pad value."""
     places = np.arange(-begin, n + end)
     if mode == "edge":
         return np.clip(places, 0, n - 1)

@@ -33,7 +33,7 @@ def require_per_channel(op_name: str, x: Tensor, **operands: Tensor) -> None:
 
 
 def column(x: Array, rank: int) -> Array:
-    """Reshape a vector along axis 1 of a tensor of this rank."""
+    """Reshape a vector so that it broadcasts along axis 1 of a tensor of this rank."""
     return x.reshape(-1, *[1] * (rank - 2))
 
 
@@ -47,7 +47,7 @@ def batch_norm(
     """Normalise each channel: (x - mean) / sqrt(var + epsilon) * scale + bias.
 
     This is batch normalisation for inference: mean and variance are operands, not statistics of x.
-    Shapes: x [N, C, ...], the other operands [C].
+    Shapes: x [N, C, ...]; all other operands [C].
     Source: Ioffe and Szegedy 2015, arXiv:1502.03167; ONNX BatchNormalization-15.
     """
     require_elements("batch_norm", "float", x, scale, bias, mean, var)
@@ -89,7 +89,7 @@ def _(
 
 @batch_norm.decompose
 def _(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float) -> Call:
-    """Decompose into x * factor + shift, where each has one element per channel."""
+    """Decompose into x * factor + shift; factor and shift have one element per channel."""
 
     def per_channel(t: Operand) -> Call:
         return OPERATORS["reshape"](t, np.array([-1] + [1] * (x.rank - 2), np.int64))
@@ -111,7 +111,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @batch_norm.onnx("BatchNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import; training mode before opset 14, with five outputs, stays foreign."""
+    """Import BatchNormalization; training before opset 14, with five outputs, stays foreign."""
     x = n.operand(0)
     assert x is not None
     training = bool(n.attr("training_mode", 0)) if n.opset >= 14 else n.n_outputs > 1
@@ -133,7 +133,7 @@ batch_norm.exports_as("BatchNormalization")
 
 
 def _in_training(n: OnnxCall, x: Tensor) -> tuple[Operand, ...]:
-    """Normalise by the batch's mean and variance, and update the running statistics."""
+    """Normalise by the mean and variance of the batch, and update the running statistics."""
     _, scale, bias, mean, var = n.operands[:5]
     kept = float(n.attr("momentum", 0.9))
     axes = (0, *range(2, x.rank))
@@ -173,7 +173,7 @@ def lrn(
 
 
 def _reach(size: int, n_channels: int) -> tuple[int, int]:
-    """Return the number of channels before and after each channel, limited to existing channels."""
+    """Return how many channels before and after each channel are summed, at most all channels."""
     before = (size - 1) // 2
     furthest = max(affine.last_of(n_channels), 0)
     return min(before, furthest), min(size - 1 - before, furthest)

@@ -34,15 +34,15 @@ class Pooling:
         return output_dims(dims, *self._windows, ceil_mode=self.ceil_mode)
 
     def window(self, dims: Sequence[int]) -> Window:
-        """Return the window with resolved pads, for these spatial sizes."""
+        """Return the window for an image of these sizes, with `auto_pad` converted to pads."""
         return resolve(dims, *self._windows)
 
     def clipped(self, dims: Sequence[Expr], places: Sequence[Expr]) -> Window:
-        """Return the window without taps that are always outside the image."""
+        """Return the window without the taps that are outside the image at every position."""
         return clipped(dims, places, self.window(dims))  # pyright: ignore[reportArgumentType]
 
     def taken(self, x: Array, fill: Any) -> Array:
-        """Return the elements of each clipped window of x."""
+        """Return the elements of each clipped window of x, with one axis per tap axis."""
         dims = x.shape[2:]
         places = [int(n) for n in self.places(dims)]
         return windows(x, self.clipped(dims, places), places, fill)
@@ -58,5 +58,5 @@ class Pooling:
 
 
 def pooling_of(attrs: Mapping[str, Any]) -> Pooling:
-    """Return the window attributes of a pool."""
+    """Return the attributes of a pooling node that describe its window."""
     return Pooling(**{f.name: attrs[f.name] for f in fields(Pooling) if f.name in attrs})
