@@ -27,7 +27,7 @@ _OPSETS = 1 << 31
 """The limit of opset versions: they are numbers of 32 bits."""
 
 DimReader = Callable[[Any, int], Dim]
-"""A function that reads the size of a dimension message at a position."""
+"""A function that reads the size in a dimension message, given the position of the axis."""
 
 
 def split_name(op: str) -> tuple[str, str]:
@@ -52,7 +52,7 @@ def opset_of(node: Node, default: int = 1) -> int:
 
 @lru_cache(maxsize=4096)
 def schema_of(op_type: str, domain: str, opset: int) -> Any:
-    """Return the onnx package's schema; None if this opset lacks the operator."""
+    """Return the onnx package's schema of an operator; None if this opset lacks the operator."""
     import onnx
 
     try:
@@ -256,7 +256,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 def has_reference(op_type: str, domain: str) -> bool:
-    """Return whether onnx.reference implements an operator without a schema in the package."""
+    """Return whether onnx.reference implements an operator without a schema in the onnx package."""
     if domain != "experimental":
         return False
     from onnx.reference.ops import experimental

@@ -1,8 +1,8 @@
 """Counter-based random numbers: a hash of the seed and the element's index, without state.
 
-No element depends on the order of computation or the machine; equal seeds give equal numbers. For a
-node without a seed, which ONNX leaves to the runtime, the import draws a seed. All runs then give
-the same numbers.
+No element depends on the order of computation or on the machine; equal seeds give equal numbers.
+For a node without a seed, whose seed ONNX leaves to the runtime, the import draws a seed. With a
+drawn seed in the graph, all runs give the same numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 
 
 def _signed(n: int) -> int:
-    """Reinterpret a 64-bit pattern as i64."""
+    """Reinterpret the lowest 64 bits of an integer as an i64."""
     n &= (1 << 64) - 1
     return n - (1 << 64) if n >> 63 else n
 
@@ -53,7 +53,7 @@ def _shape(shape: Tensor, dtype: DType, what: str) -> TensorType:
 
 
 def _words(seed: int, count: int, stream: int) -> Array:
-    """Hash the first `count` indices, in one of several streams of a seed."""
+    """Hash the indices below `count`, in one of several independent streams of a seed."""
     with np.errstate(over="ignore"):
         z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(GOLDEN)
         z = z + np.uint64(_start(seed, stream) & ((1 << 64) - 1))
@@ -63,7 +63,7 @@ def _words(seed: int, count: int, stream: int) -> Array:
 
 
 def _start(seed: int, stream: int) -> int:
-    """Return the start of a seed's stream, far from the starts of all other streams."""
+    """Return the first counter of a seed's stream, far from those of all other streams."""
     return _signed((seed + 1) * 0xD1342543DE82EF95 + stream * 0x2545F4914F6CDD1D)
 
 
@@ -77,7 +77,7 @@ def _fractions(seed: int, shape: tuple[int, ...], dtype: DType, stream: int) -> 
 
 
 def _fraction(k: Lowering, number: Expr, seed: int, dtype: DType, stream: int) -> Scalar:
-    """Build a number of `_fractions` as a scalar expression of an element's index."""
+    """Build the number of `_fractions` for an element's index, as a scalar expression."""
 
     def word(value: int) -> Scalar:
         return k.number(value & ((1 << 64) - 1), DType.u64)
@@ -201,7 +201,7 @@ def seed_of(n: OnnxCall) -> int:
 
 
 def _of_shape(n: OnnxCall) -> tuple[Operand, DType]:
-    """Return the shape operand and the element type."""
+    """Return the operand that states the shape, and the element type."""
     stated = n.attr("dtype")
     if not n.op_type.endswith("Like"):
         dtype = DType.f32 if stated is None else DType.from_onnx(int(stated))
@@ -233,7 +233,7 @@ def _(shape: Tensor, *, mean: float, scale: float, dtype: DType, seed: int) -> O
 
 @random_uniform.onnx("Multinomial")
 def _(n: OnnxCall) -> Operand | None:
-    """Import Multinomial by inversion: count the cumulative probabilities below a draw."""
+    """Import Multinomial by inversion: count the cumulative probabilities below a random number."""
     x = n.operand(0)
     assert x is not None
     if not x.type.is_static or x.rank != 2 or x.dtype not in (DType.f32, DType.f64):

@@ -30,7 +30,7 @@ def _as(t: Tensor | None, dtype: DType) -> Operand | None:
 
 
 def _computed_in(x: Tensor, stash: DType) -> DType:
-    """Return the type of the computation: f32, or f64 for f64 operands."""
+    """Return the element type of the computation: f64 for f64 operands, else of the statistics."""
     return x.dtype if stash is DType.f32 else stash
 
 

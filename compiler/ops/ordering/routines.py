@@ -81,7 +81,7 @@ class Sorter:
             r.store(width, width * 2)
 
     def _merge(self, place: Read, middle: Read, end: Read) -> None:
-        """Merge two sorted runs, [place, middle) and [middle, end); `place` is `end` afterwards."""
+        """Merge the adjacent sorted runs [place, middle), [middle, end); set `place` to `end`."""
         k, r = self.k, self.r
         left, right = r.cell(DType.i64, "left"), r.cell(DType.i64, "right")
         step = r.cell(DType.i64, "step")

@@ -158,7 +158,7 @@ def _numbering(
     size: Expr,
     rising: bool,
 ) -> Handle:
-    """Return the result index of each group: sorted, or by its first row."""
+    """Return the position of each group in the result: sorted, or in order of occurrence."""
     number = k.temporary((size,), DType.i64, "order")
     if rising:
         with r.loop(size, "t") as t:

@@ -30,7 +30,7 @@ class Pooling:
         check_window(op_name, n_spatial, *self._windows)
 
     def places(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
-        """Return the number of window positions along each spatial axis, for these sizes."""
+        """Return the number of window positions along each spatial axis of the image."""
         return output_dims(dims, *self._windows, ceil_mode=self.ceil_mode)
 
     def window(self, dims: Sequence[int]) -> Window:

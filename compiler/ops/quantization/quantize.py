@@ -414,7 +414,7 @@ def _(
     axis: int,
     block_size: int,
 ) -> Operand:
-    """Export with a zero point even if it is 0: runtimes that move the node read its type."""
+    """Export with a zero point even if it is 0: its type is read by runtimes that move the node."""
     point: Operand = zero
     if zero is None and scale.type.is_static and x.dtype.is_integer and x.dtype is not DType.i32:
         point = np.zeros(scale.type.static_shape, x.dtype.numpy)
