@@ -162,7 +162,7 @@ def lacks(op_type: str, dtype: DType) -> bool:
 
 
 def instead(s: Standard, dtype: DType | None) -> Standard | None:
-    """Return equivalent nodes that ONNX Runtime has kernels for; None if not necessary."""
+    """Return equivalent nodes that ONNX Runtime has kernels for; None if none is needed."""
     if dtype is None or s.domain or not lacks(s.op_type, dtype) or s.op_type not in INSTEAD:
         return None
     return INSTEAD[s.op_type](s, lambda value: np.asarray(value, dtype.numpy))

@@ -127,7 +127,7 @@ def _element_types(
 ) -> dict[str, int]:
     """Return the inferred element types of a body's values, in ONNX's encoding.
 
-    `checked` is onnx's type inference; it raises InferenceError for incompatible operand types.
+    With `checked`, inference raises onnx's InferenceError for incompatible operand types.
     """
     import onnx
 

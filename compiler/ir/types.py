@@ -23,7 +23,7 @@ Dim = Expr
 class DType(enum.Enum):
     """An element type: short name, bits per element, numpy's type (None for storage-only types).
 
-    Source: `onnx` is the number of the type in the enumeration TensorProto.DataType of ONNX.
+    Source: TensorProto.DataType of ONNX; `onnx` is the number of the type in this enumeration.
     """
 
     f32 = ("f32", 32, np.float32, 1)

@@ -24,7 +24,7 @@ from compiler.ir.types import (
 )
 
 _OPSETS = 1 << 31
-"""The limit of opset versions: they are numbers of 32 bits."""
+"""The upper limit of opset versions, which are 32-bit numbers."""
 
 DimReader = Callable[[Any, int], Dim]
 """A function that reads the size in a dimension message, given the position of the axis."""

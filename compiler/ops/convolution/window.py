@@ -196,7 +196,7 @@ LEAST_PLACES, MOST_KEPT = 8, 0.85
 may retain.
 
 A part with fewer positions does not fill a register tile (measured: 4 positions halve the speed).
-Each part has an overhead, which is too large if more than this ratio of products remains.
+Each part has an overhead, which does not pay if more than the maximum ratio of products remains.
 """
 
 

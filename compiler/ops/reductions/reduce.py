@@ -65,8 +65,7 @@ def reduction(
     value_range: tuple[float, float] | None = None,
     of_images: str = "",
 ) -> Operator:
-    """Declare a reduction by two functions, `numpy(x, axes, keepdims)` and `scalar(k, element,
-    over, n)`.
+    """Declare a reduction by `numpy(x, axes, keepdims)` and `scalar(k, element, over, n)`.
 
     `n` lists the sizes of the reduced axes. `of_images` is the ONNX operator for all spatial axes;
     runtimes support it in their image layouts.

@@ -42,9 +42,9 @@ def _along(name: str, x: Tensor, axis: int) -> TensorType:
 def softmax(x: Tensor, *, axis: int = -1) -> TensorType:
     """Convert scores to probabilities along one axis: exp(x - max) / sum(exp(x - max)).
 
+    Short floats are rounded after every step, as in ONNX's function body.
     Shapes: any float tensor of rank 1 or more; the result has the type of x.
-    Errors: E-OP-AXIS if the axis is outside [-rank, rank). Short floats are rounded after every
-    step, as in ONNX's function body.
+    Errors: E-OP-AXIS if the axis is outside [-rank, rank).
     Source: subtracting the largest score keeps exp finite; ONNX Softmax-13.
     """
     return _along("softmax", x, axis)
