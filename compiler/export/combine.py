@@ -79,7 +79,7 @@ class Work:
     taken: set[str] = field(default_factory=set)
     """The first outputs of the nodes that a combination replaced."""
     loose: set[str] = field(default_factory=set)
-    """The values that lost a reader, which may now be unread."""
+    """The values that lost a reader to a combination and may now be unread."""
     constants: dict[str, Constant] = field(default_factory=dict)
 
     def type(self, value: str) -> TensorType | None:
@@ -171,7 +171,7 @@ def _variadic(work: Work, node: Node) -> None:
 
 
 def _is_next(work: Work, node: Node, user: Node) -> bool:
-    """Return whether `user` is the next link of the chain of one model node."""
+    """Return whether `user` continues a chain of binary nodes that one node of the model became."""
     alone = work.inner(node.output, node.op) is node and user.inputs[0] == node.output
     same = user.op == node.op and user.origins == node.origins and len(node.origins) == 1
     return alone and same
@@ -277,8 +277,8 @@ def _is_cut(cut: Node, value: str, count: str, axis: int, t: Any) -> bool:
 def _best_class(work: Work, node: Node) -> None:
     """Replace the choice of a forest's best class by ArgMax, which differs only for NaN.
 
-    The scores are never NaN: a NaN feature takes a defined branch at every node, and sums of finite
-    weights are not NaN.
+    The scores of a forest are never NaN: a NaN feature takes a defined branch at every node, and
+    sums of finite weights are not NaN.
     """
     scores, labels = node.inputs
     forest, known = work.graph.producers.get(scores), work.known(labels)
@@ -304,4 +304,4 @@ _RULES: Sequence[Mapping[str, Callable[[Work, Node], None]]] = (
         **dict.fromkeys(_SEARCHES, _search),
     },
 )
-"""The combinations by operator, the largest combinations first."""
+"""Functions that combine nodes, by operator; larger combinations are tried first."""

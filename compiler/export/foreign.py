@@ -57,7 +57,7 @@ def _means_the_same(model: Model, node: Node) -> bool:
 
 
 def _one_version(model: Model, domain: str, op_type: str, opset: int) -> bool:
-    """Check that all nodes of a domain have one version. Errors: E-EXPORT-OPSET."""
+    """Check that all nodes of a domain have the same opset version. Errors: E-EXPORT-OPSET."""
     found = model.domains.setdefault(domain, opset)
     if found != opset and _since(op_type, domain, found) != _since(op_type, domain, opset):
         raise CompileError(

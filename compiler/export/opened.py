@@ -13,8 +13,7 @@ AMOUNTS = {"cast", "mul", "reshape", "reduce_sum"}
 
 
 def opened(graph: Graph, *, fused: bool) -> Graph:
-    """Inline the fusions whose nodes must be recombined into one operator with nodes outside the
-    fusion.
+    """Inline the fusions whose nodes form one operator together with nodes outside.
 
     If fusions become functions (`fused`), inline only the fusions that compute an operand of a
     quantized LSTM.

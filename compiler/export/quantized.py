@@ -99,8 +99,7 @@ def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -
 
 
 def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
-    """Recombine a quantization that multiplies by a factor into a quantization that divides by a
-    scale.
+    """Recombine quantization by multiplication into quantization by division by a scale.
 
     Only a number halfway between two quantized values may round differently.
     """

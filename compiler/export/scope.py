@@ -74,7 +74,7 @@ class Scope:
             self._constants[value] = constant
 
     def constants(self, constants: Mapping[str, Constant]) -> None:
-        """Declare constants, stored on first read."""
+        """Declare constants, which are stored when they are first read."""
         self._constants.update(constants)
 
     def value(self, name: str) -> str:

@@ -55,7 +55,7 @@ def kind_of(a: Any) -> int:
 def value_of(a: Any, key: str, tensors: TensorReader, read_type: Callable[[Any], Any]) -> Any:
     """Return the value of an attribute other than a graph.
 
-    Errors: E-MODEL-ATTRIBUTE, and those of tensors.
+    Errors: E-MODEL-ATTRIBUTE, and the errors of tensors.
     """
     import onnx
 

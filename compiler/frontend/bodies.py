@@ -86,8 +86,7 @@ def _is_wide(t: Type | None) -> bool:
 
 
 def _widened(function: Any, types: Sequence[Type | None]) -> Any:
-    """Remove casts of f64 values to f32 from a body: with the casts, ReduceL2 would lose half of
-    its precision.
+    """Remove casts of f64 values to f32, by which ReduceL2 would lose half of its precision.
 
     Such a cast from f64 to f32 becomes a cast to f64. Return the body unchanged if its operators
     would otherwise mix types, or if its results would change their type.
@@ -161,7 +160,7 @@ def _takes(node: Any, flows: Mapping[str, int], versions: Mapping[str, int]) -> 
 
 
 def _is_ours(function: Any, depth: int) -> bool:
-    """Return whether each node has a declaration, or recursively a body of declared operators."""
+    """Return whether each node of a body has a declaration or a body of declared operators."""
     versions = {normal_domain(o.domain): int(o.version) for o in function.opset_import}
     return all(_is_known(n, versions, depth) for n in walk(function.node))
 

@@ -157,7 +157,7 @@ class GraphImporter:
             self.editor.results.append(Result(v.name, value))
 
     def _handed_on(self, value: str) -> str:
-        """Add an identity of a captured value to the region, to record the value's type there."""
+        """Add an identity of a captured value to the region, to record the value's type inside."""
         t = self.editor.type(value)
         if isinstance(t, TensorType):
             return self.editor.build(identity(self.editor.tensor(value)), hint=value)
@@ -284,7 +284,10 @@ opset."""
 
 
 def _check_unknown(node: Any, key: str, domain: str, opset: int) -> None:
-    """Check that an operator without a schema has a declaration. Errors: E-MODEL-OPERATOR."""
+    """Check that an operator without a schema in the onnx package has a declaration.
+
+    Errors: E-MODEL-OPERATOR.
+    """
     if is_standard(domain):
         came = protos.first_opset(node.op_type, domain)
         hint = (

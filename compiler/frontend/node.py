@@ -57,8 +57,7 @@ class NodeImporter:
     protos: Mapping[str, Any]
 
     def run(self, key: str) -> Any | None:
-        """Add the imported node to the graph; `key` identifies the operator in the registry of ONNX
-        operators.
+        """Add the imported node; `key` identifies its operator in the registry of ONNX operators.
 
         If `run` returns a function, the node was not added: the caller must inline the function.
         """
@@ -103,7 +102,7 @@ class NodeImporter:
         return found
 
     def _outputs(self) -> list[str]:
-        """Return the ONNX names of the outputs, without trailing omitted or unread outputs."""
+        """Return the ONNX names of the outputs, except omitted or unread outputs at the end."""
         found = list(self.node.output)
         unread = self.node.op_type in UNREAD_MAY_GO and not self.frame.origin
         while len(found) > 1 and (not found[-1] or (unread and found[-1] not in self.graph.read)):
@@ -212,7 +211,7 @@ class NodeImporter:
     def _is_legal(
         self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
-        """Return whether the onnx package accepts a node that the declaration refuses."""
+        """Return whether the onnx package accepts a node that our declaration refuses."""
         node = self._foreign(inputs, attrs, {}, outputs)
         types, known = self.graph.editor.facts.operands(node)
         return refusal(node, types, known) is None

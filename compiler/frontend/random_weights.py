@@ -35,8 +35,8 @@ def random_weights(model: str | PathLike[str] | bytes, seed: int) -> bytes:
     """Replace every splat weight of a model by random numbers; retain other weights.
 
     Convolution and matrix weights are normally distributed with variance 1/fan-in, or 2/fan-in
-    after a rectifier (He et al. 2015, arXiv:1502.01852). Variances are positive, scales near 1,
-    biases and means near 0.
+    after a rectifier (He et al. 2015, arXiv:1502.01852). Random variances are positive, scales are
+    near 1, and biases and means are near 0.
     Errors: E-MODEL-FILE, E-MODEL-PROTOBUF.
     """
     proto = _read(model)
@@ -121,7 +121,7 @@ def _readers(graph: onnx.GraphProto) -> dict[str, list[Use]]:
 
 
 def _roles(name: str, readers: dict[str, list[Use]]) -> Iterator[Use]:
-    """Yield the uses of a weight, including uses after shape operators."""
+    """Yield the uses of a weight, including uses through shape operators."""
     for node, position in readers.get(name, ()):
         if node.op_type in _THROUGH and position == 0:
             yield from _roles(node.output[0], readers)
@@ -166,7 +166,7 @@ def _before_sums(graph: onnx.GraphProto, readers: dict[str, list[Use]]) -> set[s
 
 
 def _values(splat: Array, use: Use, chance: np.random.Generator) -> Array | None:
-    """Draw random numbers for a weight by its role; None for an unknown role."""
+    """Draw random numbers for a weight, depending on its role; None for an unknown role."""
     node, position = use
     shape = splat.shape
     match node.op_type, position:

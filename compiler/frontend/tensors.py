@@ -19,7 +19,7 @@ from compiler.limits import Limits
 class TensorReader:
     """The reader of one model's TensorProtos.
 
-    `path` is the model file, if any; large weights remain in it.
+    `path` is the model file, if any; large weights remain in the file.
     """
 
     data: Any
@@ -135,7 +135,10 @@ def _field_of(dtype: DType) -> tuple[str, int, int]:
 
 
 def _from_fields(proto: Any, t: TensorType) -> Array:
-    """Read elements from typed fields. Errors: E-MODEL-TENSOR for a wrong number or field."""
+    """Read the elements from the field for the tensor's type.
+
+    Errors: E-MODEL-TENSOR for a wrong number of elements, or for elements in a wrong field.
+    """
     from onnx import numpy_helper
 
     name, entries, per = _field_of(t.dtype)

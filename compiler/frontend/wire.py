@@ -1,8 +1,8 @@
 """A pre-scan of a protobuf message before the protobuf library parses it.
 
 The scan checks all tags and lengths without building a message, so that a hostile file is refused
-before it allocates memory. It also locates large weights, which are removed from the parsed message
-and remain in the file.
+before it allocates memory. The scan also locates large weights, which are removed from the parsed
+message and remain in the file.
 Source: the protobuf encoding, protobuf.dev/programming-guides/encoding.
 """
 

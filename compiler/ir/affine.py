@@ -63,7 +63,7 @@ def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
 
 @lru_cache(maxsize=65536)
 def _substituted(e: Affine, given: tuple[Expr | None, ...]) -> Expr:
-    """Substitute values for the symbols of an expression, in their order; None retains a symbol."""
+    """Substitute a value for each symbol of an expression, in order; None retains a symbol."""
     values = {n: v for n, v in zip(e.names, given, strict=True) if v is not None}
 
     def value(atom: Atom) -> Expr:
@@ -179,7 +179,7 @@ def simplify(e: Expr, ranges: Mapping[str, Range]) -> Expr:
 
 @lru_cache(maxsize=65536)
 def _simplified(e: Affine, given: tuple[Range | None, ...]) -> Expr:
-    """Simplify an expression by the ranges of its symbols, in order; None means `SIZE_RANGE`."""
+    """Simplify an expression, given the range of each symbol in order; None means `SIZE_RANGE`."""
     ranges = {n: r for n, r in zip(e.names, given, strict=True) if r is not None}
     decided = (
         (of_atom(atom) if isinstance(atom, str) else _decide(atom, ranges), c)

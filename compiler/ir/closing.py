@@ -12,7 +12,7 @@ from compiler.ir.verify import refines
 
 
 def with_closed_types(graph: Graph) -> Graph:
-    """Refine the open types of a graph that known elements now determine."""
+    """Refine open types that newly known elements determine."""
     if all(isinstance(t, TensorType) and t.is_static for n in graph.nodes for t in n.types):
         return graph
     facts = Facts.of_graph(graph)

@@ -61,14 +61,14 @@ class Splat:
 class Seeded:
     """Normally distributed weights of written models, with mean 0, a standard deviation and a seed.
 
-    The numbers are generated at the first read; the text form determines all of them.
+    The numbers are generated when they are first read; the text form determines all of them.
     """
 
     seed: int
     deviation: float
 
     def read(self, t: TensorType) -> Array:
-        """Return the numbers; the type and the seed determine them."""
+        """Return the random numbers, which the type and the seed determine."""
         drawn = self._drawn
         if t not in drawn:
             chance = np.random.default_rng(self.seed)
@@ -161,7 +161,7 @@ class FileRange:
         return flat.view(t.dtype.numpy.newbyteorder("<")).reshape(t.static_shape)
 
     def label(self) -> str:
-        """Return the text form, and register the range for the parser."""
+        """Return the text form of the range, and register the range for the parser."""
         key = f"{Path(self.path).name}:{self.offset}+{self.nbytes}"
         _loaded[f"file:{key}"] = self
         return key

@@ -13,7 +13,7 @@ from compiler.ir.types import OpaqueType
 
 @dataclass(frozen=True)
 class Draft:
-    """A graph whose outputs are `opaque` where the text has no type.
+    """A graph in which outputs without a type in the text have the type `opaque`.
 
     `spans` maps syntax elements to positions. A key of `spans` is "output", "type" or "result" with
     a value's name, "operator" with a node's name, or "operand" with a node and an operand or

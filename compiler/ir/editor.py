@@ -1,6 +1,6 @@
 """A mutable working copy of a graph with use lists, for passes and importers.
 
-The first output is the key of a node. The new graph shares unchanged nodes with the old one.
+The first output of a node is its key. The new graph shares unchanged nodes with the old one.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Editor:
 
     @property
     def facts(self) -> Facts:
-        """Return the types and known elements so far, for nested regions."""
+        """Return the types and known elements so far, from which nested regions are inferred."""
         self.known("")
         return self._facts
 
@@ -134,7 +134,7 @@ class Editor:
         self._names.update(names)
 
     def fresh(self, hint: str) -> str:
-        """Return an unused name, equal to the hint if possible."""
+        """Return an unused name; the hint is used if possible."""
         hint = hint or "v"
         name, i = hint, self._suffix.get(hint, 1)
         while name in self._names:
@@ -310,7 +310,10 @@ class Editor:
         self._note_uses(new)
 
     def rename_output(self, node: Node, old: str, new: str) -> None:
-        """Rename an output and its uses in nodes; results still read `old` and need a new node."""
+        """Rename an output and its uses in nodes.
+
+        Results of the graph still read `old`, so a new node must define it.
+        """
         readers = self.users(old)
         node = self._nodes.pop(node.output)
         self._drop_uses(node)
@@ -347,7 +350,7 @@ class Editor:
         del self._nodes[node.output]
 
     def remove_unused(self, values: Iterable[str]) -> list[Node]:
-        """Remove the nodes of these values if unread, and the operands that become unread."""
+        """Remove the nodes of unread values, and operands that thereby become unread."""
         removed: list[Node] = []
         pending = [v for v in values if v]
         while pending:

@@ -109,7 +109,7 @@ class Affine:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all atoms are symbols; compound atoms sort last."""
+        """Whether all atoms are symbols; compound atoms are last in the order of atoms."""
         return isinstance(self.terms[-1][0], str)
 
     def __add__(self, other: Expr) -> Expr:
@@ -242,7 +242,7 @@ def sum_of(multiples: Iterable[tuple[Expr, int]], constant: int) -> Expr:
 
 
 PRODUCT_LIMIT = 36
-"""Maximum number of terms of an expanded product of sums."""
+"""The maximum number of terms of an expanded product of sums."""
 
 
 def _product(a: Affine, b: Affine) -> Expr:
@@ -420,7 +420,8 @@ def _compare(difference: Expr, least: int, question: tuple[Expr, str, Expr]) -> 
 def bounds(e: Expr, ranges: Mapping[str, Range]) -> Range:
     """Return the smallest and largest value (both inclusive) over the ranges of the symbols.
 
-    The bounds may be loose if a symbol occurs twice. A symbol without a range has `SIZE_RANGE`.
+    The bounds may be wider than necessary if a symbol occurs twice. A symbol without a given range
+    has the range `SIZE_RANGE`.
     """
     if isinstance(e, int):
         return e, e

@@ -53,7 +53,7 @@ class Node:
 
     @property
     def output(self) -> str:
-        """The first output that is not omitted: the node's key in SSA."""
+        """The first output that is not omitted, which identifies the node in SSA form."""
         return self.outputs[0] or next(o for o in self.outputs if o)
 
     @property

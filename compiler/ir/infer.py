@@ -94,7 +94,7 @@ def node_types(
 def bounded(outputs: Sequence[str], types: Sequence[Type]) -> tuple[Type, ...]:
     """Replace sizes beyond the limits of `is_simple` by new symbols named after outputs.
 
-    Errors: E-OP-SHAPE for a number that is not a valid size.
+    Errors: E-OP-SHAPE for a number that is not a valid size of an axis.
     """
     return tuple(_bounded(outputs[k] if k < len(outputs) else "", t) for k, t in enumerate(types))
 
@@ -142,7 +142,7 @@ class Facts:
 
     @staticmethod
     def of_graph(graph: Graph, outer: Facts | None = None) -> Facts:
-        """Return the facts before any node: inputs and small constants."""
+        """Return the facts before any node is visited: those of inputs and small constants."""
         facts = Facts(dict(outer.types), dict(outer.known), True) if outer else Facts({}, {})
         for v in graph.inputs:
             facts.types[v.name] = v.type
@@ -198,7 +198,7 @@ class Facts:
         return inferred
 
     def follow(self, node: Node) -> None:
-        """Record the known elements of a node's outputs; infer only open types."""
+        """Record the known elements of a node's outputs; infer types only if they are open."""
         operator = OPERATORS.get(node.op)
         if node.op != "size" and (operator is None or not operator.shape_math):
             return
@@ -257,7 +257,7 @@ def _is_followed(t: Type) -> bool:
 
 
 def dims_array(dims: Sequence[Expr]) -> Array:
-    """Convert dimensions to a 1-d array: int64 if all are numbers, else objects."""
+    """Convert dimensions to a 1-d array: of int64 if all are numbers, else of objects."""
     if all(isinstance(d, int) for d in dims):
         return np.array([int(d) for d in dims], np.int64)
     array = np.empty(len(dims), np.object_)
@@ -268,7 +268,7 @@ def dims_array(dims: Sequence[Expr]) -> Array:
 def evaluate_known(
     operator: Operator, operands: Sequence[Array | None], attrs: Mapping[str, Any]
 ) -> tuple[Array, ...]:
-    """Evaluate the reference on known elements; return an empty tuple if it fails.
+    """Evaluate the operator's reference on known elements; return an empty tuple if it fails.
 
     A failure such as an index out of range is not an error of the model: the node may never run.
     """
@@ -328,7 +328,7 @@ def _types_of_typed(node: Node, facts: Facts) -> tuple[Type, ...]:
 
 
 def typed_regions(node: Node, facts: Facts) -> Node:
-    """Infer the types in a node's regions from its current operands."""
+    """Infer the types inside a node's regions from the types of the node's operands."""
     if not node.regions:
         return node
     if node.op == "fusion":
@@ -419,7 +419,7 @@ def with_sizes(
 ) -> Node:
     """Substitute values for symbols in the recorded types of a node, before inference.
 
-    Types that mention a symbol of `apart` are discarded.
+    Types that mention a symbol in `apart` are discarded.
     """
 
     def settled(t: Type) -> Type:

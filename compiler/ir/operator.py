@@ -1,4 +1,4 @@
-"""Operators: declarations with all facets, and their registry.
+"""Declarations of operators with all facets, and the registry of operators.
 
     @op(kind="reduction")
     def softmax(x: Tensor, *, axis: int = -1) -> Tensor: ...
@@ -69,7 +69,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """Dimensions; the rank must be known."""
+        """The dimensions; the rank must be known."""
         return self.type.dims
 
     @property
@@ -176,7 +176,7 @@ class Out:
 
 
 def as_tensor(operand: Operand) -> Tensor | None:
-    """Convert an operand of a call for a type rule."""
+    """Convert an operand of a call to an operand of a type rule."""
     match operand:
         case None:
             return None
@@ -218,7 +218,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A small example call: operand types as text, or arrays if the elements matter."""
+    """A small example call: operands are types as text, or arrays if their elements matter."""
 
     operands: tuple[str | Array | None, ...]
     attrs: Mapping[str, Any] = field(default_factory=dict)
@@ -271,7 +271,7 @@ class Operator:
     onnx_names: tuple[str, ...] = ()
     export_fn: ExportFacet | None = None
     schema: Schema = field(init=False)
-    """Operands and attributes, from the rule's signature."""
+    """The operands and attributes, as read from the signature of the type rule."""
 
     def __post_init__(self) -> None:
         self.schema = Schema.of(self.rule)
@@ -295,7 +295,7 @@ class Operator:
         return fn
 
     def cost(self, fn: Callable[..., Cost]) -> Callable[..., Cost]:
-        """Set the cost: called with operand types, then `out=` (type or tuple) and attributes."""
+        """Set the cost: a function of operand types, `out` (a type or tuple), and attributes."""
         self.cost_fn = fn
         return fn
 
@@ -315,14 +315,14 @@ class Operator:
         """Set the gradient rule.
 
         The rule maps the gradient of the result, the result and the operands to one gradient per
-        operand, None for no gradient. A gradient has the shape of the operator's result or of the
+        operand (None for no gradient). A gradient has the shape of the operator's result or of the
         operand.
         """
         self.gradient_fn = fn
         return fn
 
     def samples(self, fn: Callable[[], Iterator[tuple[Any, ...]]]) -> Callable[..., Any]:
-        """Set the samples (operands, attributes): edge and asymmetric cases for tests and page."""
+        """Set the samples, pairs of operands and attributes: edge and asymmetric cases."""
         self.samples_fn = fn
         return fn
 
@@ -358,13 +358,16 @@ class Operator:
         return Call(self, args, attrs)
 
     def bind(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
-        """Complete attributes with defaults, in declaration order. Errors: E-OP-ATTRIBUTE."""
+        """Complete attributes with default values, in the order of declaration.
+
+        Errors: E-OP-ATTRIBUTE.
+        """
         return self.schema.bind(self.name, attrs)
 
     def infer(
         self, operands: Sequence[Tensor | None], attrs: Mapping[str, Any]
     ) -> tuple[Type, ...]:
-        """Infer the types of the outputs for bound attributes.
+        """Infer the types of the outputs; attributes are bound, with defaults.
 
         Errors: those of the operator's type rule, with a note that lists the operand types.
         """

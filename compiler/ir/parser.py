@@ -235,7 +235,7 @@ class Parser:
         raise self.fail(f"splat with one element or literal with as many as {t} has")
 
     def seeded(self, t: TensorType) -> Seeded:
-        """Parse a seed and a deviation."""
+        """Parse the seed and the standard deviation of a constant."""
         numbers = self.list_until(")", self.value)
         match numbers:
             case [int(seed), int() | float() as deviation] if 0 <= seed < SEEDS and t.is_static:
@@ -320,7 +320,7 @@ class Parser:
         )
 
     def region(self) -> tuple[str, Graph]:
-        """Parse a region with its key."""
+        """Parse a region with the key that names it."""
         key = self.name()
         self.expect(":")
         g = self.graph()

@@ -20,7 +20,7 @@ class Closed:
 
 
 def close(region: Graph, types: Mapping[str, Type], constants: Mapping[str, Constant]) -> Closed:
-    """Close a region: captured values become trailing inputs; captured constants are copied.
+    """Close a region: captured values become its last inputs; captured constants are copied.
 
     `types` and `constants` are the types and constants of the enclosing graph.
     """
@@ -47,7 +47,7 @@ def reopen(graph: Graph, region: Graph, constants: Mapping[str, Constant]) -> Gr
 
 
 def rename_values(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """Rename values that a graph defines, also in its regions."""
+    """Rename values that a graph defines, in the graph and in its regions."""
     if not names:
         return graph
     return Graph(

@@ -206,14 +206,14 @@ class TensorType:
 
     @property
     def static_shape(self) -> tuple[int, ...]:
-        """The shape as numbers. Errors: E-SHAPE-OPEN when a dimension is symbolic."""
+        """The shape as numbers. Errors: E-SHAPE-OPEN if a dimension is symbolic."""
         if not self.is_static:
             raise CompileError("E-SHAPE-OPEN", f"the shape of {self} has open dimensions")
         return tuple(int(d) for d in self.dims)
 
     @property
     def is_ranked(self) -> bool:
-        """Whether the number of axes is known, though sizes may be open."""
+        """Whether the number of axes is known; sizes may still be open."""
         return self.shape is not None
 
     @property
@@ -233,7 +233,7 @@ class TensorType:
     def assumed(self) -> TensorType:
         """The type with assumed numbers in place of open sizes, for decisions at compile time.
 
-        The rank must be known.
+        The rank of the tensor must be known.
         """
         return replace(self, shape=tuple(map(affine.assumed_size, self.dims)))
 

@@ -127,7 +127,7 @@ def _check_type(node: Node, name: str, recorded: Type, inferred: Type) -> None:
 
 
 def refines(recorded: Type, inferred: Type) -> bool:
-    """Return whether the recorded type agrees with all known facts of the inferred type."""
+    """Return whether the recorded type agrees with all facts that the inferred type states."""
     match recorded, inferred:
         case _, OpaqueType():
             return True

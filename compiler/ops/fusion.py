@@ -156,8 +156,7 @@ def _factors(nodes: Sequence[Node]) -> set[str]:
 
 
 def body_names(node: Node) -> dict[str, str]:
-    """Map the names inside a fusion's body to names outside; inputs of the body map to the node's
-    operands.
+    """Map the names inside a fusion's body to names outside; inputs map to the node's operands.
 
     Outputs of the body map to the fusion's outputs; other values retain their names.
     """

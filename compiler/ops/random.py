@@ -68,7 +68,7 @@ def _start(seed: int, stream: int) -> int:
 
 
 def _fractions(seed: int, shape: tuple[int, ...], dtype: DType, stream: int) -> Array:
-    """Draw numbers in [0, 1) with 24 random bits, or 53 in f64."""
+    """Draw numbers in [0, 1) with 24 random bits; in f64, with 53 random bits."""
     z = _words(seed, int(np.prod(shape, dtype=np.int64)), stream)
     bits = 53 if dtype is DType.f64 else 24
     return (z >> np.uint64(64 - bits)).astype(dtype.numpy).reshape(shape) * dtype.numpy.type(
@@ -227,7 +227,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @random_normal.export
 def _(shape: Tensor, *, mean: float, scale: float, dtype: DType, seed: int) -> Operand:
-    """Export; the runtime draws other numbers, since ONNX does not specify the generator."""
+    """Export; the runtime will draw other numbers, because ONNX specifies no generator."""
     return _drawn("RandomNormal", shape, dtype=dtype, mean=mean, scale=scale, seed=seed)
 
 
@@ -251,12 +251,12 @@ def _(n: OnnxCall) -> Operand | None:
 
 @random_uniform.export
 def _(shape: Tensor, *, low: float, high: float, dtype: DType, seed: int) -> Operand:
-    """Export; the runtime draws other numbers, since ONNX does not specify the generator."""
+    """Export; the runtime will draw other numbers, because ONNX specifies no generator."""
     return _drawn("RandomUniform", shape, dtype=dtype, low=low, high=high, seed=seed)
 
 
 def _drawn(op_type: str, shape: Tensor, *, seed: int, **attrs: Any) -> Operand:
-    """Export random numbers with the seed rounded to ONNX's float."""
+    """Export random numbers with the seed rounded to a float, as ONNX requires."""
     attrs["seed"] = float(np.float32(seed % (1 << 20)))
     if shape.value is not None and shape.value.dtype != np.object_:
         return standard(op_type, shape=shape.known.tolist(), **attrs)

@@ -124,8 +124,7 @@ def explore(
     clock: Callable[[], float],
     stopped: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Search until a time limit, for at least one batch; Ctrl-C ends the search and retains the
-    results.
+    """Search until a time limit, at least one batch; Ctrl-C ends the search, retaining results.
 
     `stopped` is called between batches and can stop the search. Each batch of candidates goes to
     the most promising search.

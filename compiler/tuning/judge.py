@@ -1,5 +1,4 @@
-"""Evaluation of a schedule: compile it, compare its results, and time it against the untuned
-kernel.
+"""Evaluation of a schedule: compile, compare results, and time against the untuned kernel.
 
 A candidate runs in a child process, so a crash, a hang or excessive memory does not affect other
 candidates. Calls of a candidate are interleaved with calls of the policy's kernel in the same

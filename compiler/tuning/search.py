@@ -24,8 +24,7 @@ LISTED = 4096
 
 
 class Search(ABC):
-    """A search of a space; `scores` maps measured points to their times relative to the untuned
-    kernel.
+    """A search of a space; `scores` maps measured points to times relative to the untuned kernel.
 
     The score of a rejected point is infinite.
     """

@@ -168,8 +168,7 @@ def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iter
 
 
 def _turned(made: list[tuple[Line, ...]], call: Call, places: int) -> list[tuple[Line, ...]]:
-    """Return the lines, with `places` elements per iteration for stages at the shared loop of
-    `call`.
+    """Return the lines with `places` elements per iteration for stages at the loop of `call`.
 
     Lines for remainder nests are removed from the sketch, because full blocks leave no remainder.
     """

@@ -78,7 +78,10 @@ class _Reading(Expressions):
         return self.at(chosen, lambda: self.tracing.graph(results_of(self.tracing, returned)))
 
     def parsed(self) -> ast.Module:
-        """Parse a text to a syntax tree. Errors: E-TEXT-SYNTAX, at the position Python reports."""
+        """Parse a text to a syntax tree.
+
+        Errors: E-TEXT-SYNTAX, at the position that Python reports.
+        """
         try:
             return ast.parse(self.text, self.source)
         except SyntaxError as e:
@@ -211,5 +214,5 @@ class _Reading(Expressions):
         return bool(value)
 
     def lines(self) -> tuple[Line, ...]:
-        """Return the tensor that each line defines."""
+        """Return the tensors that lines of the text define, in order of lines."""
         return tuple(self.found[n] for n in sorted(self.found))

@@ -1,7 +1,7 @@
 """Attention composed of calls of other operators: heads, scores, masks, rotary positions.
 
-The functions build calls, so that every pass sees matrix products, a softmax and pointwise
-operators. The attention operators of ONNX and of ONNX Runtime become the same calls.
+The functions build calls of other operators, so that every pass sees matrix products, a softmax and
+pointwise operators. The attention operators of ONNX and of ONNX Runtime become the same calls.
 Shapes: heads are [batch, heads, positions, head size].
 """
 
@@ -40,7 +40,7 @@ def part(x: Operand, axis: int, start: int, end: int, step: int = 1) -> Out:
 
 
 def as_heads(x: Operand, n_heads: int, size: int) -> Out:
-    """Reshape rows [batch, positions, heads * size] to heads."""
+    """Reshape rows [batch, positions, heads * size] to [batch, heads, positions, size]."""
     split = reshape(x, np.array([0, 0, n_heads, size]))
     return transpose(split, perm=(0, 2, 1, 3)).out(0)
 
@@ -56,13 +56,12 @@ def length(x: Operand, axis: int) -> Out:
 
 
 def counted(n: Operand) -> Out:
-    """Build the numbers 0 to n - 1."""
+    """Build a list of the numbers 0 to n - 1."""
     return range_(np.array([0]), n, np.array([1])).out(0)
 
 
 def is_earlier(q: Operand, k: Operand, past: Operand = None, window: int = -1) -> Out:
-    """Build the causal mask: each query reads the keys up to its position; the last query reads
-    all.
+    """Build the causal mask: a query reads keys up to its position, the last query all keys.
 
     With `past`, which has one number per batch, this number of keys precedes the first query. With
     `window`, each query reads at most the last `window` keys up to its position.
@@ -161,7 +160,7 @@ def rotated(
 
 
 def angles(cache: Operand, positions: Operand, rank: int) -> Call:
-    """Gather the rows of a table of cosines or sines at positions [T] or [batch, T]."""
+    """Gather the rows of a table of cosines or sines for positions [T] or [batch, T]."""
     return unsqueeze(gather(cache, positions), axes=(0, 1) if rank == 1 else (1,))
 
 

@@ -85,7 +85,7 @@ def _(
     *,
     scale: float,
 ) -> None:
-    """Lower to scores, exponentials and weighted values; the division by the sum is last.
+    """Lower to scores, exponentials and weighted values; the division by the sum is the last step.
 
     Short floats are rounded after every step of the standard's definition.
     Source: the order of FlashAttention-2, Dao 2023, arXiv:2307.08691.

@@ -119,7 +119,7 @@ def _through_operator(
     depends: set[str],
     origins: tuple[str, ...],
 ) -> Iterator[tuple[str, str]]:
-    """Return the gradients of a node's operands that depend on the independent values."""
+    """Return the gradients of those operands of a node that depend on independent values."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.gradient_fn is None or len(node.outputs) != 1:
         raise _no_rule(node)

@@ -121,7 +121,7 @@ def _(scores: Tensor, classes: Tensor) -> Operand | None:
 
 
 def _loss(n: OnnxCall, scores: Operand, x: Tensor, classes: Tensor) -> Operand:
-    """Compute the loss at each position, weighted by class, and reduce it by `reduction`."""
+    """Compute the loss at each position, weighted by class, and combine by `reduction`."""
     weight = _weights(n, x, classes)
     lost: Operand = neg(take_class(scores, classes))
     if weight is not None:
@@ -139,7 +139,7 @@ def _loss(n: OnnxCall, scores: Operand, x: Tensor, classes: Tensor) -> Operand:
 
 
 def _weights(n: OnnxCall, x: Tensor, classes: Tensor) -> Operand:
-    """Return the weight of each position; None for equal weights."""
+    """Return the weight of each position; None if all weights are equal."""
     given, ignored = n.operand(2), n.attr("ignore_index")
     dtype = x.dtype.numpy
     weight: Operand = None

@@ -25,7 +25,7 @@ states."""
 
 
 class Scalars:
-    """The scalars of one step, in the element type of a parameter."""
+    """The scalars of one optimiser step, in the element type of a parameter."""
 
     def __init__(self, n: OnnxCall, like: Tensor) -> None:
         self.n, self.dtype = n, like.dtype

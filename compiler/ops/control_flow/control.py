@@ -22,7 +22,7 @@ CONTROL_FLOW = ("onnx.If", "onnx.Loop", "onnx.Scan", "onnx.SequenceMap")
 
 
 STEPS_LIMIT = 1_000_000
-"""The number of iterations after which a loop with a constant condition counts as endless."""
+"""The number of iterations after which a loop whose condition never changes counts as endless."""
 
 
 def always_goes_on(body: Graph) -> bool:
@@ -62,7 +62,8 @@ def entry(node: Node, attribute: str, k: int) -> int:
 
 
 Run = Callable[[str, Sequence[Any]], list[Any]]
-"""A function that runs the region of this key on input values and returns the region's results."""
+"""A function that runs the region of a given key on input values and returns the region's
+results."""
 
 Outer = Mapping[str, Any]
 """Outer values that the regions of a node capture by name."""

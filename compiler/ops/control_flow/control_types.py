@@ -34,8 +34,8 @@ def types_of(
 ) -> tuple[Type, ...]:
     """Infer the output types of a control-flow node from the types of its regions' results.
 
-    `outer` has the types of captured values.
-    Errors: E-GRAPH-TYPE when a region is missing or has the wrong number of results.
+    `outer` maps captured values to types.
+    Errors: E-GRAPH-TYPE if a region is missing or has the wrong number of results.
     """
     for key in REGIONS[node.op]:
         found = key in node.regions
@@ -51,7 +51,7 @@ def types_of(
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """A control-flow node with the types of its operands and of outer values."""
+    """A control-flow node with the types of its operands and of captured outer values."""
 
     node: Node
     types: Sequence[Type | None]
@@ -196,7 +196,7 @@ def _join(a: Type, b: Type, base: str) -> Type:
 
 
 def _closed(t: Type, outside: frozenset[str], base: str) -> Type:
-    """Replace the sizes that exist only inside the region by new symbols."""
+    """Replace sizes that exist only inside the region by new symbols."""
     if isinstance(t, SequenceType):
         return SequenceType(_closed(t.element, outside, base))
     if not isinstance(t, TensorType) or t.shape is None:

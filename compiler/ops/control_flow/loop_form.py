@@ -54,7 +54,7 @@ class Slices:
 
 @dataclass(frozen=True, slots=True)
 class LoopForm:
-    """A loop that generated code can run.
+    """A loop that generated code can run in a single launch.
 
     `trip` is the trip count: a number, an expression of sizes, the name of a value, or None for no
     limit. `condition` names the value of the initial condition ("" for true). `tests` is true if
@@ -72,7 +72,7 @@ class LoopForm:
 
     @property
     def n_steps(self) -> int | None:
-        """Return the trip count, if known."""
+        """Return the trip count if it is known."""
         return self.trip if isinstance(self.trip, int) and not self.tests else None
 
 
@@ -105,7 +105,7 @@ def known_steps(node: Node, known: Sequence[Array | None]) -> int | None:
 
 
 def loop_form(node: Node, graph: Graph) -> LoopForm | str:
-    """Return the form of a Loop or Scan, or the reason why it has none."""
+    """Return the static form of a Loop or Scan, or the reason why it has none."""
     return _of_loop(node, graph) if node.op == "onnx.Loop" else _of_scan(node, graph)
 
 

@@ -28,7 +28,7 @@ def is_plain_scan(node: Node) -> bool:
 def plain_scan(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
     """Decompose a Scan into scans over first axes.
 
-    Errors: E-SHAPE-OPEN for sequences of open lengths or rank.
+    Errors: E-SHAPE-OPEN for sequences of open length or open rank.
     """
     return _batched(node, operands) if is_batched(node) else _turned(node, operands)
 

@@ -75,7 +75,7 @@ def conv(
     out[n,o,y,x] = sum over i,ky,kx of x[n,i,s*y+d*ky-p,s*x+d*kx-p] * w[o,i,ky,kx] + b[o], where x
     is 0 outside the image. Groups split input and output channels into separate convolutions; one
     group per channel is a depthwise convolution. `algorithm` selects the code where possible:
-    direct, or winograd2 or winograd4 with fewer products and different rounding.
+    direct, or winograd2 and winograd4, which need fewer products but round differently.
     Shapes: x [N, C, spatial...], w [O, C/groups, kernel...], b [O], out [N, O, positions...]; one
     to three spatial axes. `pads` lists all begins, then all ends; an `auto_pad` other than notset
     replaces them.

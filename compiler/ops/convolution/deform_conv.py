@@ -46,7 +46,7 @@ def deform_conv(
 
     The image is interpolated linearly between its elements, and is 0 outside its borders.
     Shapes: x [N, C, H, W], w [M, C/groups, kh, kw], offset [N, offset_groups*kh*kw*2, OH, OW] with
-    the offset in y before that in x, mask [N, offset_groups*kh*kw, OH, OW]; `pads` lists all
+    the offset in y before the offset in x, mask [N, offset_groups*kh*kw, OH, OW]; `pads` lists all
     begins, then all ends.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE.
     Source: ONNX DeformConv-22.
@@ -175,7 +175,7 @@ def _fill_columns(
     steps: tuple[Ints, Ints, Ints],
     offset_groups: int,
 ) -> None:
-    """Compute the value of every tap at every position: four elements, weighted linearly."""
+    """Compute the value of every tap at every position: a linear interpolation of four elements."""
     strides, pads, dilations = steps
     taps, places, dtype = columns.shape[2:4], columns.shape[4:], columns.dtype
     n, group, *at = k.axes((x.shape[0], offset_groups, *taps, *places), "ngijyx")

@@ -13,12 +13,12 @@ from compiler.ir.types import Dim
 Ints = tuple[int, ...]
 
 MOST_PHASES = 16
-"""The maximum number of stages of a transposed convolution."""
+"""The maximum number of stages into which a transposed convolution is divided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The contribution of one tap to one element of a spatial axis.
+    """The contribution of one tap to one element along a spatial axis of the result.
 
     `at` is the index in the result; if all tests hold, tap `tap` of the filter reads index `source`
     of the image.
@@ -52,12 +52,12 @@ class Phase:
 
     @property
     def before(self) -> int:
-        """The number of padding elements read before the image."""
+        """The number of padding elements that the phase reads before the image."""
         return max((self.n_taps - 1) * self.source_step - self.source, 0) if self.n_taps else 0
 
     @property
     def behind(self) -> Expr:
-        """The number of padding elements read after the image."""
+        """The number of padding elements that the phase reads after the image."""
         return affine.maximum(self.n_places + self.source - self.size, 0) if self.n_taps else 0
 
     def reached(self, q: Expr, t: Expr) -> Reached:
@@ -104,7 +104,7 @@ class Every:
         return -(-self.kernel // self.stride) if self.dilation == 1 else self.kernel
 
     def reached(self, q: Expr, t: Expr) -> Reached:
-        """Return the contribution of tap number t to element q."""
+        """Return the contribution of tap number t to element q of the result."""
         place = q + self.begin
         if self.dilation == 1:
             source = affine.floordiv(place, self.stride) - t
@@ -124,7 +124,7 @@ Part = Phase | One | Every
 def _phases(
     size: Expr, n: Expr, kernel: int, stride: int, dilation: int, begin: int
 ) -> Iterator[Phase]:
-    """Return the phases of an axis.
+    """Return the phases of an axis of the result.
 
     Element y of the image contributes to stride * y + dilation * k - begin, so an element of the
     result uses every (stride / gcd)-th tap k.

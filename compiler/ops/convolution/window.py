@@ -1,7 +1,7 @@
 """Sliding windows over the spatial axes of an image, for convolution and pooling.
 
-Pads are in ONNX's order: all begins, then all ends. `auto_pad` derives pads from the sizes, and
-stays an attribute until the sizes are numbers.
+Pads are in ONNX's order: all begins, then all ends. `auto_pad` derives the pads from the sizes, so
+it stays an attribute until all sizes are numbers.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ def check_window(
     dilations: Sequence[int],
     auto_pad: str,
 ) -> None:
-    """Check the attributes of a window. Errors: E-OP-ATTRIBUTE for wrong lengths or values."""
+    """Check the attributes of a window.
+
+    Errors: E-OP-ATTRIBUTE for attributes of wrong length or value.
+    """
     for what, values, n in (
         ("kernel", kernel, n_spatial),
         ("strides", strides, n_spatial),
@@ -248,7 +251,7 @@ def _parts_of_axis(size: int, n: int, w: Window, d: int) -> list[TapPart]:
 
 
 def windows(x: Array, w: Window, places: Sequence[int], fill: Any) -> Array:
-    """Return a view with the taps of every window as last axes.
+    """Return a view whose last axes are the taps of every window.
 
     Shapes: x [N, C, spatial...] gives [N, C, positions..., kernel...]; `fill` is the padding value.
     """

@@ -1,4 +1,4 @@
-"""Winograd's minimal filtering algorithms: tiles of outputs with fewer multiplications.
+"""Winograd's minimal filtering algorithms: tiles of outputs that need fewer multiplications.
 
     transformed image   v = B d B'   of each tile d of the image, tiles overlap
     transformed weights u = G w G'   at compile time
@@ -105,7 +105,7 @@ def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int)
 def tiled_convolution(
     k: Lowering, x: Handle, w: Handle, b: Handle | None, out: Handle, window: Window, tiling: Tiling
 ) -> None:
-    """Lower a tiled convolution to stages for weights, image, products and outputs."""
+    """Lower a convolution in tiles to stages for weights, image, products and outputs."""
     n_images, n_outputs, *sizes = out.shape
     m, side, taps = tiling.outputs, tiling.inputs, window.kernel[0]
     n_channels = x.shape[1]

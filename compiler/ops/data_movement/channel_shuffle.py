@@ -1,4 +1,4 @@
-"""Channel shuffle, which mixes the channels of groups before the next grouped convolution."""
+"""Channel shuffle, which mixes the channels of groups between two grouped convolutions."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def channel_shuffle(x: Tensor, *, groups: int) -> TensorType:
     """Interleave the channels of groups: the first channels of all groups, then the second ones.
 
     Shapes: [N, C, ...], where C is a multiple of `groups`; the result has the same shape.
-    Errors: E-OP-SHAPE if the channels do not divide into groups, E-OP-ATTRIBUTE for less than one
-    group.
+    Errors: E-OP-SHAPE if the number of channels is not a multiple of `groups`, E-OP-ATTRIBUTE for
+    less than one group.
     Source: Zhang et al. 2017 (ShuffleNet), arXiv:1707.01083.
     """
     require(groups > 0, "E-OP-ATTRIBUTE", f"groups must be positive, got {groups}")

@@ -1,4 +1,4 @@
-"""Images assembled from columns of overlapping blocks."""
+"""Assembly of images from columns of overlapping blocks."""
 
 from __future__ import annotations
 

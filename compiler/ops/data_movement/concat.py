@@ -82,7 +82,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 def split(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> tuple[TensorType, ...]:
     """Split a tensor along an axis into tensors of the given sizes.
 
-    Errors: E-OP-SHAPE when the sizes do not add up to the axis, E-OP-AXIS.
+    Errors: E-OP-SHAPE if the sizes do not add up to the size of the axis, E-OP-AXIS.
     Source: ONNX Split-18.
     """
     at = normal_axis(axis, x.rank)

@@ -1,4 +1,4 @@
-"""Repetition of elements: along axes of size 1, or of the whole tensor."""
+"""Repetition of elements along axes of size 1, or of the entire tensor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ of copies."""
 
 @op(traits=("copying", "injective"), kind="movement", shape_math=True)
 def expand(x: Tensor, shape: Tensor) -> TensorType:
-    """Repeat elements along axes of size 1, to the shape that broadcasting with `shape` gives.
+    """Repeat elements along axes of size 1, up to the shape of broadcasting with `shape`.
 
     Shapes: numpy's broadcasting of the shape of x and `shape`; a 1 in `shape` retains the size of
     x.
@@ -87,7 +87,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(traits=("copying",), kind="movement", shape_math=True)
 def tile(x: Tensor, repeats: Tensor) -> TensorType:
-    """Repeat the whole tensor along each axis.
+    """Repeat the entire tensor along each axis.
 
     Shapes: `repeats` has one number per axis.
     Errors: E-OP-SHAPE.

@@ -175,8 +175,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(kind="movement")
 def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> TensorType:
-    """Gather slices of x; each row along the last axis of `indices` is an index for x's leading
-    axes.
+    """Gather slices of x; each row along the last axis of `indices` is a multi-axis index.
 
     Shapes: the first `batch_dims` axes of x and `indices` are batch axes; with indices [b, n, d]
     and x [b, a1..ad, rest] the result is [b, n, rest]. Negative indices count from the end;

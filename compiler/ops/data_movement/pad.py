@@ -35,7 +35,7 @@ def pad(
     *,
     mode: str = "constant",
 ) -> TensorType:
-    """Pad each axis before and after; negative pads crop elements.
+    """Pad each axis before and after its elements; negative pads crop elements.
 
     Mode `constant` adds `value` (default 0), and `edge` repeats the outermost element. Mode
     `reflect` mirrors the elements without repeating the outermost element, and `wrap` continues
@@ -171,7 +171,7 @@ def _(k: Lowering, x: Handle, pads: Handle, *rest: Handle | None, mode: str) -> 
 
 
 def _place(e: Expr, n: int, begin: int, mode: str) -> Expr:
-    """Map an index of the padded axis to an index of x."""
+    """Return the index in x for an index of the padded axis."""
     place = e - begin
     if mode == "edge":
         return affine.minimum(affine.maximum(place, 0), n - 1)

@@ -78,7 +78,7 @@ def _scatter_cost(
 def scatter_elements(
     x: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 0, reduction: str = "none"
 ) -> TensorType:
-    """Copy x and store single elements: out[indices[i, j], j] is updates[i, j] for axis 0.
+    """Copy x and store single elements: for axis 0, out[indices[i, j], j] = updates[i, j].
 
     Stores are executed in the order of `updates`; with a reduction (add, mul, max, min), new
     elements are combined with the stored elements.
@@ -227,7 +227,7 @@ def max_unpool(
     strides: tuple[int, ...],
     pads: tuple[int, ...],
 ) -> TensorType:
-    """Invert max_pool: store each element at its index, and 0 at all other positions.
+    """Invert max_pool: store each element of x at its index, and 0 at all other positions.
 
     Indices count elements of the image that the windows of max_pool cover. With `shape`, the image
     of the windows is the corner of a larger result. Generated code drops out-of-bounds stores.

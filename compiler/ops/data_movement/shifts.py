@@ -89,7 +89,7 @@ def tensor_scatter(
     axis: int = -2,
     mode: str = "linear",
 ) -> TensorType:
-    """Copy a cache and store new rows of every batch, from a start per batch.
+    """Copy a cache and store new rows of every batch, from a given start of each batch.
 
     In mode `circular`, rows beyond the end wrap around; in mode `linear`, generated code drops such
     rows. The default start of every batch is 0.

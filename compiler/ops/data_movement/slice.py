@@ -1,4 +1,4 @@
-"""Slices of a tensor: from start to end, in steps, along some axes."""
+"""Slices of a tensor: elements from start to end, in steps, along some axes."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def with_symbols(
 
 
 def _symbolic_div(a: Expr, b: Expr) -> Expr:
-    """Divide nonnegative sizes; plain numbers truncate towards zero."""
+    """Divide nonnegative sizes; quotients of plain numbers are truncated towards zero."""
     if isinstance(a, Affine) or isinstance(b, Affine):
         return affine.floordiv(a, b)
     quotient = abs(a) // abs(b) if b else 0
@@ -127,7 +127,7 @@ def _mod_samples() -> Iterator[tuple[Any, ...]]:
     samples=_mod_samples,
 )
 def mod(a: Tensor, b: Tensor, *, fmod: bool = False) -> TensorType:
-    """The remainder of a division, with the sign of the divisor or, if `fmod`, of the dividend.
+    """The remainder of a division; it has the sign of the divisor or, with `fmod`, of the dividend.
 
     Source: ONNX Mod-13.
     """

@@ -87,7 +87,7 @@ FLOATS_OF_8_BITS = (DType.f8e4m3fn, DType.f8e4m3fnuz, DType.f8e5m2, DType.f8e5m2
 def cast_saturated(x: Tensor, *, to: DType) -> TensorType:
     """Convert to an 8-bit float; numbers beyond the largest float, and infinity, become that float.
 
-    NaN stays NaN; other numbers round to the nearest, halves to even.
+    NaN remains NaN; other numbers round to the nearest, halves to even.
     Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for result types that are not
     8-bit floats.
     Source: ONNX Cast-25 with saturate=1.

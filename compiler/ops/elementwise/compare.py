@@ -1,4 +1,4 @@
-"""Comparisons and tests with bool results, and the selections where and clip."""
+"""Comparisons and tests with bool results, and the selecting operators where and clip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declaration of elementwise operators by two expressions, which generate all facets.
+"""Declaration of elementwise operators by two functions, from which all facets are generated.
 
 Each elementwise operator is one table row: a numpy function and a scalar expression. The type rule,
 cost, lowering, samples and ONNX facet of an operator are generated in the same way for every row.

@@ -1,4 +1,4 @@
-"""The import of an ONNX node by its operator's `onnx` facet: the call and its nodes."""
+"""The import of an ONNX node through its operator's `onnx` facet: the call and its nodes."""
 
 from __future__ import annotations
 

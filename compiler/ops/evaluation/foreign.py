@@ -125,7 +125,7 @@ TAME = (1 << 31) - 1
 """The largest integer in operands passed to onnx's shape inference."""
 
 LARGEST_COUNT = 1 << 20
-"""The maximum of scalar attributes, which are numbers of groups, outputs or units."""
+"""The maximum of scalar attributes, such as numbers of groups, outputs or units."""
 
 LONGEST_LIST = 1 << 16
 """The maximum number of elements of one-dimensional operands passed to onnx's shape inference."""
@@ -135,7 +135,7 @@ MAY_BE_NEGATIVE = {"k", "pads", "output_padding", "min_gram_length", "max_skip_c
 
 
 def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | None]) -> bool:
-    """Return whether a node is safe for onnx's inference, which is C++ code without checks.
+    """Return whether a node is safe for onnx's shape inference, which is C++ code without checks.
 
     Some rules of onnx's inference use an unchecked attribute as an index or as a size of memory.
     """
@@ -181,7 +181,7 @@ def _list_length(t: Type | None) -> int:
 
 
 def _rank(t: Type) -> int:
-    """Return the rank of a tensor, or 1 plus the rank of a sequence's elements."""
+    """Return the rank of a tensor; for a sequence, 1 plus the rank of its elements."""
     if isinstance(t, TensorType):
         return len(t.shape or ())
     element = getattr(t, "element", None)
@@ -196,7 +196,7 @@ def _has_opaque(t: Type) -> bool:
 
 
 def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
-    """Return a reader of inferred sizes: numbers, the operands' symbols, or new symbols."""
+    """Return a function that reads inferred sizes: numbers, operands' symbols, new symbols."""
     named = {str(d): d for t in types if isinstance(t, TensorType) for d in t.shape or ()}
 
     def read(dim: Any, position: int) -> Dim:
@@ -210,7 +210,7 @@ def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
 
 
 def _by_constraint(schema: Any, position: int, types: Sequence[Type | None]) -> Type:
-    """Return the element type that the schema determines: a constant type, or an operand's type."""
+    """Return the element type that the schema determines: constant, or that of an operand."""
     formal = _formal(schema.outputs, position)
     if formal is None:
         return OpaqueType()
@@ -317,7 +317,7 @@ def _kind(value: Any) -> Type:
 
 @lru_cache(maxsize=256)
 def _evaluator(proto: bytes, domain: str, opset: int, kinds: tuple[Type, ...]) -> Any:
-    """Create an evaluator for a model of this node alone."""
+    """Create an evaluator of a model that contains only this node."""
     import onnx
 
     node = onnx.NodeProto.FromString(proto)

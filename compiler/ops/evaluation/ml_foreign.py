@@ -116,4 +116,4 @@ ON_MAPS: dict[str, Callable[[Any, Attributes, Type], Any]] = {
     "DictVectorizer": _dict_vectorizer,
     "CastMap": _cast_map,
 }
-"""The operators on maps, which are not tensors."""
+"""The operators whose operands are maps, which are not tensors."""

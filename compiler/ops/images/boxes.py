@@ -229,7 +229,7 @@ def _compare(
 
 @kept_boxes.onnx("NonMaxSuppression")
 def _(n: OnnxCall) -> Operand | None:
-    """Import NonMaxSuppression, which selects no box if the number of boxes is omitted."""
+    """Import NonMaxSuppression; if the number of boxes is omitted, no box is selected."""
     boxes, scores = n.operand(0), n.operand(1)
     if boxes is None or scores is None or boxes.type.shape is None or scores.type.shape is None:
         return None

@@ -177,7 +177,7 @@ class Taps:
 def coordinates_of(
     mode: str, size: int, new_size: int, scale: float, crop: tuple[float, float]
 ) -> Array:
-    """Map each index of the result to a coordinate of the image."""
+    """Map each index along an axis of the result to a coordinate in the image."""
     i = np.arange(new_size, dtype=np.float64)
     match mode:
         case "align_corners":
@@ -198,7 +198,7 @@ def coordinates_of(
 
 
 def taps(at: Array, size: int, scale: float, weigh: Coefficients, *, inside_only: bool) -> Taps:
-    """Return the neighbours of coordinates and their weights.
+    """Return the elements adjacent to each coordinate, and their weights.
 
     With `inside_only`, neighbours outside the image have weight 0; otherwise, their indices are
     clamped. For an integral coordinate, the interval on its left is used, with fraction 1.

@@ -60,7 +60,7 @@ def resize(
     """Resize along some axes, by factors (`scales`) or to given `sizes`.
 
     The mode `coordinates` determines the map from indices of the result to coordinates in the
-    image. Mode "nearest" selects the nearest element (`nearest` is the rounding), mode "linear"
+    image. Mode "nearest" selects the nearest element (`nearest` is the rounding), and mode "linear"
     interpolates between the two neighbours along each axis. Coordinates outside the image are
     clamped.
     Shapes: scales or sizes have one element per axis of `axes`; with scales an axis of size n
@@ -191,7 +191,7 @@ def nearest_index(at: Line, i: Expr, rounding: str) -> Expr:
 
 @dataclass(frozen=True)
 class _Resized:
-    """A resized axis: its number, size and coordinates."""
+    """A resized axis: its number, its size in the image, and the coordinates of its indices."""
 
     axis: int
     size: int

@@ -318,7 +318,7 @@ def _count_up(k: Lowering, b: RoutineBuilder, cell: Read, stop: Scalar) -> Gener
 
 @roi_align.onnx("RoiAlign")
 def _(n: OnnxCall) -> Operand:
-    """Import RoiAlign; since opset 16, coordinates are shifted by half an element by default."""
+    """Import RoiAlign; by default since opset 16, coordinates are shifted by half an element."""
     transformation = "half_pixel" if n.opset >= 16 else "output_half_pixel"
     transformation = n.attr("coordinate_transformation_mode", transformation)
     return roi_align(

@@ -26,7 +26,7 @@ from compiler.ops.type_rules.requirements import (
 )
 
 TAPS = {"nearest": 1, "linear": 2, "cubic": 4}
-"""The number of taps of each interpolation mode along an axis."""
+"""The number of taps along an axis for each interpolation mode."""
 
 PADDINGS = ("zeros", "border", "reflection")
 
@@ -47,8 +47,8 @@ def grid_sample(
 
     A point of the grid has one coordinate per axis, the last axis first; -1 and 1 denote the ends
     of the image. The ends of the image are the centres of the outermost elements with
-    `align_corners`, else the outer borders of these elements. Padding is zeros, the outermost
-    elements (`border`), or the mirrored image (`reflection`).
+    `align_corners`, else the outer borders of these elements. Padding consists of zeros, of the
+    outermost elements (`border`), or of the mirrored image (`reflection`).
     Shapes: x [N, C, spatial...], grid [N, positions..., number of spatial axes], the result [N, C,
     positions...].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode or padding.
@@ -171,7 +171,7 @@ class _Axis:
         return k.where(k.apply("or", k.lt(c, low), k.gt(c, high)), moved, c)
 
     def mirrored(self, c: Scalar) -> Scalar:
-        """Reflect a coordinate at the ends until it is inside."""
+        """Reflect a coordinate at the ends of the image until it is inside."""
         k = self.k
         low, high = self._ends(c.dtype)
         if self.align_corners and self.size == 1:

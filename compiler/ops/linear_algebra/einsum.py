@@ -29,7 +29,7 @@ from compiler.ops.type_rules.requirements import (
 
 @dataclass(frozen=True)
 class Equation:
-    """An equation with expanded ellipses: the labels of the axes of operands and result.
+    """An einsum equation with expanded ellipses: the labels of all axes of operands and result.
 
     Axes of an ellipsis are labelled by their distance from the end of the ellipsis: `...1` is the
     last.

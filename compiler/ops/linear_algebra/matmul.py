@@ -118,7 +118,7 @@ def _(n: OnnxCall) -> Operand:
 
 @matmul.onnx("Gemm")
 def _(n: OnnxCall) -> Operand:
-    """Import Gemm: alpha*a*b + beta*c, without terms and factors that have no effect."""
+    """Import Gemm, alpha*a*b + beta*c; terms and factors without effect are omitted."""
     a, b, c = n.operand(0), n.operand(1), n.operand(2)
     assert a is not None
     made = matmul(

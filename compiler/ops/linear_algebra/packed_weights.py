@@ -1,4 +1,4 @@
-"""Weights of a few bits, packed into bytes, with one scale per block of inputs."""
+"""Weights of a few bits that are packed into bytes, with one scale per block of inputs."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _(
     bits: int,
     block_size: int,
 ) -> Operand:
-    """Export as shifts and masks for unpacking, a subtraction of zero points, and a product."""
+    """Export as shifts and masks that unpack, a subtraction of zero points, and a product."""
     blocks = _n_blocks(columns, block_size)
     codes = _reshaped(_exported_codes(w, rows, bits), rows, blocks, block_size)
     origin: Operand = np.float32(1 << (bits - 1))

@@ -279,7 +279,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 
 def _is_plain_group(n: OnnxCall, query: Tensor) -> bool:
-    """Return whether a node uses only supported features."""
+    """Return whether a node uses only features that the import supports."""
     special = (
         n.attr("smooth_softmax", -1) == 1
         or n.attr("sliding_window_cache", 0)

@@ -87,7 +87,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @layer_norm.onnx("com.microsoft:EmbedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as the normalised sum of word, position and segment rows, and the word counts."""
+    """Import as the normalised sum of word, position and segment embeddings, and word counts."""
     ids, segments, words, places, kinds, gamma, beta, mask, at = (n.operand(i) for i in range(9))
     assert ids is not None
     assert places is not None
@@ -133,7 +133,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 
 def _grouped(n: OnnxCall, x: Operand, like: Tensor) -> Operand:
-    """Import a group normalisation, by default of channels-last images."""
+    """Import a group normalisation; by default, images are channels-last."""
     gamma, beta = n.operand(1), n.operand(2)
     assert gamma is not None
     assert beta is not None

@@ -118,7 +118,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @pad.onnx("com.microsoft:Pad")
 def _(n: OnnxCall) -> Operand | None:
-    """Import Pad, whose pads may be a matrix of one row."""
+    """Import Pad; its list of pads may be a matrix of one row."""
     pads = n.operand(1)
     assert pads is not None
     if pads.value is None:

@@ -23,7 +23,7 @@ from compiler.ops.type_rules.requirements import n_elements, require_rank, requi
 
 @op(kind="opaque")
 def look_up(x: Tensor, keys: Tensor, values: Tensor, default: Tensor) -> TensorType:
-    """Look up the value of the key equal to each element of x, else the default.
+    """Look up each element of x among the keys; return the value of its key, or the default.
 
     The keys are sorted, NaN last; if keys are equal, the lookup finds the first. The lookup is a
     binary search. Elements may be strings, for which no machine code is generated.
@@ -205,7 +205,7 @@ def _both_ways(x: Tensor, whole: Array, words: Array, n: OnnxCall) -> Operand:
 
 @equal.onnx("ai.onnx.ml:OneHotEncoder")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a one-hot encoding of categories; all zeros for an unknown category."""
+    """Import a one-hot encoding of categories; an unknown category gives all zeros."""
     x = n.operand(0)
     if x is None or x.type.shape is None:
         return None
@@ -222,7 +222,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @concat.onnx("ai.onnx.ml:FeatureVectorizer")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a concatenation of features as f32, each cropped to its declared width."""
+    """Import a concatenation of features as f32; each feature is cropped to its declared width."""
     sizes = n.attr("inputdimensions") or ()
     parts: list[Operand] = []
     for k, x in enumerate(n.operands):

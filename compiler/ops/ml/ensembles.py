@@ -1,4 +1,4 @@
-"""The outputs of ONNX's tree ensembles from tree scores: targets, or labels and probabilities.
+"""The outputs of ONNX's tree ensembles, from tree scores: targets, or labels and probabilities.
 
 ONNX does not specify the case of two classes; its results follow ONNX Runtime.
 """

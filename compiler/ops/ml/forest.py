@@ -1,5 +1,4 @@
-"""Decision forests as tables: every row of x descends every tree, and reached leaves are
-aggregated.
+"""Decision forests as tables: rows of x descend every tree, and reached leaves are aggregated.
 
 ml/trees.py converts ONNX's attributes to these tables.
 """
@@ -26,7 +25,8 @@ from compiler.ops.type_rules.requirements import (
 )
 
 LESS, EQUAL, GREATER, UNORDERED = 1, 2, 4, 8
-"""The relations of a number to a threshold; unordered means that one of them is NaN."""
+"""The relations of a number to a threshold; "unordered" means that at least one of the two is
+NaN."""
 
 AGGREGATES = ("sum", "min", "max")
 

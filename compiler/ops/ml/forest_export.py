@@ -178,7 +178,7 @@ def _walked(x: Tensor, t: _Tables, depths: Array, n_steps: int) -> Operand:
 
 
 def _step(x: Tensor, t: _Tables, at: Operand) -> Operand:
-    """Compute the next node of each row and tree."""
+    """Compute the next node for each row and tree."""
     last = x.shape[1] - 1 if isinstance(x.shape[1], int) else np.iinfo(np.int64).max
     features = np.clip(t.nodes[:, 0].astype(np.int64), 0, last)
     value = standard("GatherElements", x, standard("Gather", features, at), axis=1)

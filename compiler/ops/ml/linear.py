@@ -93,7 +93,7 @@ def per_feature(name: str, values: Array, x: Tensor) -> Array:
 
 @mul.onnx("ai.onnx.ml:Scaler")
 def _(n: OnnxCall) -> Operand | None:
-    """Import Scaler: (x - offset) * scale, in f64 for f64."""
+    """Import Scaler: (x - offset) * scale, computed in f64 if x is f64."""
     x = n.operand(0)
     if x is None or x.type.shape is None:
         return None

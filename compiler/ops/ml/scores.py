@@ -1,7 +1,7 @@
 """Post-processing of classifier scores: transforms, the second column, labels.
 
-ONNX does not specify one column for two classes, ties, and transforms of a single column. In these
-cases, the results follow ONNX Runtime.
+ONNX does not specify a single column of scores for two classes, ties, and transforms of a single
+column. In these cases, the results follow ONNX Runtime.
 """
 
 from __future__ import annotations

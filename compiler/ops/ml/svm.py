@@ -174,7 +174,10 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 
 def kernel(n: OnnxCall, x: Operand, vectors: Array) -> Operand:
-    """Compute the kernel of every row with every support vector. Errors: E-OP-ATTRIBUTE."""
+    """Evaluate the kernel function for every row and every support vector.
+
+    Errors: E-OP-ATTRIBUTE.
+    """
     gamma, shift, degree = (*numbers(n, "kernel_params"), 0, 0, 0)[:3]
     kind = n.attr("kernel_type", "LINEAR")
     require(
@@ -302,7 +305,7 @@ def _weights(coefficients: Array, sizes: list[int], pairs: list[tuple[int, int]]
 
 
 def _votes(scores: Operand, pairs: list[tuple[int, int]], count: int) -> Operand:
-    """Count the votes of each class: a pair votes for its first class if its score exceeds 0."""
+    """Count the votes for each class: a pair votes for its first class if its score exceeds 0."""
     first, second = np.zeros((2, len(pairs), count), np.float32)
     for p, (i, j) in enumerate(pairs):
         first[p, i], second[p, j] = 1, 1

@@ -47,7 +47,7 @@ class Tables:
     weights: Array
 
     def scores(self, x: Operand, n_targets: int, aggregate: str = "SUM", absent: float = 0) -> Call:
-        """Aggregate the weights of leaves by target. Errors: E-OP-ATTRIBUTE."""
+        """Aggregate the weights of the reached leaves by target. Errors: E-OP-ATTRIBUTE."""
         inside = self.targets.max(initial=0) < n_targets
         require(
             bool(inside), "E-OP-ATTRIBUTE", f"a leaf has a target outside the {n_targets} targets"

@@ -1,4 +1,4 @@
-"""Normalisation by the tensor's own statistics: layer, root mean square, instance, group."""
+"""Normalisation by statistics of the tensor itself: layer, root mean square, instance, group."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ def _standardised(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
 def layer_norm(
     x: Tensor, scale: Tensor, bias: Tensor | None = None, *, axis: int = -1, epsilon: float = 1e-5
 ) -> TensorType:
-    """Normalise over the axes from `axis` to the last, to mean 0 and variance 1; then scale and
-    shift.
+    """Normalise the axes from `axis` to the last to mean 0 and variance 1, then scale and shift.
 
     Shapes: scale and bias broadcast to x.
     Errors: E-OP-AXIS, E-OP-SHAPE.

@@ -1,4 +1,4 @@
-"""Normalisation by stored statistics (batch) and across neighbouring channels."""
+"""Normalisation by stored statistics (batch normalisation), and across neighbouring channels."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def batch_norm(
 ) -> TensorType:
     """Normalise each channel: (x - mean) / sqrt(var + epsilon) * scale + bias.
 
-    This is batch normalisation for inference: mean and variance are operands, not statistics of x.
+    This is batch normalisation for inference: mean and variance are operands, so they are not
+    computed from x.
     Shapes: x [N, C, ...]; all other operands [C].
     Source: Ioffe and Szegedy 2015, arXiv:1502.03167; ONNX BatchNormalization-15.
     """
@@ -159,7 +160,7 @@ def _in_training(n: OnnxCall, x: Tensor) -> tuple[Operand, ...]:
 def lrn(
     x: Tensor, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
 ) -> TensorType:
-    """Divide each element by a power of the sum of squares over `size` adjacent channels.
+    """Divide each element by a power of a sum of squares over `size` adjacent channels.
 
     out = x / (bias + alpha/size * sum of squares) ** beta, where channels outside count as 0.
     Shapes: x [N, C, ...].

@@ -20,7 +20,7 @@ from compiler.ops.type_rules.requirements import normal_axis, require_elements, 
 
 
 def arg(name: str, words: str, *, numpy: Any, combine: str, onnx: str) -> Operator:
-    """Declare an operator: `numpy` finds the index in arrays, `combine` reduces to the element."""
+    """Declare an operator: `numpy` computes the index, `combine` reduces elements."""
 
     def rule(x: Tensor, *, axis: int, keepdims: bool = True, last: bool = False) -> TensorType:
         require_elements(name, "number", x)
@@ -114,7 +114,7 @@ argmin = arg(
 def hardmax(x: Tensor, *, axis: int = -1) -> TensorType:
     """Set the first of the largest elements along an axis to 1, and all other elements to 0.
 
-    Errors: E-OP-AXIS when the axis is outside [-rank, rank).
+    Errors: E-OP-AXIS if the axis is outside [-rank, rank).
     Source: ONNX Hardmax-13.
     """
     require_elements("hardmax", "float", x)

@@ -53,7 +53,7 @@ class Sorter:
         self.r.store(self.side, 0)
 
     def put(self, t: Scalar | Expr, key: Scalar, number: Scalar) -> None:
-        """Set an element, before or after sorting."""
+        """Store the key and the number of an element, before or after sorting."""
         self.r.store(self.keys.at(self.side, t), key)
         self.r.store(self.numbers.at(self.side, t), number)
 
@@ -101,7 +101,7 @@ class Sorter:
 
 @dataclass
 class Heap:
-    """A binary heap of numbered keys: the best key is at the top, or the worst if reversed.
+    """A binary heap of numbered keys: the first in the order is at the top; if reversed, the last.
 
     Of equal keys, the key with the lower number precedes.
     """
@@ -211,7 +211,7 @@ class Heap:
         return self._first(first, (self.keys.at(b), self.numbers.at(b)))
 
     def _first(self, a: tuple[Scalar, Scalar], b: tuple[Scalar, Scalar]) -> Scalar:
-        """Return whether a numbered key precedes another numbered key in the heap."""
+        """Return whether one numbered key precedes another in the heap."""
         k = self.k
         a, b = (b, a) if self.is_reversed else (a, b)
         (key, number), (other, other_number) = a, b

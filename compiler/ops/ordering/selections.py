@@ -34,7 +34,8 @@ from compiler.ops.type_rules.requirements import is_one_of, normal_axis, require
 def leading(x: Tensor, count: Tensor, *, axis: int = 0) -> TensorType:
     """The first `count` elements along an axis: the used part of a result of maximum size.
 
-    Shapes: `count` is a scalar; unless it is constant, the axis has an open size.
+    Shapes: `count` is a scalar; unless `count` is constant, the size of the axis in the result is
+    open.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for a count above the size of the axis.
     Source: NonZero-13, Unique-11, NonMaxSuppression-11 of ONNX, whose results have data-dependent
     sizes.
@@ -141,7 +142,7 @@ def _(x: Tensor) -> tuple[Operand, ...]:
 
 
 def filled_up(x: Operand, count: Operand, room: Operand, rank: int, axis: int) -> Standard:
-    """Pad an axis of a standard operand with zeros to the size `room`."""
+    """Pad an axis of an ONNX operand with zeros up to the size `room`."""
     none = np.zeros(rank + axis, np.int64)
     after = np.zeros(rank - axis - 1, np.int64)
     pads = standard("Concat", none, standard("Sub", room, count), after, axis=0)

@@ -36,7 +36,7 @@ def top_k(
     """The n largest (or smallest) elements along an axis, in order, and their indices.
 
     Equal elements retain the order of x; NaN is larger than all numbers.
-    Shapes: n is a scalar, the size of both results on `axis`; indices are i64.
+    Shapes: n is a scalar, which is the size of both results on `axis`; indices are i64.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for n above the size of the axis.
     Source: ONNX TopK-24.
     """

@@ -49,7 +49,7 @@ class Pooling:
 
     @property
     def tap_axes(self) -> tuple[int, ...]:
-        """Return the axes of taps in the result of `taken`."""
+        """Return the axes of `taken`'s result that are taps."""
         return tuple(range(-len(self.kernel), 0))
 
     @property

@@ -117,7 +117,7 @@ def average_pool(
     adds beyond the padding never count. The mean of a window without elements is 0.
     Shapes: as for max_pool.
     Errors: E-OP-ATTRIBUTE for invalid windows.
-    Source: ONNX AveragePool-22; ONNX Runtime for empty windows.
+    Source: ONNX AveragePool-22; for empty windows, ONNX Runtime.
     """
     require_elements("average_pool", "float", x)
     pooling = Pooling(kernel, strides, pads, dilations, ceil_mode, auto_pad)
@@ -201,7 +201,7 @@ def lp_pool(
     """The p-norm of the elements of each window: (sum of |x|**p)**(1/p).
 
     Shapes: as for max_pool.
-    Errors: E-OP-ATTRIBUTE for invalid windows, or p below 1.
+    Errors: E-OP-ATTRIBUTE for invalid windows, or for p below 1.
     Source: ONNX LpPool-22.
     """
     require_elements("lp_pool", "float", x)

@@ -31,8 +31,7 @@ def conv_codes(
     auto_pad: str = "notset",
     around: int = 0,
 ) -> TensorType:
-    """Convolve an image of bytes with weights in bytes, exactly in i32; padding has the value
-    `around`.
+    """Convolve bytes of an image and of weights, exactly in i32; `around` is the padding value.
 
     Because no zero point is subtracted, one instruction can multiply and sum four channels. The
     correction for zero points is a sum over weights, which is known at compile time.

@@ -31,7 +31,7 @@ from compiler.ops.type_rules.requirements import (
 
 _WHOLE_BYTES = {DType.u8, DType.i8, DType.u16, DType.i16}
 QUANTIZED = frozenset(_WHOLE_BYTES | {d for d in DType if d.is_storage} - {DType.f8e8m0})
-"""The result types of quantization; i32 can only be dequantized."""
+"""The types to which numbers can be quantized; i32 can only be dequantized."""
 
 
 def limits(dtype: DType) -> tuple[float, float]:

@@ -37,7 +37,7 @@ def conv_integer(
 ) -> TensorType:
     """Convolve bytes of image and weights minus their zero points, exactly in i32.
 
-    The padding is the zero point of the image, which contributes 0.
+    The padding value is the zero point of the image, so padding contributes 0.
     Shapes: as for conv. Zero points are scalars; the weights may instead have one zero point per
     output channel, [O].
     Errors: those of conv, E-OP-DTYPE for types other than u8 and i8.
@@ -108,7 +108,7 @@ def lower_sums(
     auto_pad: str,
     around: int = 0,
 ) -> None:
-    """Lower sums of products of bytes minus optional zero points.
+    """Lower the sum of products of bytes minus optional zero points.
 
     The padding value is the zero point of the image, or `around` if the image has no zero point.
     """

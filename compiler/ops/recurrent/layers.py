@@ -170,7 +170,7 @@ def rnn(
     direction: str = "forward",
     layout: int = 0,
 ) -> tuple[TensorType, ...]:
-    """A recurrent layer with state f(x w + h r + b), where x is the input and h the previous state.
+    """A recurrent layer with state f(x w + h r + b); x is the input, h is the previous state.
 
     The results are the states of all steps and the last state. A clip of 0 means that no value is
     clipped. The default activation is tanh. `alphas` and `betas` list the parameters of the

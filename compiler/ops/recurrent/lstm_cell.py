@@ -29,9 +29,9 @@ from compiler.ops.type_rules.requirements import (
 def lstm_cell(gates: Tensor, c: Tensor, *, order: str = "ifgo") -> tuple[TensorType, TensorType]:
     """The gates of one LSTM step: forget gate f, input gate i, output gate o, candidate g.
 
-    With sigmoid of i, f, o and tanh of g, the new cell is f c + i g, and the new state is o
-    tanh(new cell). The first result is the new cell, the second is the new state. `order` names the
-    four gates in their order along the last axis of `gates`.
+    The activations are sigmoid for i, f, o and tanh for g; the new cell is f c + i g, and the new
+    state is o tanh(new cell). The first result is the new cell, the second is the new state.
+    `order` names the four gates in their order along the last axis of `gates`.
     Shapes: gates [..., 4H], c [..., H]; both results have the shape of c.
     Errors: E-OP-ATTRIBUTE for an invalid order of gates, E-OP-SHAPE, E-OP-DTYPE.
     Source: Hochreiter and Schmidhuber 1997; Gers et al. 2000 for the forget gate.

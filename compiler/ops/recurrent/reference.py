@@ -25,7 +25,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The parameters of one direction, by gate, with separate input and recurrent biases."""
+    """The parameters of one direction, by gate; input and recurrent biases are separate."""
 
     w: Sequence[Array]
     r: Sequence[Array]

@@ -1,4 +1,4 @@
-"""The decomposition of recurrent operators: one product for all inputs, then a Scan.
+"""The decomposition of recurrent operators into one matrix product for all inputs, and a Scan.
 
 Expressions that depend only on inputs are computed for all steps at once. Each step computes only
 the product of the state and the recurrent weights, and then the gates.
@@ -120,7 +120,7 @@ class Cell:
         return [made.out(0), made.out(1)]
 
     def recurrent_bias(self, gate: int) -> Operand:
-        """Return the bias of one gate's recurrent product, or None."""
+        """Return the bias of one gate for the state's product, or None."""
         s = self.setting
         if s.b is None:
             return None
@@ -203,8 +203,7 @@ def _as_tensor(operand: Operand) -> TensorType:
 
 
 def rows_product(x: Operand, w: Operand, transpose_b: bool) -> Call:
-    """Multiply the inputs of all steps by the weights, in a single matrix product if sizes are
-    known.
+    """Multiply the inputs of all steps by the weights, in one product if sizes are known.
 
     Shapes: x [T, ..., I], w [I, O], or [O, I] with `transpose_b`.
     """

@@ -34,7 +34,7 @@ def turns(n_in: int, n_out: int, length: int, parts: tuple[int, int], *, inverse
     """Return the matrix of a transform, [n_in, 1 or 2 parts in, n_out, 1 or 2 parts out].
 
     The parts of a number are its real and its imaginary part.
-    Source: the definition, with angles first reduced modulo one turn in integers.
+    Source: the definition; angles are first reduced modulo one turn, in integers.
     """
     n, k = np.arange(n_in)[:, None], np.arange(n_out)
     angle = 2 * np.pi * ((n * k) % length) / length

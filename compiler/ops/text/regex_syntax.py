@@ -44,7 +44,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A repetition of a subexpression, from `least` to `most` times; None means unbounded."""
+    """A repetition of a subexpression, `least` to `most` times; None means unbounded."""
 
     part: Tree
     least: int

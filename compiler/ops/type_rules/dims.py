@@ -1,4 +1,4 @@
-"""Helpers of shape and movement operators: open dimensions, sizes as operands, costs."""
+"""Helpers for shape and movement operators: open dimensions, sizes as operands, costs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def open_dims(rank: Dim, *operands: Tensor) -> tuple[Dim, ...] | None:
 
 
 def axes_in_order(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """Normalise distinct axes without sorting them. Errors: E-OP-AXIS."""
+    """Normalise distinct axes to count from 0, without sorting them. Errors: E-OP-AXIS."""
     found = tuple(normal_axis(int(a), rank) for a in axes)
     require(len(set(found)) == len(found), "E-OP-AXIS", f"the axes {list(found)} repeat an axis")
     return found
@@ -95,7 +95,7 @@ def length(t: Tensor | None) -> Dim | None:
 
 
 def settle(e: Dim) -> Dim:
-    """Simplify an expression over sizes by the ranges of the sizes."""
+    """Simplify an expression over sizes, given the assumed range of sizes."""
     return affine.simplify(e, {s: (0, LARGEST_SIZE) for s in affine.symbols(e)})
 
 

@@ -27,7 +27,7 @@ _WORDS: dict[Elements, str] = {
 
 
 def is_one_of(dtype: DType, elements: Elements) -> bool:
-    """Return whether an element type belongs to a class."""
+    """Return whether an element type belongs to a class such as "float" or "integer"."""
     match elements:
         case "float":
             return dtype.is_float
