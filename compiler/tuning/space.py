@@ -50,9 +50,9 @@ class Knob:
     factor of a split, `ahead` the distance of a prefetch, `order` the loop order of a reorder, and
     `keep` whether the line is present. The kind `turn` sets the elements per iteration in all lines
     that compute stages at the same loop; with 0, the stages have separate loops. The kind `block`
-    splits a loop before the reorder in its line and moves the block loop outermost, so that
-    operands of a block may stay in a cache. The kind `cache` blocks a reduction loop in the same
-    way, but inside a given number of outer loops; partial sums are then stored in memory.
+    splits a loop before the reorder in its line and moves the block loop outermost. Operands of a
+    block may then stay in a cache. The kind `cache` blocks a reduction loop in the same way, but
+    inside a given number of outer loops; partial sums are then stored in memory.
     """
 
     kind: str

@@ -16,8 +16,8 @@ def meant(scale: np.floating[Any]) -> Fraction:
     """Find the simplest fraction that rounds to a scale in its type: 17/10 for an f32 of 1.7.
 
     The exact value of this f32 is 1.7 + 5e-8. The exact value of an f32 would shift every tenth
-    coordinate away from the element that runtimes select, and the f32 of 0.7 would reduce 10
-    elements to 6. Runtimes compute in f32, in which this product rounds to 7.
+    coordinate away from the element that runtimes select. The f32 of 0.7 would reduce 10 elements
+    to 6. Runtimes compute in f32, in which this product rounds to 7.
     Errors: E-OP-ATTRIBUTE for a scale that is not positive and finite.
     """
     is_positive = bool(np.isfinite(scale) and scale > 0)

@@ -61,7 +61,7 @@ def activated(made: Operand, name: str, parameters: Parameters, dtype: DType) ->
 def as_standard(
     n: OnnxCall, op_type: str, opset: int, n_operands: int = 64, **attrs: Any
 ) -> Operand | tuple[Operand, ...] | None:
-    """Import a node as the operator of this name in ONNX's domain, followed by an activation."""
+    """Import a node as ONNX's own operator of this name, without the node's activation."""
     extra = {k: v for k, v in n.attrs.items() if not k.startswith("activation")}
     call = replace(
         n,

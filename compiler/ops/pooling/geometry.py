@@ -42,7 +42,7 @@ class Pooling:
         return clipped(dims, places, self.window(dims))  # pyright: ignore[reportArgumentType]
 
     def taken(self, x: Array, fill: Any) -> Array:
-        """Return the elements of each clipped window of x, with one axis per tap axis."""
+        """Return the elements of each clipped window of x; the taps are the last axes."""
         dims = x.shape[2:]
         places = [int(n) for n in self.places(dims)]
         return windows(x, self.clipped(dims, places), places, fill)
