@@ -175,7 +175,7 @@ class _Votes:
         return with_opposite(score, self.transform, complement=complement)
 
     def _label(self, score: Operand) -> Operand:
-        """Return the label of each row, for which the decisive score is compared with a threshold."""
+        """Return the label of each row: a threshold is applied to the decisive score."""
         limit = 0.5 if self._is_one_sided and self._is_positive else 0
         above = greater(score, self._number(limit))
         if self._is_one_sided or self.labels.are_words:
