@@ -1,8 +1,8 @@
 """Element types without a kernel in ONNX Runtime's CPU provider, and equivalent nodes.
 
-The standard accepts these types, but ONNX Runtime does not load a model that has such a type in a
-node. Rewrites may introduce nodes without a kernel into models that loaded before, for example Relu
-from Max.
+ONNX Runtime does not load a model that has a node without a kernel for its element type, even if
+the standard accepts the type. Rewrites may introduce nodes without a kernel into models that loaded
+before, for example Relu from Max.
 Source: ONNX Runtime 1.31; the slow test `test_samples_load_where_the_peer_has_a_way` runs every
 sample in every element type.
 """

@@ -20,10 +20,10 @@ from compiler.ops.type_rules.implied_sizes import Implied
 class DimNames:
     """The sizes of a model: numbers, names, or unknown.
 
-    A size name that occurs in an input means the same size everywhere in the model. Other names are
-    unreliable: TorchScript gives all results of SequenceAt the same three names. Two equal
-    unreliable names mean equal sizes only if they are in the type of one value. A size without a
-    name gets a unique name from the value and the axis.
+    A size name that occurs in an input means the same size everywhere in the model. Size names that
+    occur in no input are unreliable: TorchScript gives all results of SequenceAt the same three
+    names. Two equal unreliable names mean equal sizes only if they are in the type of one value. A
+    size without a name gets a unique name from the value and the axis.
     """
 
     def __init__(
@@ -119,8 +119,7 @@ class DimNames:
 def refined(ours: Type, proto: Any, dims: DimNames, base: str) -> Type:
     """Refine the open parts of an inferred type by the type that the model records.
 
-    Sizes that depend on input sizes stay unchanged: the recorded sizes may be those of other
-    inputs.
+    Sizes that depend on input sizes stay unchanged: the model may record them for other inputs.
     """
     if isinstance(ours, OpaqueType):
         return dims.type(proto, base)

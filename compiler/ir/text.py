@@ -38,7 +38,7 @@ def quote(name: str) -> str:
 def quoted(text: str) -> str:
     """Quote a string. Letters of all scripts stay unchanged; invisible characters become \\uXXXX.
 
-    Thus, names stay readable, but bidirectional control characters cannot reorder lines.
+    Names stay readable, and bidirectional control characters cannot reorder lines.
     """
     plain = json.dumps(text, ensure_ascii=False)
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in plain)

@@ -38,8 +38,8 @@ def heft(problem: Problem, limit_s: float) -> Placement:
 
     The rank of a task is its longest path to the end, with times averaged over all devices. In the
     order of decreasing rank, each task is placed on the device on which it ends first, possibly in
-    a gap between other tasks. Then scheduling is repeated several times, with ranks computed from
-    the chosen devices. The result is the shortest schedule of all repetitions.
+    a gap between other tasks. After the first schedule, scheduling is repeated several times, with
+    ranks computed from the chosen devices. The result is the shortest schedule of all repetitions.
     """
 
     return repeated(by_rank(problem, problem.upward_ranks), lambda _, x: by_rank(problem, x))

@@ -46,8 +46,8 @@ def batch_norm(
 ) -> TensorType:
     """Normalise each channel: (x - mean) / sqrt(var + epsilon) * scale + bias.
 
-    This is batch normalisation for inference: mean and variance are operands, so they are not
-    computed from x.
+    The operator is batch normalisation for inference: mean and variance are operands, not
+    statistics of x.
     Shapes: x [N, C, ...]; all other operands [C].
     Source: Ioffe and Szegedy 2015, arXiv:1502.03167; ONNX BatchNormalization-15.
     """
