@@ -166,7 +166,7 @@ class GraphImporter:
     def _names(self, nodes: Sequence[Any], prefix: str, nameless: str) -> list[str]:
         """Return unique node names: those of the file, and `OpType_position` for unnamed nodes.
 
-        `prefix` begins the names of unnamed nodes; `nameless` is inserted before the position.
+        `prefix` begins names from the file; `nameless` begins the names of unnamed nodes.
         """
         names = [""] * len(nodes)
         for named in (True, False):
