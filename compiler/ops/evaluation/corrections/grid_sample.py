@@ -34,7 +34,7 @@ class GridSample(op_grid_sample.GridSample):
 
 
 def _continued(x: Any, grid: Any, is_aligned: bool) -> tuple[Any, Any]:
-    """Extend the image by copies of its border, and shift the grid's coordinates accordingly."""
+    """Extend the image by copies of its border, and map the grid to the extended image."""
     sizes = np.array(x.shape[:1:-1], np.float64)  # a grid lists the last axis first
     c = (grid + 1) / 2 * (sizes - 1) if is_aligned else ((grid + 1) * sizes - 1) / 2
     c = np.clip(c, 1 - MARGIN, sizes + MARGIN - 2) + MARGIN
