@@ -1,1 +1,1 @@
-"""Conformance to ONNX: compile, run, judge and count the suites of `onnx.backend.test`."""
+"""Conformance to ONNX: compile and run the cases of `onnx.backend.test`, and count the outcomes."""

@@ -30,10 +30,11 @@ RANDOM_OPERATORS = frozenset(
         "RandomUniformLike",
     }
 )
-"""Operators with random results by definition: their seed does not determine the generator."""
+"""Operators whose results are random even with a seed: the standard fixes no generator."""
 
 DataSet = tuple[Sequence[Any], Sequence[Any]]
-"""Inputs and expected outputs, by position: arrays, lists of arrays, None for absent values."""
+"""Inputs and expected outputs by position: each is an array, a list of arrays, or None if
+absent."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def _plain_sets(sets: Iterable[DataSet]) -> list[DataSet]:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to the form of program outputs: protobuf messages and strings to arrays."""
+    """Convert protobuf messages and strings to arrays, the form of program outputs."""
     if isinstance(value, onnx.TensorProto):
         return plain(numpy_helper.to_array(value))
     if isinstance(value, list | tuple):
@@ -180,7 +181,7 @@ def _light(test: Any) -> Case:
 
 
 def _light_sets(path: Path, model: onnx.ModelProto) -> list[DataSet]:
-    """Return the input that the package's runner generates, and the stored output."""
+    """Return the input that the runner of onnx generates, and the stored output."""
     from onnx.backend.test.runner import Runner
 
     weights = {t.name for t in model.graph.initializer}

@@ -11,17 +11,17 @@ from compiler.ir.types import DType
 Array = np.ndarray[Any, np.dtype[Any]]
 
 BFLOAT16_RTOL = 2.0**-6
-"""The smallest relative tolerance of the suites for bf16: two units in the last place."""
+"""The minimum relative tolerance for bf16, as in the suites: two units in the last place."""
 
 
 def objection(
     made: Any, expected: Any, rtol: float, atol: float, *, is_random: bool = False
 ) -> str:
-    """Describe the difference between an output and the expected output; "" if they match.
+    """Describe how an output differs from the expected output; return "" if they match.
 
     Shapes and element types must be equal, as must integers, booleans and strings. The error of
-    other numbers may be at most `atol + rtol * |expected|`; NaN and infinities must be at the same
-    positions. For a random output, only shape and element type are compared.
+    floating-point numbers may be at most `atol + rtol * |expected|`; NaN and infinities must be at
+    the same positions. For a random output, only shape and element type are compared.
     Source: `assert_similar_outputs` of onnx.backend.test.runner.
     """
     if expected is None or made is None:

@@ -35,8 +35,8 @@ FAILED = ("wrong", "crashed")
 class Outcome:
     """The outcome of a case.
 
-    `fallbacks` has the operator of each fallback in our graph, and the reason for the fallback.
-    `code` is the error code of a refusal; `why` is the reason of a refusal, a mismatch or a crash.
+    `fallbacks` lists each fallback: its operator in our graph, and its reason. `code` is the error
+    code of a refusal; `why` is the reason of a refusal, a mismatch or a crash.
     Units: `seconds` is the total wall-clock time.
     """
 

@@ -78,7 +78,7 @@ def _serve(
 
 @dataclass
 class _Child:
-    """A process that judges one case after another; it is restarted after it dies.
+    """A process that judges one case after another; if it dies, a new process replaces it.
 
     The child (child.py) reads a line `[suite, name]` for each case, and answers with the outcome as
     a line of JSON.
@@ -133,7 +133,7 @@ class _Child:
 
 
 def _start(runner: str) -> subprocess.Popen[bytes]:
-    """Start a child with the module search path of this process; it ignores Ctrl-C."""
+    """Start a child that ignores Ctrl-C and has the module search path of this process."""
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-m", "compiler.conformance.child", runner],
         stdin=subprocess.PIPE,

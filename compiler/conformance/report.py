@@ -38,7 +38,8 @@ another operator of the case is the cause."""
 class Fallback:
     """The fallbacks of one operator of our graph.
 
-    `cases` counts the cases with the fallback; in `alone` of them, no other operator falls back.
+    `cases` counts the cases with the fallback; `alone` counts the cases without any other operator
+    that falls back.
     """
 
     cases: int = 0
@@ -62,7 +63,7 @@ def totals(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
 
 
 def fallbacks(outcomes: Iterable[Outcome]) -> dict[str, Fallback]:
-    """Return the fallbacks by operator of our graph, most frequent first."""
+    """Return the fallbacks per operator of our graph, in order of decreasing frequency."""
     found: dict[str, Fallback] = {}
     for o in outcomes:
         reasons = {(op, in_general(op, because)) for op, because in o.fallbacks}
@@ -189,7 +190,7 @@ def _kinds() -> list[str]:
 
 
 def _line(text: str) -> str:
-    """Format a text as one line of a table."""
+    """Format a text as one line for a cell of a Markdown table."""
     line = " ".join(text.split()).replace("|", "\\|")
     return line if len(line) <= MOST_LETTERS else line[:MOST_LETTERS] + "..."
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def normalised(work: Work, node: Node) -> None:
     """Combine a multiplication and an addition of constants into a BatchNormalization.
 
-    The mean is 0 and the variance 1. The node reads the image once instead of twice.
+    The mean is 0 and the variance 1. The combined node reads the image once; separate nodes would
+    read it twice.
     """
     out = work.type(node.output)
     if out is None or out.shape is None or out.rank < 3 or out.dtype is not DType.f32:

@@ -1,7 +1,8 @@
 """Recombination of nodes into single standard operators before export.
 
-Operators that the import decomposed become foreign nodes again: Gemm, quantized products, and
-searches, whose results have one row per found element.
+Nodes that the import decomposed become single foreign nodes again: Gemm, quantized matrix products
+and convolutions, and operators like NonMaxSuppression, whose results have one row per found
+element.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from compiler.ir.types import DType, TensorType
 def combined(graph: Graph, scope: Scope) -> Graph:
     """Replace groups of nodes by standard operators.
 
-    `scope` is the scope of the later export; it has the captured values.
+    `scope` is the scope in which the graph will be exported; it knows the captured values.
     """
     graph = opened(graph, fused=scope.model.fused)
     work = Work(graph, scope)
@@ -53,7 +54,7 @@ def combined(graph: Graph, scope: Scope) -> Graph:
 
 
 def _without(graph: Graph, loose: set[str]) -> Graph:
-    """Remove the nodes that define unread values of `loose`."""
+    """Remove the nodes whose outputs are in `loose` and have no readers."""
     unread = {
         n.output
         for n in graph.nodes
@@ -76,9 +77,9 @@ class Work:
     made: dict[str, Node] = field(default_factory=dict)
     """The new foreign nodes, keyed by the first output of the node that each replaces."""
     taken: set[str] = field(default_factory=set)
-    """The first outputs of the combined nodes."""
+    """The first outputs of the nodes that a combination replaced."""
     loose: set[str] = field(default_factory=set)
-    """The values that lost a reader, which may now be unread."""
+    """The values that lost a reader to a combination and may now be unread."""
     constants: dict[str, Constant] = field(default_factory=dict)
 
     def type(self, value: str) -> TensorType | None:
@@ -91,7 +92,7 @@ class Work:
         return self.graph.constants.get(value) or self.scope.constant(value)
 
     def inner(self, value: str, op: str) -> Node | None:
-        """Return the node of this operator that defines a single-use value other than a result."""
+        """Return the node of this operator that defines a value, if the value is read once."""
         node = self.graph.producers.get(value)
         reads = [i for user in self.graph.users.get(value, ()) for i in user.reads if i == value]
         alone = len(reads) == 1 and value not in self.graph.result_values
@@ -129,14 +130,14 @@ class Work:
         self.made[at.output] = replace(made, attrs={**made.attrs, "opset": version})
 
     def constant(self, like: str, values: Any) -> str:
-        """Add a constant operand for a combined node; return its name."""
+        """Add a constant operand for a combined node; return the constant's name."""
         name = f"{like}%{len(self.constants)}"
         self.constants[name] = Constant.of(values)
         return name
 
 
 def _sum(work: Work, node: Node) -> None:
-    """Combine an addition with a matrix product, a product with a constant, or another addition."""
+    """Combine an addition with a matrix product, a multiplication by a constant, or an addition."""
     _variadic(work, node)
     if node.output in work.taken:
         return
@@ -170,7 +171,7 @@ def _variadic(work: Work, node: Node) -> None:
 
 
 def _is_next(work: Work, node: Node, user: Node) -> bool:
-    """Return whether `user` is the next link of the chain of one model node."""
+    """Return whether `user` continues a chain of binary nodes that one node of the model became."""
     alone = work.inner(node.output, node.op) is node and user.inputs[0] == node.output
     same = user.op == node.op and user.origins == node.origins and len(node.origins) == 1
     return alone and same
@@ -202,12 +203,12 @@ def _are_matrices(work: Work, product: Node) -> bool:
 
 @dataclass(frozen=True)
 class _Search:
-    """An operator whose results have the maximum size, and its ONNX equivalent of exact size."""
+    """An operator with results of maximum size; the ONNX operator's results have exact size."""
 
     op_type: str
     count: int
     cut: Mapping[int, Callable[[Node], int]]
-    """The axis along which each output is sliced to the elements found, by output index."""
+    """For each output index: the axis along which a slice keeps only the elements found."""
     attrs: Callable[[Node], dict[str, Attribute]]
 
 
@@ -233,7 +234,7 @@ _SEARCHES = {
 
 
 def _search(work: Work, node: Node) -> None:
-    """Combine a search with the slices of all its results."""
+    """Combine a node of `_SEARCHES` with the slices of all its results."""
     search, graph = _SEARCHES[node.op], work.graph
     count = node.outputs[search.count]
     outputs: dict[str, Any] = {}
@@ -276,8 +277,8 @@ def _is_cut(cut: Node, value: str, count: str, axis: int, t: Any) -> bool:
 def _best_class(work: Work, node: Node) -> None:
     """Replace the choice of a forest's best class by ArgMax, which differs only for NaN.
 
-    The scores are never NaN: a NaN feature takes a defined branch at every node, and sums of finite
-    weights are not NaN.
+    The scores of a forest are never NaN: a NaN feature takes a defined branch at every node, and
+    sums of finite weights are not NaN.
     """
     scores, labels = node.inputs
     forest, known = work.graph.producers.get(scores), work.known(labels)
@@ -303,4 +304,4 @@ _RULES: Sequence[Mapping[str, Callable[[Work, Node], None]]] = (
         **dict.fromkeys(_SEARCHES, _search),
     },
 )
-"""The combinations by operator, the largest combinations first."""
+"""Functions that combine nodes, by operator; larger combinations are tried first."""

@@ -20,7 +20,7 @@ def write_foreign(
 ) -> None:
     """Write a foreign node with its regions as subgraphs.
 
-    Errors: E-EXPORT-OPSET if the semantics of its operator differ in the exported version.
+    Errors: E-EXPORT-OPSET if the semantics of the node's operator differ in the exported version.
     """
     import onnx
 
@@ -45,7 +45,7 @@ def write_foreign(
 
 
 def _means_the_same(model: Model, node: Node) -> bool:
-    """Return whether the operator is the same in the node's version and in the exported version."""
+    """Return whether an operator is the same in the node's version and in the exported version."""
     domain, op_type = protos.split_name(node.op)
     opset = protos.opset_of(node)
     if domain:
@@ -57,7 +57,7 @@ def _means_the_same(model: Model, node: Node) -> bool:
 
 
 def _one_version(model: Model, domain: str, op_type: str, opset: int) -> bool:
-    """Check that all nodes of a domain have one version. Errors: E-EXPORT-OPSET."""
+    """Check that all nodes of a domain have the same opset version. Errors: E-EXPORT-OPSET."""
     found = model.domains.setdefault(domain, opset)
     if found != opset and _since(op_type, domain, found) != _since(op_type, domain, opset):
         raise CompileError(
@@ -133,4 +133,5 @@ def _alone(scope: Scope, node: Node) -> Any:
 
 
 SMALL = 1024
-"""The maximum number of elements of a constant that may be a parameter, such as axes or scales."""
+"""The maximum number of elements of a constant that may be a parameter of a node, such as axes or
+scales."""

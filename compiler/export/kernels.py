@@ -1,8 +1,10 @@
 """Element types without a kernel in ONNX Runtime's CPU provider, and equivalent nodes.
 
-The standard accepts these types, but ONNX Runtime does not load a model with such a node. Rewrites
-may create such nodes in models that load, for example Relu from Max. Source: ONNX Runtime 1.31; the
-slow test `test_samples_load_where_the_peer_has_a_way` runs every sample in every element type.
+ONNX Runtime does not load a model that has a node without a kernel for its element type, even if
+the standard accepts the type. Rewrites may introduce nodes without a kernel into models that loaded
+before, for example Relu from Max.
+Source: ONNX Runtime 1.31; the slow test `test_samples_load_where_the_peer_has_a_way` runs every
+sample in every element type.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ LACKING: Mapping[str, frozenset[DType]] = {
         _types("f64"),
     ),
 }  # fmt: skip
-"""Element types without a kernel, by operator: of the first operand if the result has another."""
+"""Per operator: the element types without a kernel, of the first operand if the result's type
+differs."""
 
 
 def _relu(s: Standard, number: Callable[[float], Any]) -> Standard:
@@ -149,7 +152,8 @@ INSTEAD: Mapping[str, Callable[[Standard, Callable[[float], Any]], Standard]] = 
     "Softsign": _softsign,
     "ThresholdedRelu": _thresholded_relu,
 }
-"""Builders of equivalent nodes with kernels, given a node and a constructor of literals."""
+"""Builders of equivalent nodes that have kernels; arguments are a node and a constructor of
+literals."""
 
 
 def lacks(op_type: str, dtype: DType) -> bool:
@@ -158,7 +162,7 @@ def lacks(op_type: str, dtype: DType) -> bool:
 
 
 def instead(s: Standard, dtype: DType | None) -> Standard | None:
-    """Return equivalent nodes with kernels in ONNX Runtime; None if the node has one."""
+    """Return equivalent nodes that ONNX Runtime has kernels for; None if none is needed."""
     if dtype is None or s.domain or not lacks(s.op_type, dtype) or s.op_type not in INSTEAD:
         return None
     return INSTEAD[s.op_type](s, lambda value: np.asarray(value, dtype.numpy))

@@ -22,7 +22,7 @@ def to_onnx(graph: Graph, *, fused: bool = False) -> bytes:
 
     Fusions are inlined; with `fused`, they become calls of model-local functions. Memory layouts
     are dropped. Names of nodes, values, inputs and results are retained.
-    Errors: E-EXPORT-*, with the node that has no ONNX equivalent and the reason.
+    Errors: E-EXPORT-*, with the node that has no ONNX equivalent, and with the reason.
     """
     _check_size(graph)
     *older, newest = opsets_for(graph)

@@ -1,4 +1,4 @@
-"""Inlining of fusions before export, if several fusions contain the nodes of one operator."""
+"""Inlining of fusions before export, for operators whose nodes are in several fusions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ AMOUNTS = {"cast", "mul", "reshape", "reduce_sum"}
 
 
 def opened(graph: Graph, *, fused: bool) -> Graph:
-    """Inline the fusions that contain nodes of an operator to be recombined.
+    """Inline the fusions whose nodes form one operator together with nodes outside.
 
-    If fusions become functions (`fused`), inline only the fusions of a quantized LSTM.
+    If fusions become functions (`fused`), inline only the fusions that compute an operand of a
+    quantized LSTM.
     """
     wanted = _of_layers(graph) | (set() if fused else _of_zero_points(graph))
     if not wanted:
@@ -40,7 +41,7 @@ def opened(graph: Graph, *, fused: bool) -> Graph:
 
 
 def _of_layers(graph: Graph) -> set[str]:
-    """Return the fusions that only compute an operand of a quantized LSTM."""
+    """Return the fusions that one quantized LSTM, and no other node, reads."""
     layers = [n for n in graph.nodes if n.op == "lstm" and n.attrs["rounded_states"]]
     operands = {i for n in layers for i in n.inputs[:3]}
     return {
@@ -53,7 +54,7 @@ def _of_layers(graph: Graph) -> set[str]:
 
 
 def _of_zero_points(graph: Graph) -> set[str]:
-    """Return the fusions that subtract or compute zero point corrections."""
+    """Return the fusions that subtract a zero point correction, and those that compute it."""
     wanted: set[str] = set()
     for node in graph.nodes:
         if node.op != "fusion":
@@ -69,7 +70,7 @@ def _of_zero_points(graph: Graph) -> set[str]:
 
 
 def _amounts(graph: Graph, fusion: Node) -> set[str]:
-    """Return the fusions that compute zero point corrections, which another node may scale."""
+    """Return the fusions that compute a fusion's zero point corrections, scaled or not."""
     makers = [graph.producers.get(i) for i in fusion.inputs]
     scaled = [graph.producers.get(i) for m in makers if m and m.op == "mul" for i in m.inputs]
     return {m.output for m in (*makers, *scaled) if m and m.op == "fusion" and _is_amount(m)}

@@ -9,7 +9,7 @@ OPSET = 26
 """The newest version of the standard that onnx 1.23 and ONNX Runtime 1.31 support."""
 
 NEWEST = {"ai.onnx.ml": 5}
-"""The versions of other domains of exported operators."""
+"""The newest exported versions of operator sets other than the standard's."""
 
 
 LEFT_BEHIND = {

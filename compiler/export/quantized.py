@@ -1,4 +1,4 @@
-"""The export of quantized products: integer sums of products become standard operators again.
+"""The export of quantized products: integer sums of products become standard quantized operators.
 
 Passes hoist zero points out of sums of products of bytes, and add a correction as a constant. The
 export separates the correction from the bias, so that one operator subtracts zero points, sums and
@@ -45,7 +45,7 @@ class _Sums:
 
 
 def requantized(work: Work, node: Node) -> None:
-    """Recombine a product of bytes and its requantization by one scale."""
+    """Recombine a product of quantized integers and its requantization by one scale."""
     value, scale, *rest = node.inputs
     zero = work.type(rest[0]) if rest else None
     t, factors = work.type(value), work.known(scale)
@@ -78,7 +78,7 @@ def requantized(work: Work, node: Node) -> None:
 
 
 def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -> bool:
-    """Recombine a matrix product and a bias, if one operator of the model contained both."""
+    """Recombine a matrix product, bias and requantization if they come from one model node."""
     x, w = sums.product.inputs[:2]
     one_node = len(node.origins) == 1 and all(p.origins == node.origins for p in sums.parts)
     t, weights = work.type(x), work.type(w)
@@ -99,7 +99,7 @@ def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -
 
 
 def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
-    """Recombine quantization by a factor to quantization by a scale.
+    """Recombine quantization by multiplication into quantization by division by a scale.
 
     Only a number halfway between two quantized values may round differently.
     """
@@ -116,7 +116,7 @@ def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
 
 
 def lifted_constant(work: Work, node: Node) -> None:
-    """Recombine a sum with a constant zero point correction."""
+    """Recombine a sum of products with the addition of a constant zero point correction."""
     sums = _sums(work, node.output, node)
     if sums is None or sums.product.op == "conv_integer" or not sums.zeros[0].any():
         return
@@ -132,7 +132,7 @@ def lifted_constant(work: Work, node: Node) -> None:
 
 
 def lifted_number(work: Work, node: Node) -> None:
-    """Recombine a sum with the correction of a zero point known only at run time."""
+    """Recombine a sum of products with the correction for a zero point known only at run time."""
     product, rows = _inner_product(work, node.inputs[0]), None
     if product is None:
         rows = rows_of(work, node.inputs[0])
@@ -186,7 +186,7 @@ def scaled_sums(work: Work, node: Node) -> None:
 
 
 def _whole(work: Work, at: Node, parts: Sequence[Node], inputs: Sequence[str]) -> None:
-    """Combine nodes into a product with i32 sums as results."""
+    """Combine nodes into a matrix product or convolution whose results are i32 sums."""
     product = parts[0]
     if product.op in CONVOLUTIONS:
         work.combine(at, parts, "ConvInteger", inputs, _window(product))
@@ -195,7 +195,7 @@ def _whole(work: Work, at: Node, parts: Sequence[Node], inputs: Sequence[str]) -
 
 
 def _sums(work: Work, value: str, added: Node | None) -> _Sums | None:
-    """Match a product and the zero points in the constant added to it."""
+    """Match a product, and the zero points that a constant added to the product contains."""
     product = _inner_product(work, value)
     if product is not None:
         return _told_apart(work, product, None, None)
@@ -227,7 +227,7 @@ def _told_apart(
 
 
 def _of_codes(work: Work, product: Node, added: Node | None, listed: Array | None) -> _Sums | None:
-    """Match a product of quantized operands; the padding value becomes the zero point."""
+    """Match a product of quantized operands; padding becomes the padded operand's zero point."""
     x, w = (work.type(i) for i in product.inputs[:2])
     around, totals = int(product.attrs["around"]), _totals(work, product)
     if x is None or w is None or (around and totals is None):
@@ -242,7 +242,7 @@ def _of_codes(work: Work, product: Node, added: Node | None, listed: Array | Non
 def _of_columns(
     work: Work, product: Node, added: Node | None, zeros: tuple[Array, Array], listed: Array
 ) -> _Sums:
-    """Return the sums with a zero point from which the constant follows, else with a bias."""
+    """Interpret the constant as a zero point correction if possible, else as a bias."""
     x, totals = work.type(product.inputs[0]), _totals(work, product)
     kept = _Sums(product, added, zeros, listed if listed.any() else None)
     if x is None or totals is None or any(product.inputs[2:]) or not totals.any():
@@ -261,7 +261,7 @@ def _inner_product(work: Work, value: str) -> Node | None:
 
 
 def _origin(work: Work, value: str, most: int = 2) -> Node | None:
-    """Return the product that defines a value, through at most `most` sums."""
+    """Return the product that defines a value, through at most `most` additions or subtractions."""
     node = work.graph.producers.get(value)
     if node is None or node.op in PRODUCTS:
         return node
@@ -270,7 +270,7 @@ def _origin(work: Work, value: str, most: int = 2) -> Node | None:
 
 
 def _each(work: Work, product: Node, constant: Constant, rank: int) -> Array | None:
-    """Return a constant as one number per filter or column; None if its shape does not fit."""
+    """Return a constant as one number per filter or column; None if it has another shape."""
     w, array = work.type(product.inputs[1]), constant.array()
     if w is None or not w.is_static or w.rank < 2 or array.ndim > rank:
         return None

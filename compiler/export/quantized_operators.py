@@ -1,7 +1,7 @@
 """The export of ONNX Runtime's quantized operators, which the import decomposes.
 
-The nodes of one such operator have the same origin. In other models, computations on dequantized
-floats remain standard operators.
+The nodes that the import creates for one quantized operator have the same origin. In models without
+these operators, computations on dequantized floats remain standard operators.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Attributes = Callable[[Node], dict[str, Attribute] | None]
 
 @dataclass(frozen=True)
 class _Operator:
-    """A quantized operator; `attrs` converts a node's attributes, to None if impossible."""
+    """A quantized operator; `attrs` converts a node's attributes, or returns None."""
 
     op_type: str
     attrs: Attributes = lambda n: {}
@@ -63,13 +63,14 @@ OPERATORS: Mapping[str, _Operator] = {
     "average_pool": _Operator("QLinearAveragePool", _pool),
     "reduce_mean": _Operator("QLinearGlobalAveragePool", _mean),
 }
-"""Quantized operators by float operator, except QLinearSoftmax: its `opset` is a reserved name."""
+"""Quantized operators by float operator; QLinearSoftmax is missing because its attribute `opset`
+has a reserved name."""
 
 
 def on_codes(work: Work, node: Node, scale: Array) -> bool:
-    """Recombine the quantized operator that ends in a quantize node; return whether there was one.
+    """Recombine the quantized operator that ends in a quantize node; return whether that succeeded.
 
-    `scale` is the scale of the node's result.
+    `scale` is the scale of the quantize node.
     """
     made = work.graph.producers.get(node.inputs[0])
     known = OPERATORS.get(made.op) if made is not None else None

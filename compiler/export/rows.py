@@ -17,21 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """A matrix product and the correction for its weight zero point, a multiple of row sums."""
+    """A matrix product and its weight zero point correction, which is a multiple of row sums."""
 
     product: Node
     parts: Sequence[Node]
-    """The nodes of the correction."""
+    """The nodes of the product and of the correction."""
     loose: Sequence[str]
-    """The row sums and their operand, which may have other readers."""
+    """The names of the row sums and of the widened operand, both of which may have other
+    readers."""
     stored: Array
-    """The zero point, or the zero points of the columns, in the weights' type."""
+    """The weight zero point, or one zero point per column, in the weights' type."""
     n_terms: int
-    """The number of products per sum."""
+    """The number of products that each element of the matrix product sums."""
 
 
 def rows_of(work: Work, value: str) -> Rows | None:
-    """Match a product and its added row sums."""
+    """Match a matrix product and the multiple of its row sums that is added to it."""
     added = work.inner(value, "add")
     for one, other in () if added is None else (added.inputs, added.inputs[::-1]):
         product, scaled = work.inner(one, "matmul_integer"), work.inner(other, "mul")
@@ -51,7 +52,7 @@ def rows_of(work: Work, value: str) -> Rows | None:
 
 
 def _summed(work: Work, product: Node, value: str) -> Sequence[str] | None:
-    """Return the row sums of a product's operand, and the widened operand; None without a match."""
+    """Return the names of the row sums and of the widened operand; None without a match."""
     total = work.graph.producers.get(value)
     x = work.type(product.inputs[0])
     if total is None or total.op != "reduce_sum" or x is None or x.shape is None:

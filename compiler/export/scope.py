@@ -28,7 +28,7 @@ class Model:
     fused: bool = False
     node_names: Names = field(default_factory=Names)
     domains: dict[str, int] = field(default_factory=dict)
-    """The versions of used operator sets other than the standard."""
+    """The versions of the used operator sets, except the standard operator set."""
     functions: dict[bytes, Any] = field(default_factory=dict)
     """The FunctionProtos of fusions, by content: equal fusions share a function."""
     stored_bytes: int = 0
@@ -38,7 +38,7 @@ class Model:
 class Scope:
     """One graph during export; subgraphs look up values in enclosing graphs.
 
-    Constants are stored at their first read, so unread constants are not stored.
+    A constant is stored at its first read, so an unread constant is not stored.
     """
 
     model: Model
@@ -47,7 +47,7 @@ class Scope:
     nodes: list[Any] = field(default_factory=list)
     stored: list[Any] = field(default_factory=list)
     types: dict[str, Type] = field(default_factory=dict)
-    """The types of values by exported name."""
+    """The types of values, keyed by the exported names of the values."""
     written: dict[tuple[Any, ...], tuple[str, ...]] = field(default_factory=dict)
     """The outputs of exported nodes, keyed by their computation (operator, inputs, attributes)."""
     _written: dict[str, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Scope:
     _literals: dict[tuple[Any, ...], str] = field(default_factory=dict)
 
     def inner(self) -> Scope:
-        """Return a scope with separate value names in the same graph, for an inlined body."""
+        """Return a scope for an inlined body: the same graph, but separate value names."""
         return Scope(
             self.model,
             self,
@@ -74,7 +74,7 @@ class Scope:
             self._constants[value] = constant
 
     def constants(self, constants: Mapping[str, Constant]) -> None:
-        """Declare constants, stored on first read."""
+        """Declare constants, which are stored when they are first read."""
         self._constants.update(constants)
 
     def value(self, name: str) -> str:
@@ -119,7 +119,7 @@ class Scope:
         return found
 
     def type_around(self, name: str) -> Type | None:
-        """Return the type of a value by its name in the graph; None if not yet defined."""
+        """Return the type of a value by its name in the graph; None before its definition."""
         if name in self._constants:
             return self._constants[name].type
         if name in self._written:

@@ -19,7 +19,7 @@ from compiler.ir.types import DType
 
 @dataclass(frozen=True)
 class Wide:
-    """The types for casts of operands, and of outputs; None for no cast."""
+    """The types to which operands are cast, and from which outputs are cast back, or None."""
 
     inputs: Sequence[DType | None]
     outputs: Sequence[DType | None]
@@ -29,7 +29,7 @@ def widened(s: Standard, schema: Any, dtypes: Sequence[DType | None]) -> Wide | 
     """Return the casts that a node needs, or None.
 
     A type without a kernel in ONNX Runtime becomes a wider type with a kernel, if possible.
-    Errors: E-EXPORT-TYPE if no wider type is accepted either.
+    Errors: E-EXPORT-TYPE if no wider type has a kernel either.
     """
     formals = [_formal(schema.inputs, k) for k in range(len(dtypes))]
     deciding = _deciding(schema)
@@ -104,14 +104,15 @@ def _first_wider(dtype: DType, accepted: frozenset[DType]) -> DType | None:
 
 
 CHOOSING = frozenset({"MaxPool"})
-"""Operators whose results are elements or indices of operands: computing in f32 is exact."""
+"""Operators whose results are elements or indices of operands, so that computing in f32 is
+exact."""
 
 EXACT_BITS = 16
-"""The maximum width of integer types that f32 represents exactly, in bits."""
+"""The maximum width in bits of an integer type whose values f32 represents exactly."""
 
 
 def _float_of_all(op_type: str, dtype: DType, accepted: frozenset[DType]) -> DType | None:
-    """Return f32 for integers that it represents exactly, for operators without arithmetic."""
+    """Return f32 for an operator without arithmetic on integers that f32 represents exactly."""
     exact = op_type in CHOOSING and dtype.is_integer and dtype.bits <= EXACT_BITS
     return DType.f32 if exact and DType.f32 in accepted else None
 

@@ -48,7 +48,7 @@ def write_nodes(scope: Scope, graph: Graph, targets: Mapping[str, str]) -> None:
 
 
 def _without_unread(node: Node, read: Container[str]) -> Node:
-    """Omit the unread results of a node, so that their computation is not exported."""
+    """Omit the unread results of a node from the export."""
     if node.op not in OPERATORS or len(node.outputs) == 1:
         return node
     kept = (o if i == 0 or o in read else "" for i, o in enumerate(node.outputs))
@@ -86,7 +86,7 @@ def _write(scope: Scope, node: Node, targets: Mapping[str, str]) -> None:
 def _is_repeatable(node: Node, targets: Mapping[str, str]) -> bool:
     """Return whether an equal node that is already written can replace this node.
 
-    Fusions recompute cheap values in several kernels; after inlining, one node suffices.
+    After inlining, one node suffices for a cheap value that several fused kernels recompute.
     """
     drawn = node.op.startswith("random_")
     return node.op in OPERATORS and not drawn and not any(o in targets for o in node.outputs)
@@ -100,7 +100,7 @@ def _key(scope: Scope, node: Node) -> tuple[Any, ...]:
 
 
 def _through_facet(scope: Scope, node: Node, outputs: Sequence[str]) -> None:
-    """Write a node by its `export` facet. Errors: E-EXPORT-OPERATOR if it has no result."""
+    """Write a node by its `export` facet. Errors: E-EXPORT-OPERATOR if none exists."""
     operator = OPERATORS[node.op]
     types = {i: _tensor_type(scope, i) for i in node.inputs if i}
     operands = [Tensor(i, types[i], scope.known(i)) if i else None for i in node.inputs]
@@ -131,7 +131,7 @@ def _is_standard(made: Operand | tuple[Operand, ...]) -> bool:
 def inline(
     scope: Scope, body: Graph, operands: Sequence[str], results: Sequence[tuple[str, str]]
 ) -> None:
-    """Inline a body for these operands, and give its results these names."""
+    """Inline a body with these operands, and give the body's results these names."""
     inner = scope.inner()
     for v, operand in zip(body.inputs, operands, strict=True):
         inner.define(v.name, scope.value(operand), logical(v.type), scope.constant(operand))
@@ -139,7 +139,7 @@ def inline(
 
 
 def write_body(scope: Scope, body: Graph, results: Sequence[tuple[str, str]]) -> None:
-    """Write the nodes of a body with named inputs; rename its results."""
+    """Write the nodes of a body with named inputs, and give its results these names."""
     body = combined(body, scope)
     scope.constants(body.constants)
     targets: dict[str, str] = {}
@@ -152,14 +152,14 @@ def write_body(scope: Scope, body: Graph, results: Sequence[tuple[str, str]]) ->
 
 
 def source_of(graph: Graph, value: str) -> str:
-    """Return the original of a value that was copied to other memory layouts."""
+    """Return the value from which a value was copied through any number of relayouts."""
     while (node := graph.producers.get(value)) is not None and node.op == "relayout":
         value = node.inputs[0]
     return value
 
 
 def give_names(scope: Scope, results: Iterable[tuple[str, str]]) -> None:
-    """Write an identity for each value that lacks its required name."""
+    """Write an Identity node for each value whose exported name differs from the required name."""
     for value, name in results:
         found = scope.value(value)
         if found != name:
@@ -167,7 +167,7 @@ def give_names(scope: Scope, results: Iterable[tuple[str, str]]) -> None:
 
 
 def write_graph(model: Model, graph: Graph, around: Scope | None = None) -> Any:
-    """Convert a graph to a GraphProto; a subgraph (with `around`) may be renamed.
+    """Convert a graph to a GraphProto; the values of a subgraph (with `around`) may be renamed.
 
     Errors: E-EXPORT-*.
     """
@@ -193,7 +193,7 @@ def write_graph(model: Model, graph: Graph, around: Scope | None = None) -> Any:
 
 
 def _handed_on(scope: Scope, graph: Graph, results: Sequence[str]) -> list[str]:
-    """Return names of a subgraph's results; inputs and constants retain their exported names."""
+    """Return the names of a subgraph's results; inputs and constants retain their names."""
     own = {v.name for v in graph.inputs} | set(graph.constants)
     made: list[str] = []
     for r, name in zip(graph.results, results, strict=True):
@@ -255,10 +255,10 @@ class _Expression:
     outputs: Sequence[str]
     _done: dict[int, tuple[Any, list[str]]] = field(default_factory=dict)
     _dtypes: dict[str, DType] = field(default_factory=dict)
-    """The element types of the outputs of nested nodes."""
+    """The element types of the outputs of nested calls in the expression."""
 
     def write(self, made: Operand | tuple[Operand, ...]) -> None:
-        """Write the nodes of the outputs."""
+        """Write the expression's nodes, whose last outputs have the names `outputs`."""
         parts = made if isinstance(made, tuple) else (made,)
         if len(parts) == 1 and isinstance(parts[0], Standard):
             parts = tuple(Out(parts[0], i) for i in range(len(self.outputs)))

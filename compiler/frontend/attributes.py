@@ -12,7 +12,7 @@ from compiler.frontend.tensors import TensorReader
 from compiler.ops import protos
 
 Bindings = Mapping[str, Any]
-"""The AttributeProtos of a function call, to which attributes in the function body refer."""
+"""The AttributeProtos of a function call; attributes in the function body refer to them."""
 
 
 def bound(attributes: Any, bindings: Bindings) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def bound(attributes: Any, bindings: Bindings) -> dict[str, Any]:
 
 
 def kind_of(a: Any) -> int:
-    """Return the kind of an attribute; in early files without kinds, the field in use gives it."""
+    """Return the kind of an attribute; in early files, the field in use determines the kind."""
     if a.type:
         return int(a.type)
     kinds = type(a)
@@ -55,7 +55,7 @@ def kind_of(a: Any) -> int:
 def value_of(a: Any, key: str, tensors: TensorReader, read_type: Callable[[Any], Any]) -> Any:
     """Return the value of an attribute other than a graph.
 
-    Errors: E-MODEL-ATTRIBUTE, and those of tensors.
+    Errors: E-MODEL-ATTRIBUTE, and the errors of tensors.
     """
     import onnx
 
@@ -98,8 +98,8 @@ def _text(value: bytes) -> str | bytes:
 class Demands:
     """The requirements of a schema: numbers of operands and outputs, and attributes by name.
 
-    `required` has the positions of required operands, and all operands from position `rest` on are
-    required. `attributes` maps a name to the attribute's kind, and to True for required attributes.
+    Operands at the positions `required`, and all operands from position `rest` on, are required.
+    `attributes` maps a name to the attribute's kind, and to True for required attributes.
     """
 
     min_inputs: int

@@ -1,7 +1,7 @@
 """Function bodies of the ONNX standard, which decompose operators into declared operators.
 
-The onnx package may have a function body for an operator. If no declaration accepts a node of the
-operator, the body is inlined instead of creating a foreign node.
+The onnx package may have a function body for an operator. If an operator has such a body and no
+declaration accepts the node, the body is inlined; no foreign node is created.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def body_of(
 ) -> Any | None:
     """Return the function body of a node for operands of these types.
 
-    Return None if the standard has no body, or if the body needs an undeclared operator. Also
-    return None for a body with control flow if the operator itself has a declaration, which will
+    Return None if the standard has no body, or if the body needs an operator without a declaration.
+    Also return None for a body with control flow if the operator itself has a declaration: it will
     apply once a parameter is known.
     """
     schema = protos.schema_of(node.op_type, normal_domain(node.domain), opset)
@@ -60,7 +60,7 @@ def body_of(
 def _stated(
     schema: Any, node: Any, attributes: Mapping[str, Any], types: Sequence[Type | None]
 ) -> Any | None:
-    """Return the schema's fixed body, or the schema's body for this node, else None."""
+    """Return the schema's fixed body, else its body for these operand types, else None."""
     import onnx
 
     if schema.has_function:
@@ -86,10 +86,10 @@ def _is_wide(t: Type | None) -> bool:
 
 
 def _widened(function: Any, types: Sequence[Type | None]) -> Any:
-    """Remove casts of f64 values to f32 from a body: ReduceL2 would lose half of its precision.
+    """Remove casts of f64 values to f32, by which ReduceL2 would lose half of its precision.
 
-    Such a cast becomes a cast to f64. Return the body unchanged if its operators would then mix
-    types, or if its results would change their type.
+    Such a cast from f64 to f32 becomes a cast to f64. Return the body unchanged if its operators
+    would otherwise mix types, or if its results would change their type.
     """
     import onnx
 
@@ -126,7 +126,7 @@ def _element_types(
 ) -> dict[str, int]:
     """Return the inferred element types of a body's values, in ONNX's encoding.
 
-    `checked` raises onnx's InferenceError for incompatible operand types.
+    With `checked`, inference raises onnx's InferenceError for incompatible operand types.
     """
     import onnx
 
@@ -160,7 +160,7 @@ def _takes(node: Any, flows: Mapping[str, int], versions: Mapping[str, int]) -> 
 
 
 def _is_ours(function: Any, depth: int) -> bool:
-    """Return whether each node has a declaration, or recursively a body of declared operators."""
+    """Return whether each node of a body has a declaration or a body of declared operators."""
     versions = {normal_domain(o.domain): int(o.version) for o in function.opset_import}
     return all(_is_known(n, versions, depth) for n in walk(function.node))
 
@@ -183,6 +183,6 @@ def _is_control_flow(node: Any) -> bool:
 
 @cache
 def _fixed_body(op_type: str, domain: str, opset: int) -> Any | None:
-    """Return the body of an operator if it does not depend on the operands."""
+    """Return an operator's function body if it does not depend on the types of operands."""
     schema = protos.schema_of(op_type, domain, opset)
     return schema.function_body if schema is not None and schema.has_function else None

@@ -28,7 +28,7 @@ class Functions:
     """The functions of a model.
 
     Errors: E-MODEL-NAME for two functions of one name, E-MODEL-CYCLE, E-MODEL-SIZE if inlining
-    would give too many nodes or nest too deeply.
+    would create too many nodes or too deep a nesting.
     """
 
     def __init__(self, model: Any, limits: Limits) -> None:

@@ -29,7 +29,7 @@ from compiler.ops.type_rules.implied_sizes import implied_sizes, without_implied
 def import_model(model: Any, tensors: TensorReader, limits: Limits) -> Graph:
     """Import a parsed model. Errors: E-MODEL-*, each naming its node or value.
 
-    Equal names of open sizes normally mean equal sizes. If that makes shapes conflict, each
+    Equal names of open sizes normally mean equal sizes. If the shapes then conflict, each
     occurrence of a name becomes a separate size. Open sizes that operators determine become
     numbers: weights of 64 channels require images of 64 channels.
     """
@@ -70,7 +70,7 @@ class GraphImporter:
         depth: int,
         verbatim: bool = False,
     ) -> None:
-        """`verbatim` makes every node foreign, for operators that need their ONNX subgraph."""
+        """`verbatim` makes every node foreign, for subgraphs that are evaluated as ONNX graphs."""
         model.limits.check("nesting depth of subgraphs", depth, model.limits.nested_regions)
         self.model, self.proto, self.scope, self.depth = model, proto, scope, depth
         self.verbatim = verbatim
@@ -157,7 +157,7 @@ class GraphImporter:
             self.editor.results.append(Result(v.name, value))
 
     def _handed_on(self, value: str) -> str:
-        """Add an identity of a captured value to the region, to record the value's type there."""
+        """Add an identity of a captured value to the region, to record the value's type inside."""
         t = self.editor.type(value)
         if isinstance(t, TensorType):
             return self.editor.build(identity(self.editor.tensor(value)), hint=value)
@@ -166,7 +166,7 @@ class GraphImporter:
     def _names(self, nodes: Sequence[Any], prefix: str, nameless: str) -> list[str]:
         """Return unique node names: those of the file, and `OpType_position` for unnamed nodes.
 
-        `prefix` and `nameless` begin the names of the two kinds of nodes.
+        `prefix` begins names from the file; `nameless` begins the names of unnamed nodes.
         """
         names = [""] * len(nodes)
         for named in (True, False):
@@ -259,7 +259,7 @@ class GraphImporter:
         )
 
     def _import(self, frame: Frame, node: Any, name: str) -> Any | None:
-        """Import a node that calls no function of the model, or return the operator's body."""
+        """Import a node other than a function call, or return a body for the caller to inline."""
         domain = normal_domain(node.domain)
         require(bool(node.op_type), "E-MODEL-INVALID", "a node has no operator type")
         require(any(node.output), "E-MODEL-INVALID", f"{node.op_type} has no outputs")
@@ -279,11 +279,15 @@ class GraphImporter:
 
 
 OF_ANY_OPSET = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
-"""Operators that ONNX Runtime's optimiser writes to the standard domain, at any opset."""
+"""Operators that the optimiser of ONNX Runtime adds to models in the standard domain, whatever the
+opset."""
 
 
 def _check_unknown(node: Any, key: str, domain: str, opset: int) -> None:
-    """Check that an operator without a schema has a declaration. Errors: E-MODEL-OPERATOR."""
+    """Check that an operator without a schema in the onnx package has a declaration.
+
+    Errors: E-MODEL-OPERATOR.
+    """
     if is_standard(domain):
         came = protos.first_opset(node.op_type, domain)
         hint = (

@@ -17,7 +17,8 @@ from compiler.ir.graph import Graph
 from compiler.limits import MESSAGE_BYTES, NODE_BYTES, OWN_LIMITS, Limits, check_bytes, limited
 
 MAPPED_BYTES = 64 << 20
-"""The minimum size of memory-mapped files: most of their bytes are weights, read later."""
+"""The minimum size of files to memory-map: most bytes of such a file are weights, which are read
+later."""
 
 assert compiler.ops.__doc__, "importing the operators registers them"
 
@@ -25,8 +26,8 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 def load(source: str | os.PathLike[str] | bytes, limits: Limits = OWN_LIMITS) -> Graph:
     """Load an ONNX model from a file or bytes as a graph.
 
-    A file with the extension .ir or .py is a written model: see written/.
-    Large weights remain in the file until they are read. No other file is opened.
+    A file with the extension .ir or .py is a written model: see written/. Large weights remain in
+    the file until they are read. External data files are not opened.
     Errors: E-MODEL-*, each with its position in the model and a remedy; for written models,
     E-TEXT-*, E-WRITE-* and errors of operators, at line and column. E-LIMIT-* beyond `limits`.
     """
@@ -88,7 +89,10 @@ _OTHER_KINDS = (
 
 
 def _check_kind(head: bytes) -> None:
-    """Refuse other file formats by their first bytes. Errors: E-MODEL-PROTOBUF."""
+    """Refuse a file whose first bytes identify a format other than ONNX.
+
+    Errors: E-MODEL-PROTOBUF.
+    """
     for magic, kind, hint in _OTHER_KINDS:
         if head.startswith(magic):
             raise CompileError("E-MODEL-PROTOBUF", f"this is a {kind} file, not ONNX", hint=hint)

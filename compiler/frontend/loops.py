@@ -15,8 +15,8 @@ def with_scalar_inputs(body: onnx.GraphProto) -> onnx.GraphProto:
     """Make the iteration number and the condition of a Loop's body scalars, as in the standard.
 
     TorchScript's exporter declares the iteration number as `int64[1]` if the trip count has the
-    shape [1], and ONNX Runtime follows the declaration. Here, a Reshape inside the body converts
-    the scalar to a list of one element.
+    shape [1], and ONNX Runtime follows the declaration. The importer instead adds a Reshape to the
+    body, which converts the scalar to a list of one element.
     """
     lists = [v for v in body.input[:2] if _is_list(v)]
     if not lists:
@@ -42,8 +42,8 @@ def with_open_states(
 ) -> onnx.GraphProto:
     """Make the declared sizes of a Loop's states open if they depend on the sizes of model inputs.
 
-    The model records the sizes for one set of inputs. ONNX Runtime uses the sizes of the initial
-    states.
+    The model file records state sizes for one set of inputs. ONNX Runtime uses the sizes of the
+    initial states instead.
     """
     wrong = [
         (n, k)
@@ -60,7 +60,7 @@ def with_open_states(
 
 
 def _wrong_axes(v: onnx.ValueInfoProto, state: Type | None, dims: DimNames) -> list[int]:
-    """Return the axes with a recorded number, but with an actual size that depends on inputs."""
+    """Return the axes whose recorded size is a number, but whose actual size depends on inputs."""
     stated = v.type.tensor_type.shape.dim
     if not isinstance(state, TensorType) or state.shape is None or len(stated) != state.rank:
         return []

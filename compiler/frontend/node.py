@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from compiler.frontend.importer import GraphImporter
 
 UNREAD_MAY_GO = {"Dropout", "MaxPool", "LayerNormalization"}
-"""Operators whose optional outputs may be omitted if unread."""
+"""Operators whose optional outputs may be omitted if the outputs are unread."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class NodeImporter:
     protos: Mapping[str, Any]
 
     def run(self, key: str) -> Any | None:
-        """Add the imported node to the graph; `key` is the node's operator in the ONNX registry.
+        """Add the imported node; `key` identifies its operator in the registry of ONNX operators.
 
-        If this returns a function, the node was not added: the caller must inline the function.
+        If `run` returns a function, the node was not added: the caller must inline the function.
         """
         if key == "Constant":
             self._constant()
@@ -89,7 +89,7 @@ class NodeImporter:
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The origin in the file: the node itself, or the calling node for a node of a function."""
+        """The origin in the file: this node, or the calling node for a node inside a function."""
         return (self.frame.origin or self.name,)
 
     def _inputs(self) -> list[str]:
@@ -102,7 +102,7 @@ class NodeImporter:
         return found
 
     def _outputs(self) -> list[str]:
-        """Return the ONNX names of the outputs, without trailing omitted or unread outputs."""
+        """Return the ONNX names of the outputs, except omitted or unread outputs at the end."""
         found = list(self.node.output)
         unread = self.node.op_type in UNREAD_MAY_GO and not self.frame.origin
         while len(found) > 1 and (not found[-1] or (unread and found[-1] not in self.graph.read)):
@@ -165,7 +165,7 @@ class NodeImporter:
     def _through_facet(
         self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
-        """Build the call that the operator's facet returns; False for a foreign node."""
+        """Build the call of the declared operator; return False if the node must be foreign."""
         try:
             values = through_facet(
                 self.graph.editor,
@@ -193,7 +193,7 @@ class NodeImporter:
         return True
 
     def _define(self, output: str, value: str) -> None:
-        """Bind an ONNX name to a value, and refine the value's type by the recorded type."""
+        """Bind an ONNX name to a value; refine the value's type by the name's recorded type."""
         self.frame.scope.define(output, value)
         declared = self.frame.scope.declared.get(output)
         editor = self.graph.editor
@@ -211,7 +211,7 @@ class NodeImporter:
     def _is_legal(
         self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
-        """Return whether the onnx package accepts a node that the declaration refuses."""
+        """Return whether the onnx package accepts a node that our declaration refuses."""
         node = self._foreign(inputs, attrs, {}, outputs)
         types, known = self.graph.editor.facts.operands(node)
         return refusal(node, types, known) is None
@@ -274,7 +274,7 @@ class NodeImporter:
 
 
 def _region_inputs(node: Node, types: Sequence[Type | None]) -> Iterator[Type | None]:
-    """Yield the types of a region's inputs that the operands determine."""
+    """Yield the types of a region's inputs, as determined by the node's operands."""
     if node.op == "onnx.Loop":
         yield TensorType(DType.i64, ())
         yield TensorType(DType.bool, ())

@@ -18,7 +18,7 @@ def in_order(
 
     `names` label the nodes. `taken` are the names defined before all nodes; `is_defined` tests
     whether an enclosing graph defines a name.
-    Errors: E-MODEL-NAME for a value defined twice or nowhere, E-MODEL-CYCLE.
+    Errors: E-MODEL-NAME for a value defined twice or not at all, E-MODEL-CYCLE.
     """
     producer: dict[str, int] = {}
     for i, node in enumerate(nodes):

@@ -35,8 +35,8 @@ def random_weights(model: str | PathLike[str] | bytes, seed: int) -> bytes:
     """Replace every splat weight of a model by random numbers; retain other weights.
 
     Convolution and matrix weights are normally distributed with variance 1/fan-in, or 2/fan-in
-    after a rectifier (He et al. 2015, arXiv:1502.01852). Variances are positive, scales near 1,
-    biases and means near 0.
+    after a rectifier (He et al. 2015, arXiv:1502.01852). Random variances are positive, scales are
+    near 1, and biases and means are near 0.
     Errors: E-MODEL-FILE, E-MODEL-PROTOBUF.
     """
     proto = _read(model)
@@ -96,7 +96,7 @@ def _splats(graph: onnx.GraphProto) -> dict[str, Array]:
 def _normalisations(
     graph: onnx.GraphProto, splats: dict[str, Array], producers: dict[str, onnx.NodeProto]
 ) -> dict[str, Array]:
-    """Return the parameters of batch normalisations that directly follow splat weights."""
+    """Return random parameters for batch normalisations directly after nodes with splat weights."""
     stored = {t.name: t for t in graph.initializer}
     found: dict[str, Array] = {}
     for node in graph.node:
@@ -109,7 +109,7 @@ def _normalisations(
 
 
 Use = tuple[onnx.NodeProto, int]
-"""A node and the operand position at which it reads a value."""
+"""A node that reads a value, and the position of the operand."""
 
 
 def _readers(graph: onnx.GraphProto) -> dict[str, list[Use]]:
@@ -121,7 +121,7 @@ def _readers(graph: onnx.GraphProto) -> dict[str, list[Use]]:
 
 
 def _roles(name: str, readers: dict[str, list[Use]]) -> Iterator[Use]:
-    """Yield the uses of a weight, including uses after shape operators."""
+    """Yield the uses of a weight, including uses through shape operators."""
     for node, position in readers.get(name, ()):
         if node.op_type in _THROUGH and position == 0:
             yield from _roles(node.output[0], readers)
@@ -143,10 +143,10 @@ def _is_rectified(value: str, producers: dict[str, onnx.NodeProto]) -> bool:
 
 
 def _before_sums(graph: onnx.GraphProto, readers: dict[str, list[Use]]) -> set[str]:
-    """Return the outputs of scaling nodes that are added to another activation.
+    """Return the outputs of scaling nodes whose results are added to another activation.
 
-    A scale of 1/3 keeps a chain of residual blocks in range; otherwise, each block would double the
-    variance.
+    A scale of 1/3 keeps activations in range in a chain of residual blocks; otherwise, each block
+    would double the variance.
     """
     constant = {t.name for t in graph.initializer}
     for node in graph.node:
@@ -166,7 +166,7 @@ def _before_sums(graph: onnx.GraphProto, readers: dict[str, list[Use]]) -> set[s
 
 
 def _values(splat: Array, use: Use, chance: np.random.Generator) -> Array | None:
-    """Draw random numbers for a weight by its role; None for an unknown role."""
+    """Draw random numbers for a weight, depending on its role; None for an unknown role."""
     node, position = use
     shape = splat.shape
     match node.op_type, position:

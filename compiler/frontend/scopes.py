@@ -38,7 +38,7 @@ class Scope:
         return found
 
     def define(self, name: str, value: str) -> None:
-        """Bind a name to a value. Errors: E-MODEL-NAME if this scope already defines it."""
+        """Bind a name to a value. Errors: E-MODEL-NAME if this scope already defines the name."""
         if name in self.names:
             raise CompileError("E-MODEL-NAME", f"{name!r} is defined twice")
         self.names[name] = value
@@ -59,9 +59,9 @@ class Frame:
     origin: str = ""
     """The calling node in the file; "" in a graph."""
     value_names: Mapping[str, str] = field(default_factory=dict)
-    """The names of the function's outputs in the calling scope."""
+    """Maps the function's output names to names in the calling scope."""
     returns: Mapping[str, str] = field(default_factory=dict)
-    """Maps names of the calling scope to names of the function."""
+    """Maps names of the calling scope to names inside the function."""
     caller: Scope | None = None
 
     def finish(self) -> None:

@@ -19,7 +19,7 @@ from compiler.limits import Limits
 class TensorReader:
     """The reader of one model's TensorProtos.
 
-    `path` is the model file, if any; large weights remain in it.
+    `path` is the model file, if any; large weights remain in the file.
     """
 
     data: Any
@@ -41,8 +41,8 @@ class TensorReader:
     def _constant(self, proto: Any, origins: tuple[str, ...]) -> Constant:
         t = self._type(proto)
         if proto.external_data or proto.data_location:
-            raise CompileError("E-MODEL-EXTERNAL", "its data are in another file")
-        require(not proto.HasField("segment"), "E-MODEL-TENSOR", "it is one segment of several")
+            raise CompileError("E-MODEL-EXTERNAL", "the data are in another file")
+        require(not proto.HasField("segment"), "E-MODEL-TENSOR", "this is one segment of several")
         if not proto.HasField("raw_data"):
             return _stored(_from_fields(proto, t), t, origins)
         _check_only_raw(proto)
@@ -116,11 +116,11 @@ _TYPED_FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint6
 
 def _check_only_raw(proto: Any) -> None:
     both = any(len(getattr(proto, f)) for f in (*_TYPED_FIELDS, "string_data"))
-    require(not both, "E-MODEL-TENSOR", "its elements are stored twice, as bytes and as numbers")
+    require(not both, "E-MODEL-TENSOR", "the elements are stored twice, as bytes and as numbers")
 
 
 def _field_of(dtype: DType) -> tuple[str, int, int]:
-    """Return the name of the field for a type, and e and n for e entries per n elements."""
+    """Return the TensorProto field for a type, and e and n if n elements occupy e entries."""
     if dtype is DType.string:
         return "string_data", 1, 1
     if dtype in (DType.f32, DType.c64):
@@ -135,7 +135,10 @@ def _field_of(dtype: DType) -> tuple[str, int, int]:
 
 
 def _from_fields(proto: Any, t: TensorType) -> Array:
-    """Read elements from typed fields. Errors: E-MODEL-TENSOR for a wrong number or field."""
+    """Read the elements from the field for the tensor's type.
+
+    Errors: E-MODEL-TENSOR for a wrong number of elements, or for elements in a wrong field.
+    """
     from onnx import numpy_helper
 
     name, entries, per = _field_of(t.dtype)

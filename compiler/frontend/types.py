@@ -20,18 +20,18 @@ from compiler.ops.type_rules.implied_sizes import Implied
 class DimNames:
     """The sizes of a model: numbers, names, or unknown.
 
-    A name that occurs in an input means the same size wherever it occurs. Other names are
-    unreliable: TorchScript gives all results of SequenceAt the same three names. Two equal
-    unreliable names mean equal sizes only within one value. A size without a name gets a unique
-    name from the value and the axis.
+    A size name that occurs in an input means the same size everywhere in the model. Size names that
+    occur in no input are unreliable: TorchScript gives all results of SequenceAt the same three
+    names. Two equal unreliable names mean equal sizes only if they are in the type of one value. A
+    size without a name gets a unique name from the value and the axis.
     """
 
     def __init__(
         self, limits: Limits, apart: bool = False, sizes: Mapping[str, int] = MappingProxyType({})
     ) -> None:
-        """`apart` makes each size a separate symbol, regardless of its name.
+        """With `apart`, each size becomes a separate symbol, regardless of its name.
 
-        `sizes` gives numbers for some symbols.
+        `sizes` maps some symbols to numbers.
         """
         self._limits, self._apart, self._sizes = limits, apart, sizes
         self._words: dict[tuple[str, str], str] = {}
@@ -42,7 +42,10 @@ class DimNames:
         """The symbols that occur more than once among the sizes of the inputs."""
 
     def reader(self, base: str, *, is_input: bool = False) -> protos.DimReader:
-        """Return a reader of the sizes of a value. Errors: E-MODEL-SIZE."""
+        """Return a function that reads the sizes of a value's declared shape.
+
+        Errors: E-MODEL-SIZE.
+        """
         return lambda dim, position: self._read(dim, base, position, is_input)
 
     def _read(self, dim: Any, base: str, position: int, is_input: bool) -> Dim:
@@ -69,7 +72,8 @@ class DimNames:
     def decided(self, implied: Implied) -> dict[str, int]:
         """Return the input sizes that operators determine.
 
-        A name that occurs more than once stays open: runtimes do not require equal sizes.
+        A name that occurs in several input sizes stays open: runtimes do not require these sizes to
+        be equal.
         """
         names = implied.keys() & self.declared - self.shared
         return {name: min(implied[name]) for name in sorted(names) if len(implied[name]) == 1}
@@ -115,8 +119,7 @@ class DimNames:
 def refined(ours: Type, proto: Any, dims: DimNames, base: str) -> Type:
     """Refine the open parts of an inferred type by the type that the model records.
 
-    Sizes that depend on input sizes stay unchanged: the recorded sizes may be those of other
-    inputs.
+    Sizes that depend on input sizes stay unchanged: the model may record them for other inputs.
     """
     if isinstance(ours, OpaqueType):
         return dims.type(proto, base)

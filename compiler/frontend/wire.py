@@ -1,8 +1,8 @@
 """A pre-scan of a protobuf message before the protobuf library parses it.
 
 The scan checks all tags and lengths without building a message, so that a hostile file is refused
-before it allocates memory. It also locates large weights, which are removed from the parsed message
-and remain in the file.
+before it allocates memory. The scan also locates large weights, which are removed from the parsed
+message and remain in the file.
 Source: the protobuf encoding, protobuf.dev/programming-guides/encoding.
 """
 
@@ -29,17 +29,21 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _SCALAR, _STRING, _TEXT, _MESSAGE, _RAW_DATA, _EXTERNAL, _LOCATION = range(7)
 
 Table = dict[int, tuple[int, "Table"]]
-"""Maps a field number to the field's kind and, for a message field, to the message's table."""
+"""Maps a field number to the kind of the field and, for a message field, to the table of the
+message."""
 
 
 @dataclass(slots=True)
 class Cut:
-    """Large weights in the file. Units: offsets in bytes from the start of the file."""
+    """The large weights that remain in the file.
+
+    Units: offsets in bytes from the start of the file.
+    """
 
     start: int
     end: int
     enclosing: tuple[tuple[int, int, int], ...]
-    """The enclosing messages, outermost first: offsets of the length field, start and end."""
+    """For each enclosing message, outermost first: offsets of its length field, start and end."""
 
 
 @dataclass(slots=True)
@@ -65,7 +69,8 @@ def scan(data: Any, limits: Limits) -> Scanned:
     found = Scanned()
     stack: list[tuple[int, Table, int, int]] = [(len(data), model, -1, 0)]
     n_strings = [0]
-    """The number of strings of each message on the stack: mainly operands and outputs of nodes."""
+    """For each message on the stack, the number of its strings: mainly operands and outputs of
+    nodes."""
     at = 0
     while stack:
         end, table, _, start = stack[-1]
@@ -158,7 +163,7 @@ def _check_string(data: Any, at: int, stop: int, limits: Limits | None) -> None:
 
 
 def _around(stack: list[tuple[int, Table, int, int]], length_at: int) -> tuple[Any, ...]:
-    """Return the enclosing messages, without the model, followed by the field."""
+    """Return the offsets of the enclosing messages, except the outermost, and of the field."""
     outer = tuple((where, start, end) for end, _, where, start in stack[1:])
     return (*outer, (length_at, 0, 0))
 
@@ -246,25 +251,25 @@ def _special() -> tuple[Table, Table]:
 
 
 class Tokens:
-    """Unforgeable placeholders for cut bytes in the parsed message."""
+    """Unforgeable placeholders, in the parsed message, for bytes that remain in the file."""
 
     def __init__(self, cuts: list[Cut]) -> None:
         self._secret = os.urandom(16)
         self._cuts = cuts
 
     def mark(self, index: int) -> bytes:
-        """Return the placeholder of a cut."""
+        """Return the placeholder for the cut of this index."""
         return self._secret + struct.pack("<I", index)
 
     def cut(self, raw: bytes) -> Cut | None:
-        """Return the cut of a placeholder; None for other bytes."""
+        """Return the cut whose placeholder these bytes are; None for other bytes."""
         if len(raw) != 20 or not raw.startswith(self._secret):
             return None
         return self._cuts[struct.unpack("<I", raw[16:])[0]]
 
 
 def without_cuts(data: Any, cuts: list[Cut], tokens: Tokens) -> bytes:
-    """Replace every cut by its placeholder, and correct the enclosing lengths."""
+    """Replace the bytes of every cut by its placeholder, and correct all enclosing lengths."""
     if not cuts:
         return bytes(data)
     return b"".join(_pieces(data, 0, len(data), list(enumerate(cuts)), 0, tokens))
@@ -273,7 +278,7 @@ def without_cuts(data: Any, cuts: list[Cut], tokens: Tokens) -> bytes:
 def _pieces(
     data: Any, start: int, end: int, cuts: list[tuple[int, Cut]], depth: int, tokens: Tokens
 ) -> Iterator[bytes]:
-    """Yield a message's new content in segments; `cuts` are the cuts inside it, in order."""
+    """Yield a message's new bytes in segments; `cuts` are the cuts inside the message."""
     at = start
     while cuts:
         index, first = cuts[0]

@@ -1,6 +1,6 @@
 """Operations on integer expressions: substitution, simplification by ranges, parsing.
 
-Symbolic dimensions and loop indices are such expressions (`compiler.ir.expressions`).
+Symbolic dimensions and loop indices are integer expressions (`compiler.ir.expressions`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
 
 @lru_cache(maxsize=65536)
 def _substituted(e: Affine, given: tuple[Expr | None, ...]) -> Expr:
-    """Substitute values for the symbols of an expression, in their order; None retains a symbol."""
+    """Substitute a value for each symbol of an expression, in order; None retains a symbol."""
     values = {n: v for n, v in zip(e.names, given, strict=True) if v is not None}
 
     def value(atom: Atom) -> Expr:
@@ -101,7 +101,7 @@ def symbols(e: Expr) -> frozenset[str]:
 
 
 def coefficient(e: Expr, var: str) -> int | None:
-    """Return the factor of a symbol in a sum; None if it also occurs in a compound atom."""
+    """Return the factor of a symbol in a sum; None if the symbol also occurs in a compound atom."""
     if isinstance(e, int):
         return 0
     factor = 0
@@ -114,7 +114,8 @@ def coefficient(e: Expr, var: str) -> int | None:
 
 
 ATOMS_LIMIT = 100
-"""The maximum number of atoms of an expression; a new symbol replaces a larger expression."""
+"""The maximum number of atoms of an expression; a new symbol replaces an expression with more
+atoms."""
 
 NUMBER_LIMIT = 1 << 62
 """The maximum magnitude of the numbers in an expression of sizes."""
@@ -158,13 +159,14 @@ def assumed(e: Expr) -> int:
 def assumed_size(d: Expr) -> int:
     """Evaluate the size of an axis, with `ASSUMED_SIZE` for open sizes and for a result below 1.
 
-    A sequence of many strided layers would reduce 64 samples to a negative size.
+    Without this assumption, a sequence of many strided layers would reduce 64 samples to a negative
+    size.
     """
     return d if isinstance(d, int) else n if (n := assumed(d)) > 0 else ASSUMED_SIZE
 
 
 def last_of(extent: Expr) -> int:
-    """Return the largest index of an axis of this extent, for any sizes."""
+    """Return the largest index along an axis of this extent, valid for any symbol values."""
     return bounds(extent, {})[1] - 1
 
 
@@ -177,7 +179,7 @@ def simplify(e: Expr, ranges: Mapping[str, Range]) -> Expr:
 
 @lru_cache(maxsize=65536)
 def _simplified(e: Affine, given: tuple[Range | None, ...]) -> Expr:
-    """Simplify an expression by the ranges of its symbols, in order; None means `SIZE_RANGE`."""
+    """Simplify an expression, given the range of each symbol in order; None means `SIZE_RANGE`."""
     ranges = {n: r for n, r in zip(e.names, given, strict=True) if r is not None}
     decided = (
         (of_atom(atom) if isinstance(atom, str) else _decide(atom, ranges), c)
@@ -187,7 +189,7 @@ def _simplified(e: Affine, given: tuple[Range | None, ...]) -> Expr:
 
 
 def recombine(e: Expr) -> Expr:
-    """Combine quotient and remainder of one division: `(a//b)*b*k + (a%b)*k` is `a*k`."""
+    """Combine the quotient and the remainder of one division: `(a//b)*b*k + (a%b)*k` is `a*k`."""
     if isinstance(e, int) or e.is_plain:
         return e
     for atom, c in e.terms:

@@ -1,4 +1,4 @@
-"""Refinement of open types by facts found after their inference."""
+"""Refinement of open types by facts found after the types were inferred."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.ir.verify import refines
 
 
 def with_closed_types(graph: Graph) -> Graph:
-    """Refine the open types of a graph that known elements now determine."""
+    """Refine open types that newly known elements determine."""
     if all(isinstance(t, TensorType) and t.is_static for n in graph.nodes for t in n.types):
         return graph
     facts = Facts.of_graph(graph)
@@ -35,9 +35,10 @@ def with_closed_types(graph: Graph) -> Graph:
 
 
 def _closer(found: Type, old: Type, seen: frozenset[str]) -> Type:
-    """Refine the old type by the found type, but ignore sizes that the found type only renames.
+    """Refine the old type by the inferred type, but ignore sizes that differ only in their names.
 
-    Inference may find less than before: a value that it evaluated may now be inside a kernel.
+    Inference may determine less than before: a value that inference evaluated may now be inside a
+    kernel.
     """
     if found == old or not refines(logical(found), logical(old)):
         return old

@@ -1,7 +1,7 @@
 """Constant tensors with lazy storage: large constants take no memory until they are read.
 
 A splat of 400 MB stores one number; a weight refers to the model's memory or file.
-`Constant.array()` is a view if the storage allows it.
+`Constant.array()` returns a view if the storage allows a view.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LITERAL_LIMIT = 16
 """The maximum number of elements of a constant that is printed in full."""
 
 SAMPLE_BYTES = 256
-"""The number of sampled bytes that distinguishes most arrays."""
+"""The number of sampled bytes, which suffices to distinguish most arrays."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -61,14 +61,14 @@ class Splat:
 class Seeded:
     """Normally distributed weights of written models, with mean 0, a standard deviation and a seed.
 
-    The numbers are generated at the first read; the text form determines all of them.
+    The numbers are generated when they are first read; the text form determines all of them.
     """
 
     seed: int
     deviation: float
 
     def read(self, t: TensorType) -> Array:
-        """Return the numbers; the type and the seed determine them."""
+        """Return the random numbers, which the type and the seed determine."""
         drawn = self._drawn
         if t not in drawn:
             chance = np.random.default_rng(self.seed)
@@ -111,13 +111,13 @@ class Bytes:
 
     @cached_property
     def digest(self) -> str:
-        """A short content hash, by which the text form finds the bytes in this process."""
+        """A short content hash; the text form uses it to find the bytes in this process."""
         digest = hashlib.blake2b(_content(self.values), digest_size=12).hexdigest()
         _loaded[f"blob:{digest}"] = self
         return digest
 
     def read(self, t: TensorType) -> Array:
-        """Return the array, reinterpreted if text refers to its bytes by another type."""
+        """Return the array, reinterpreted if the text form states another type for the bytes."""
         dtype = t.dtype.numpy
         if (self.values.shape, self.values.dtype) == (t.shape, dtype):
             return self.values
@@ -134,7 +134,7 @@ class Bytes:
 
     @cached_property
     def _sample(self) -> tuple[int, bytes]:
-        """Return the number of bytes and a sample of them, for a fast test of inequality."""
+        """Return the number of bytes and a sample of the bytes, for a fast test of inequality."""
         content = np.frombuffer(_content(self.values), np.uint8)
         step = max(content.size // SAMPLE_BYTES, 1) | 1  # odd, to sample every byte position
         return content.size, content[::step].tobytes()
@@ -142,7 +142,7 @@ class Bytes:
 
 @dataclass(frozen=True, weakref_slot=True, slots=True)
 class FileRange:
-    """A range of the model file, memory-mapped on read; little-endian, row-major.
+    """A byte range of the model file, memory-mapped when it is read; little-endian, row-major.
 
     Units: offset and nbytes in bytes. Only an importer creates a range; the text form refers to
     loaded ranges.
@@ -161,14 +161,14 @@ class FileRange:
         return flat.view(t.dtype.numpy.newbyteorder("<")).reshape(t.static_shape)
 
     def label(self) -> str:
-        """Return the text form, and register the range for the parser."""
+        """Return the text form of the range, and register the range for the parser."""
         key = f"{Path(self.path).name}:{self.offset}+{self.nbytes}"
         _loaded[f"file:{key}"] = self
         return key
 
 
 def _content(values: Array) -> bytes | memoryview:
-    """Return the content for comparison; for strings, encoded text instead of object addresses."""
+    """Return the bytes to compare; strings are encoded because object arrays hold addresses."""
     if values.dtype == np.object_:
         return json.dumps([str(v) for v in values.reshape(-1)]).encode()
     return np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
@@ -186,7 +186,10 @@ _loaded: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
 
 def loaded_storage(kind: str, key: str) -> Storage:
-    """Return the storage printed under this key in this process. Errors: E-TEXT-STORAGE."""
+    """Return the storage that this process registered under this key when printing text.
+
+    Errors: E-TEXT-STORAGE.
+    """
     found = _loaded.get(f"{kind}:{key}")
     if found is None:
         raise CompileError("E-TEXT-STORAGE", f"{kind} {key[:80]!r} is not loaded in this process")
@@ -195,7 +198,7 @@ def loaded_storage(kind: str, key: str) -> Storage:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A tensor known at compile time: type, storage, and ONNX nodes of origin."""
+    """A tensor known at compile time: its type, its storage, and the ONNX nodes of its origin."""
 
     type: TensorType
     storage: Storage

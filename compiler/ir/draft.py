@@ -13,11 +13,11 @@ from compiler.ir.types import OpaqueType
 
 @dataclass(frozen=True)
 class Draft:
-    """A graph whose outputs are `opaque` where the text has no type.
+    """A graph in which outputs without a type in the text have the type `opaque`.
 
-    `spans` maps syntax elements to positions. A key is "output", "type" or "result" with a value's
-    name, "operator" with a node's name, or "operand" with a node and an operand or attribute. The
-    suffix " again" marks a second element of the same key.
+    `spans` maps syntax elements to positions. A key of `spans` is "output", "type" or "result" with
+    a value's name, "operator" with a node's name, or "operand" with a node and an operand or
+    attribute. The suffix " again" marks the second syntax element with the same key.
     """
 
     source: str
@@ -26,7 +26,7 @@ class Draft:
     spans: dict[tuple[str, str], Span] = field(default_factory=dict)
 
     def where(self, *parts: tuple[str, str]) -> Where:
-        """Return the position of the first of these elements that is in the text."""
+        """Return the position of the first of these elements that has a position in the text."""
         found = next((self.spans[p] for p in parts if p in self.spans), (0, 0))
         return place(self.source, self.text, *found)
 

@@ -1,6 +1,6 @@
 """A mutable working copy of a graph with use lists, for passes and importers.
 
-The first output is the key of a node. The new graph shares unchanged nodes with the old one.
+The first output of a node is its key. The new graph shares unchanged nodes with the old one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Editor:
     # Queries
 
     def nodes(self) -> list[Node]:
-        """Return the nodes, in topological order if none was inserted."""
+        """Return the nodes, in topological order unless nodes were inserted."""
         return list(self._nodes.values())
 
     def alive(self, node: Node) -> bool:
@@ -95,7 +95,7 @@ class Editor:
         return Tensor(value, t, self.known(value))
 
     def known(self, value: str) -> Array | None:
-        """Return the compile-time elements of a small value, including symbolic dimensions."""
+        """Return the elements of a small value, also symbolic, if known at compile time."""
         if not self._known_done:
             for n in self.graph().nodes:
                 if n.output in self._nodes:
@@ -106,7 +106,7 @@ class Editor:
 
     @property
     def facts(self) -> Facts:
-        """Return the types and known elements so far, for nested regions."""
+        """Return the types and known elements so far, from which nested regions are inferred."""
         self.known("")
         return self._facts
 
@@ -117,7 +117,7 @@ class Editor:
         return any(v.name == value for v in self.inputs)
 
     def infer(self, node: Node) -> tuple[Type, ...]:
-        """Infer the output types of a node not yet added. Errors: those of its type rule."""
+        """Infer the output types of a node not yet added. Errors: those of the node's type rule."""
         types, known = self.facts.operands(node)
         return node_types(node, types, known, self.facts.types)[: len(node.outputs)]
 
@@ -134,7 +134,7 @@ class Editor:
         self._names.update(names)
 
     def fresh(self, hint: str) -> str:
-        """Return an unused name, equal to the hint if possible."""
+        """Return an unused name; the hint is used if possible."""
         hint = hint or "v"
         name, i = hint, self._suffix.get(hint, 1)
         while name in self._names:
@@ -183,8 +183,8 @@ class Editor:
     ) -> str:
         """Create the nodes of a call and of its nested calls; return the name of the call's value.
 
-        `outputs` names the outer call's outputs, `name` its node; arrays become constants.
-        Errors: those of the type rules.
+        `outputs` names the outputs of the outer call and `name` its node; arrays become constants.
+        Errors: those of the operators' type rules.
         """
         match operand:
             case None:
@@ -270,8 +270,8 @@ class Editor:
     def rename(self, node: Node, onto: Node) -> Node:
         """Replace `onto` by the unread single-output `node`, which takes over the names of `onto`.
 
-        The type of `node` must equal the type of `onto` or be more open; further outputs of `onto`
-        must be unread.
+        The type of `node` must equal the type of `onto` or be more open; all outputs of `onto`
+        except the first must be unread.
         """
         a, b = logical(onto.type), logical(node.type)
         assert a == b or refines(a, b), f"{onto.output!r} is {a}, {node.output!r} is {b}"
@@ -310,7 +310,10 @@ class Editor:
         self._note_uses(new)
 
     def rename_output(self, node: Node, old: str, new: str) -> None:
-        """Rename an output and its uses in nodes; results still read `old` and need a new node."""
+        """Rename an output and its uses in nodes.
+
+        Results of the graph still read `old`, so a new node must define it.
+        """
         readers = self.users(old)
         node = self._nodes.pop(node.output)
         self._drop_uses(node)
@@ -328,7 +331,8 @@ class Editor:
     def replace(self, old: str, new: str) -> None:
         """Replace all uses of `old` by `new`, which must have the same type.
 
-        Results keep their public names. The node of `old` stays in the graph until `remove`.
+        Results of the graph keep their public names. The node that defines `old` stays in the graph
+        until `remove`.
         """
         a, b = logical(self.type(old)), logical(self.type(new))
         assert a == b, f"{old!r} is {a}, its replacement {new!r} is {b}"
@@ -346,7 +350,7 @@ class Editor:
         del self._nodes[node.output]
 
     def remove_unused(self, values: Iterable[str]) -> list[Node]:
-        """Remove the nodes of these values if unread, and the operands that become unread."""
+        """Remove the nodes of unread values, and operands that thereby become unread."""
         removed: list[Node] = []
         pending = [v for v in values if v]
         while pending:

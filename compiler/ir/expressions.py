@@ -3,7 +3,7 @@
 An expression is a sum of integer multiples of atoms and a constant. In canonical form, equal sums
 compare equal. An atom is a symbol, or a floor division, remainder, product, minimum or maximum of
 expressions. A result without atoms is a plain `int`, so code for static shapes works on integers.
-`compiler.ir.affine` has the operations on expressions.
+The operations on expressions are in `compiler.ir.affine`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.errors import CompileError
 
 
 class Undecided(TypeError):
-    """Raised for a comparison whose result depends on open sizes."""
+    """Raised for a comparison whose result depends on the values of open sizes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +109,7 @@ class Affine:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all atoms are symbols; compound atoms sort last."""
+        """Whether all atoms are symbols; compound atoms are last in the order of atoms."""
         return isinstance(self.terms[-1][0], str)
 
     def __add__(self, other: Expr) -> Expr:
@@ -229,7 +229,7 @@ def _combine(a: Affine, b: Expr, sign: int) -> Expr:
 
 
 def sum_of(multiples: Iterable[tuple[Expr, int]], constant: int) -> Expr:
-    """Return the sum of multiples of expressions and a constant, with a single sort of terms."""
+    """Return the sum of a constant and multiples of expressions; terms are sorted only once."""
     terms: dict[Atom, int] = {}
     for e, k in multiples:
         if isinstance(e, Affine):
@@ -242,7 +242,7 @@ def sum_of(multiples: Iterable[tuple[Expr, int]], constant: int) -> Expr:
 
 
 PRODUCT_LIMIT = 36
-"""Maximum number of terms of an expanded product of sums."""
+"""The maximum number of terms of an expanded product of sums."""
 
 
 def _product(a: Affine, b: Affine) -> Expr:
@@ -293,7 +293,7 @@ def axis_symbol(e: Expr) -> str | None:
 
 
 def _without(atoms: list[Atom], taken: list[Atom]) -> list[Atom] | None:
-    """Return a list of atoms without those in `taken`; None if one of these is missing."""
+    """Return the atoms without those in `taken`; None if an atom of `taken` is missing."""
     left = list(atoms)
     for atom in taken:
         if atom not in left:
@@ -390,7 +390,7 @@ SIZE_RANGE: Range = (0, (1 << 31) - 1)
 
 
 def may_exceed(a: Expr, b: Expr) -> bool:
-    """Return whether a exceeds b for some sizes."""
+    """Return whether a may exceed b for some sizes."""
     try:
         return a > b
     except Undecided:
@@ -420,7 +420,8 @@ def _compare(difference: Expr, least: int, question: tuple[Expr, str, Expr]) -> 
 def bounds(e: Expr, ranges: Mapping[str, Range]) -> Range:
     """Return the smallest and largest value (both inclusive) over the ranges of the symbols.
 
-    The bounds may be loose if a symbol occurs twice. A symbol without a range has `SIZE_RANGE`.
+    The bounds may be wider than necessary if a symbol occurs twice. A symbol without a given range
+    has the range `SIZE_RANGE`.
     """
     if isinstance(e, int):
         return e, e
@@ -452,6 +453,6 @@ def _apply_bounds(atom: Apply, ranges: Mapping[str, Range]) -> Range:
 
 
 def _divisors(low: int, high: int) -> list[int]:
-    """Return the endpoints of a range's negative subrange and of its positive subrange."""
+    """Return the nonzero divisors at the ends of a range and next to 0."""
     ends = [low, high, *((-1, 1) if low < 0 < high else (1,) if low == 0 else (-1,))]
     return [d for d in ends if d and low <= d <= high] or [1]

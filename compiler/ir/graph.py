@@ -39,7 +39,7 @@ class Node:
     """One application of an operator.
 
     `inputs` are names of values, "" for an omitted operand; `origins` are the names of the ONNX
-    nodes that it implements (n:m). `regions` are the bodies of control flow and of fusions.
+    nodes that this node implements (n:m). `regions` are the bodies of control flow and of fusions.
     """
 
     op: str
@@ -53,7 +53,7 @@ class Node:
 
     @property
     def output(self) -> str:
-        """The first output that is not omitted: the node's key in SSA."""
+        """The first output that is not omitted, which identifies the node in SSA form."""
         return self.outputs[0] or next(o for o in self.outputs if o)
 
     @property
@@ -80,7 +80,7 @@ class Node:
                 yield Value(name, t)
 
     def with_inputs(self, rename: Mapping[str, str]) -> Node:
-        """Rename the node's operands; names without an entry stay."""
+        """Rename the node's operands; operands without an entry keep their names."""
         regions = {k: g.rename_free(rename) for k, g in self.regions.items()}
         return replace(self, inputs=tuple(rename.get(i, i) for i in self.inputs), regions=regions)
 
@@ -140,7 +140,7 @@ class Graph:
 
     @cached_property
     def users(self) -> Mapping[str, tuple[Node, ...]]:
-        """The distinct nodes that read each value, in order, without results."""
+        """For each value, the distinct nodes that read it, in order; graph results do not count."""
         found: dict[str, dict[int, Node]] = {}
         for n in self.nodes:
             for name in n.reads:
@@ -149,7 +149,7 @@ class Graph:
 
     @cached_property
     def last_uses(self) -> tuple[tuple[str, ...], ...]:
-        """For each node, the values that no later node reads; uses as results do not count."""
+        """For each node, the values that no later node reads; uses as graph results are ignored."""
         seen: set[str] = set()
         found: list[tuple[str, ...]] = []
         for n in reversed(self.nodes):

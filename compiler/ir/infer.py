@@ -31,15 +31,17 @@ MAX_RANK = 64
 RuleForOthers = Callable[
     [Node, Sequence[Type | None], Sequence[Array | None], Mapping[str, Type]], tuple[Type, ...]
 ]
-"""A type rule for nodes without a declared operator (`onnx.Name`, nodes with regions).
+"""A type rule for nodes whose operator is not declared (`onnx.Name`, nodes with regions).
 
-Its arguments are types and known elements of the operands, and the types of all outer values.
+Arguments of the rule are types and known elements of the operands, and the types of all outer
+values.
 """
 
 _other_rules: dict[str, RuleForOthers] = {}
 
 RegionTyping = Callable[[Node, "Facts"], Mapping[str, Graph]]
-"""A function that infers the types in a node's regions from the types of its operands."""
+"""A function that infers the types inside a node's regions from the types of the node's
+operands."""
 
 _region_typings: dict[str, RegionTyping] = {}
 
@@ -55,7 +57,7 @@ def types_regions(*ops: str) -> Callable[[RegionTyping], RegionTyping]:
 
 
 def rule_for(prefix: str) -> Callable[[RuleForOthers], RuleForOthers]:
-    """Register the type rule of operators whose names start with a prefix."""
+    """Register the type rule of all operators whose names start with this prefix."""
 
     def register(rule: RuleForOthers) -> RuleForOthers:
         _other_rules[prefix] = rule
@@ -70,9 +72,10 @@ def node_types(
     known: Sequence[Array | None],
     outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
-    """Apply the type rule to a node. Errors: those of the rule, at this node.
+    """Apply the type rule to a node.
 
-    `outer` has the types of the enclosing graphs' values, which the node's regions may capture.
+    `outer` maps values of the enclosing graphs, which the node's regions may capture, to types.
+    Errors: those of the operator's type rule, located at this node.
     """
     where = Where(node=node.name)
     operator = OPERATORS.get(node.op)
@@ -91,7 +94,7 @@ def node_types(
 def bounded(outputs: Sequence[str], types: Sequence[Type]) -> tuple[Type, ...]:
     """Replace sizes beyond the limits of `is_simple` by new symbols named after outputs.
 
-    Errors: E-OP-SHAPE for a number that is not a valid size.
+    Errors: E-OP-SHAPE for a number that is not a valid size of an axis.
     """
     return tuple(_bounded(outputs[k] if k < len(outputs) else "", t) for k, t in enumerate(types))
 
@@ -135,11 +138,11 @@ class Facts:
     types: dict[str, Type]
     known: dict[str, Array]
     may_not_run: bool = False
-    """Whether these are the facts of a region, whose nodes run conditionally."""
+    """Whether these are the facts of a region, whose nodes may never run."""
 
     @staticmethod
     def of_graph(graph: Graph, outer: Facts | None = None) -> Facts:
-        """Return the facts before any node: inputs and small constants."""
+        """Return the facts before any node is visited: those of inputs and small constants."""
         facts = Facts(dict(outer.types), dict(outer.known), True) if outer else Facts({}, {})
         for v in graph.inputs:
             facts.types[v.name] = v.type
@@ -170,8 +173,8 @@ class Facts:
     def visit(self, node: Node) -> tuple[Type, ...]:
         """Infer the types of one node and record its outputs.
 
-        A node with illegal operands in a region gets open types, and fails only at run time: a
-        branch that is illegal for these sizes may never run.
+        A node with illegal operands in a region gets open types and fails only if it runs: a branch
+        that is illegal for these sizes may never run.
         Errors: see node_types.
         """
         operand_types, known = self.operands(node)
@@ -195,7 +198,7 @@ class Facts:
         return inferred
 
     def follow(self, node: Node) -> None:
-        """Record the known elements of a node's outputs; infer only open types."""
+        """Record the known elements of a node's outputs; infer types only if they are open."""
         operator = OPERATORS.get(node.op)
         if node.op != "size" and (operator is None or not operator.shape_math):
             return
@@ -212,7 +215,7 @@ class Facts:
         known: Sequence[Array | None],
         inferred: Sequence[Type],
     ) -> None:
-        """Evaluate a node of a shape computation, given its output types."""
+        """Evaluate a node of a shape computation; the types of its outputs are known."""
         operator = OPERATORS.get(node.op)
         if node.op == "size" and isinstance(t := types[0], TensorType) and t.shape is not None:
             if is_simple(t.size):
@@ -242,19 +245,19 @@ DEPENDS_ON_OPERANDS = {"E-OP-SHAPE", "E-OP-AXIS", "E-OP-ATTRIBUTE", "E-SHAPE-OPE
 
 
 def opened(t: Type) -> Type:
-    """Return a type without its sizes, which are unreliable here."""
+    """Return a type without its sizes, because they are unreliable."""
     return TensorType(t.dtype, None) if isinstance(t, TensorType) else t
 
 
 def _is_followed(t: Type) -> bool:
-    """Return whether the elements of a value are evaluated; only small values are."""
+    """Return whether inference evaluates the elements of a value, as it does for small values."""
     if not isinstance(t, TensorType) or not t.is_static:
         return False
     return t.n_elements <= KNOWN_LIMIT and t.dtype is not DType.string
 
 
 def dims_array(dims: Sequence[Expr]) -> Array:
-    """Convert dimensions to a 1-d array: int64 if all are numbers, else objects."""
+    """Convert dimensions to a 1-d array: of int64 if all are numbers, else of objects."""
     if all(isinstance(d, int) for d in dims):
         return np.array([int(d) for d in dims], np.int64)
     array = np.empty(len(dims), np.object_)
@@ -265,7 +268,7 @@ def dims_array(dims: Sequence[Expr]) -> Array:
 def evaluate_known(
     operator: Operator, operands: Sequence[Array | None], attrs: Mapping[str, Any]
 ) -> tuple[Array, ...]:
-    """Evaluate the reference on known elements; return an empty tuple if it fails.
+    """Evaluate the operator's reference on known elements; return an empty tuple if it fails.
 
     A failure such as an index out of range is not an error of the model: the node may never run.
     """
@@ -285,7 +288,7 @@ def evaluate_known(
 
 
 def _settle(value: Array, dtype: DType) -> Array | None:
-    """Convert object arrays of numbers to integers; None for expressions that are too large."""
+    """Convert an object array of numbers to integers; return None if an expression is too large."""
     if value.dtype != np.object_:
         return value
     if not all(is_simple(v) for v in value.flat if isinstance(v, Affine | int)):
@@ -300,7 +303,7 @@ def infer(
 ) -> tuple[Graph, Facts]:
     """Infer every type of a graph and retain layouts; return the graph and the facts.
 
-    `known` has the elements of inputs. Errors: those of the rules, at the node.
+    `known` maps inputs to their elements. Errors: those of the type rules, located at the node.
     """
     facts = Facts.of_graph(graph, outer)
     facts.known.update(known or {})
@@ -317,7 +320,7 @@ def infer(
 
 
 def _types_of_typed(node: Node, facts: Facts) -> tuple[Type, ...]:
-    """Return the types of a node with typed regions, such as the body of a fusion."""
+    """Return the types of a node that has regions with inferred types, such as a fusion."""
     body = node.regions.get("body") if node.op == "fusion" else None
     if body is None or len(body.results) != len(node.outputs):
         return facts.visit(node)
@@ -325,7 +328,7 @@ def _types_of_typed(node: Node, facts: Facts) -> tuple[Type, ...]:
 
 
 def typed_regions(node: Node, facts: Facts) -> Node:
-    """Infer the types in a node's regions from its current operands."""
+    """Infer the types inside a node's regions from the types of the node's operands."""
     if not node.regions:
         return node
     if node.op == "fusion":
@@ -346,7 +349,7 @@ def _typed_fusion(node: Node, facts: Facts) -> Graph:
 
 
 def stated(inferred: Type, recorded: Type) -> Type:
-    """Complete an inferred type by facts of the recorded type, which the model may declare."""
+    """Complete an inferred type by a recorded type, which may contain declared facts."""
     if isinstance(inferred, OpaqueType):
         return recorded
     if isinstance(inferred, SequenceType) and isinstance(recorded, SequenceType):
@@ -374,11 +377,11 @@ def keep_layout(inferred: Type, recorded: Type) -> Type:
 
 
 def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
-    """Specialise a graph to input shapes, with all types inferred anew.
+    """Specialise a graph to input shapes, and infer all its types anew.
 
-    Symbols with a size in the shapes are replaced everywhere. A symbol with two different sizes
-    carries no information: types that mention it are discarded.
-    Errors: E-INPUT-NAME for an unknown input, E-INPUT-SHAPE for a different rank or fixed size.
+    Symbols with a size in the shapes are replaced everywhere. A symbol to which the shapes give two
+    different sizes has no meaning: types that mention it are discarded.
+    Errors: E-INPUT-NAME for an unknown input, E-INPUT-SHAPE for a wrong rank or fixed size.
     """
     given = {v.name: v for v in graph.inputs}
     values: dict[str, Expr] = {}
@@ -401,11 +404,11 @@ def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
 
 
 _APART = symbol("apart")
-"""A marker for a symbol with several different sizes."""
+"""A marker for a symbol to which the shapes give several different sizes."""
 
 
 def fix_sizes(graph: Graph, values: Mapping[str, int]) -> Graph:
-    """Substitute numbers for some symbols of a graph, with all types inferred anew."""
+    """Substitute numbers for some symbols of a graph, and infer all its types anew."""
     inputs = tuple(Value(v.name, ty.substitute(v.type, values)) for v in graph.inputs)
     nodes = tuple(with_sizes(n, values) for n in graph.nodes)
     return infer(replace(graph, inputs=inputs, nodes=nodes))[0]
@@ -414,9 +417,9 @@ def fix_sizes(graph: Graph, values: Mapping[str, int]) -> Graph:
 def with_sizes(
     node: Node, values: Mapping[str, Expr], apart: AbstractSet[str] = frozenset()
 ) -> Node:
-    """Substitute symbols in the recorded types of a node, before inference.
+    """Substitute values for symbols in the recorded types of a node, before inference.
 
-    Types that mention a symbol of `apart` are discarded.
+    Types that mention a symbol in `apart` are discarded.
     """
 
     def settled(t: Type) -> Type:

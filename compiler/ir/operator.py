@@ -1,13 +1,12 @@
-"""Operators: declarations with all facets, and their registry.
+"""Declarations of operators with all facets, and the registry of operators.
 
     @op(kind="reduction")
     def softmax(x: Tensor, *, axis: int = -1) -> Tensor: ...
 
 The function's signature is the schema (operands positional, attributes keyword-only), its body the
-type rule, its docstring the description on the page. Decorators add the facets: `reference`,
-`cost`, `lower` or `decompose`, `onnx` (import) and `export`, `samples`. A call,
-`softmax(x, axis=1)`, describes an application; importers and rules pass calls to the editor, which
-creates nodes.
+type rule, its docstring the description on the page. Decorators add the facets `reference`, `cost`,
+`lower` or `decompose`, `onnx` (import), `export` and `samples`. A call, `softmax(x, axis=1)`,
+describes an application; importers and rules pass calls to the editor, which creates nodes.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """Dimensions; the rank must be known."""
+        """The dimensions; the rank must be known."""
         return self.type.dims
 
     @property
@@ -80,7 +79,10 @@ class Tensor:
 
     @property
     def known(self) -> Array:
-        """Return the elements as numbers. Errors: E-SHAPE-OPEN if unknown at compile time."""
+        """Return the elements of the operand as numbers.
+
+        Errors: E-SHAPE-OPEN if the elements are unknown at compile time.
+        """
         if self.value is None or self.value.dtype == np.object_:
             raise CompileError(
                 "E-SHAPE-OPEN", f"the elements of {self.name} are unknown at compile time"
@@ -101,7 +103,7 @@ class Call:
     attrs: Mapping[str, Any]
 
     def types(self) -> tuple[Type, ...]:
-        """Infer the output types, for operands that are tensors, arrays or calls of these."""
+        """Infer the output types; operands may be tensors, arrays, or calls."""
         return self.op.infer([as_tensor(a) for a in self.args], self.op.bind(self.attrs))
 
     @property
@@ -112,16 +114,15 @@ class Call:
         return t
 
     def out(self, index: int) -> Out:
-        """Return one of several outputs."""
+        """Describe one of several outputs of this application."""
         return Out(self, index)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regioned:
-    """An application of an operator with regions, such as `onnx.Scan`, before it becomes a node.
+    """An application of an operator with regions, such as `onnx.Scan`, before a node is created.
 
-    The regions capture values of the future enclosing graph by name; `results` are the output
-    types.
+    The regions capture values of the enclosing graph by name; `results` are the output types.
     """
 
     op: str
@@ -135,7 +136,7 @@ class Regioned:
         return self.results
 
     def out(self, index: int) -> Out:
-        """Return one of the outputs."""
+        """Describe one of the outputs of this application."""
         return Out(self, index)
 
 
@@ -143,8 +144,9 @@ class Regioned:
 class Standard:
     """An application of an ONNX operator, as `export` facets return it.
 
-    Attributes with the value None are omitted. Operands of standard nodes may be calls. Operands of
-    calls must not be standard nodes, whose types are unknown here.
+    Attributes with the value None are omitted from the ONNX node. Operands of standard nodes may be
+    calls of declared operators. Operands of calls must not be standard nodes, because the types of
+    standard nodes are unknown.
     """
 
     op_type: str
@@ -154,14 +156,14 @@ class Standard:
     n_outputs: int = 1
 
     def out(self, index: int) -> Out:
-        """Return one of several outputs."""
+        """Describe one of several outputs of this application."""
         return Out(self, index)
 
 
 def standard(
     op_type: str, *args: Operand, domain: str = "", n_outputs: int = 1, **attrs: Any
 ) -> Standard:
-    """Describe a standard node of this type with these operands."""
+    """Describe an ONNX node of this operator type with these operands."""
     return Standard(op_type, args, attrs, domain, n_outputs)
 
 
@@ -174,7 +176,7 @@ class Out:
 
 
 def as_tensor(operand: Operand) -> Tensor | None:
-    """Convert an operand of a call for a type rule."""
+    """Convert an operand of a call to an operand of a type rule."""
     match operand:
         case None:
             return None
@@ -195,7 +197,7 @@ def as_tensor(operand: Operand) -> Tensor | None:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The work of one application, counted statically. Units: operations, bytes."""
+    """The amount of work of one application, counted statically. Units: operations, bytes."""
 
     flops: int = 0
     bytes_read: int = 0
@@ -216,7 +218,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A small example call: operand types as text, or arrays if the elements matter."""
+    """A small example call: operands are types as text, or arrays if their elements matter."""
 
     operands: tuple[str | Array | None, ...]
     attrs: Mapping[str, Any] = field(default_factory=dict)
@@ -238,7 +240,7 @@ class OnnxCall:
         return self.operands[index] if index < len(self.operands) else None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """Return the attribute of this name, or the default."""
+        """Return the attribute of this name, or the default if the node lacks the attribute."""
         return self.attrs.get(name, default)
 
 
@@ -254,11 +256,11 @@ class Operator:
     inplace: tuple[int, ...] = ()
     """Operands whose memory the first output may reuse."""
     exact: bool = True
-    """Whether generated code must be bit-identical to the reference (integers, movement)."""
+    """Whether generated code must give the same bits as the reference (integers, data movement)."""
     bounded: bool = True  # False: the data may cause far more work than the cost facet counts
     traits: Collection[Trait] = ()
     value_range: tuple[float, float] | None = None
-    """Bounds of all elements of a float result other than NaN, for any operands."""
+    """Bounds of all elements of a float result, except NaN, for any operands."""
 
     reference_fn: Callable[..., Any] | None = None
     cost_fn: Callable[..., Cost] | None = None
@@ -269,7 +271,7 @@ class Operator:
     onnx_names: tuple[str, ...] = ()
     export_fn: ExportFacet | None = None
     schema: Schema = field(init=False)
-    """Operands and attributes, from the rule's signature."""
+    """The operands and attributes, as read from the signature of the type rule."""
 
     def __post_init__(self) -> None:
         self.schema = Schema.of(self.rule)
@@ -288,12 +290,12 @@ class Operator:
     # Facets, each a decorator.
 
     def reference(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the semantics, from numpy arrays (None if omitted) to an array or tuple of arrays."""
+        """Set the semantics: a function from numpy arrays (None if omitted) to arrays."""
         self.reference_fn = fn
         return fn
 
     def cost(self, fn: Callable[..., Cost]) -> Callable[..., Cost]:
-        """Set the cost: called with operand types, then `out=` (type or tuple) and attributes."""
+        """Set the cost: a function of operand types, `out` (a type or tuple), and attributes."""
         self.cost_fn = fn
         return fn
 
@@ -303,7 +305,7 @@ class Operator:
         return fn
 
     def decompose(self, fn: Callable[..., Operand]) -> Callable[..., Operand]:
-        """Set the decomposition, from operands to a call of other operators."""
+        """Set the decomposition: a function from operands to a call of other operators."""
         self.decompose_fn = fn
         return fn
 
@@ -313,21 +315,22 @@ class Operator:
         """Set the gradient rule.
 
         The rule maps the gradient of the result, the result and the operands to one gradient per
-        operand, None for no gradient. A gradient has the shape of the result or of the operand.
+        operand (None for no gradient). A gradient has the shape of the operator's result or of the
+        operand.
         """
         self.gradient_fn = fn
         return fn
 
     def samples(self, fn: Callable[[], Iterator[tuple[Any, ...]]]) -> Callable[..., Any]:
-        """Set the samples (operands, attributes): edge and asymmetric cases for tests and page."""
+        """Set the samples, pairs of operands and attributes: edge and asymmetric cases."""
         self.samples_fn = fn
         return fn
 
     def onnx(self, *names: str) -> Callable[[OnnxFacet], OnnxFacet]:
-        """Set the import of ONNX nodes of these names, from an OnnxCall to a call.
+        """Set the import of ONNX nodes of these names: a function from an OnnxCall to a call.
 
-        Names of other domains have the form `domain:Name`. A facet that returns None retains the
-        node as a foreign operator.
+        Names of operators in other domains have the form `domain:Name`. A facet that returns None
+        retains the node as a foreign operator.
         """
 
         def register(fn: OnnxFacet) -> OnnxFacet:
@@ -340,7 +343,7 @@ class Operator:
         return register
 
     def export(self, fn: ExportFacet) -> ExportFacet:
-        """Set the export to ONNX, from operands to standard nodes or calls (None if impossible)."""
+        """Set the export to ONNX: a function from operands to standard nodes or calls, or None."""
         self.export_fn = fn
         return fn
 
@@ -355,15 +358,18 @@ class Operator:
         return Call(self, args, attrs)
 
     def bind(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
-        """Complete attributes with defaults, in declaration order. Errors: E-OP-ATTRIBUTE."""
+        """Complete attributes with default values, in the order of declaration.
+
+        Errors: E-OP-ATTRIBUTE.
+        """
         return self.schema.bind(self.name, attrs)
 
     def infer(
         self, operands: Sequence[Tensor | None], attrs: Mapping[str, Any]
     ) -> tuple[Type, ...]:
-        """Infer the types of the outputs for bound attributes.
+        """Infer the types of the outputs; attributes are bound, with defaults.
 
-        Errors: those of the type rule, with a note of the operand types.
+        Errors: those of the operator's type rule, with a note that lists the operand types.
         """
         self.schema.check_operands(self.name, operands)
         try:

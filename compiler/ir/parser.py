@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[-+]?(?:inf|nan|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-
 _SPACE = re.compile(r"(?:[ \t\r\n]|//[^\n]*)*")
 
 SEEDS = 1 << 32
-"""The number of possible seeds of seeded constants."""
+"""The number of possible seeds of constants whose elements are drawn from a seed."""
 
 
 def place(source: str, text: str, start: int, end: int) -> Where:
@@ -58,7 +58,7 @@ class Parser:
         return place(self.source, self.text, self.start, self.at)
 
     def note(self, part: str, name: str, span: Span | None = None) -> None:
-        """Record a syntax element's position, by default the last token; a hook for draft.py."""
+        """Record the position of a syntax element, by default the last token; for draft.py."""
 
     def fail(self, needed: str) -> CompileError:
         """Return a syntax error at this position."""
@@ -77,7 +77,7 @@ class Parser:
         return self.text.startswith(token, self.at)
 
     def take(self, token: str) -> bool:
-        """Consume a token if it is next; return whether it was."""
+        """Consume this token if it is next; return whether it was next."""
         if self.peek(token):
             self.start = self.at
             self.at += len(token)
@@ -120,7 +120,7 @@ class Parser:
         return "" if bare and name == "_" else name
 
     def keyword(self, word: str) -> bool:
-        """Consume a word if it is next; return whether it was."""
+        """Consume this word if it is next; return whether it was next."""
         self.skip()
         found = WORD.match(self.text, self.at)
         if found is None or found.group() != word:
@@ -200,7 +200,7 @@ class Parser:
         return parse_type(self.text[begin : self.at])
 
     def origins(self) -> tuple[str, ...]:
-        """Parse the names after `<-`."""
+        """Parse the names of origins after `<-`."""
         found = [self.optional_name()]
         while self.take(","):
             found.append(self.name())
@@ -235,7 +235,7 @@ class Parser:
         raise self.fail(f"splat with one element or literal with as many as {t} has")
 
     def seeded(self, t: TensorType) -> Seeded:
-        """Parse a seed and a deviation."""
+        """Parse the seed and the standard deviation of a constant."""
         numbers = self.list_until(")", self.value)
         match numbers:
             case [int(seed), int() | float() as deviation] if 0 <= seed < SEEDS and t.is_static:
@@ -320,7 +320,7 @@ class Parser:
         )
 
     def region(self) -> tuple[str, Graph]:
-        """Parse a region with its key."""
+        """Parse a region with the key that names it."""
         key = self.name()
         self.expect(":")
         g = self.graph()

@@ -13,16 +13,16 @@ from compiler.ir.types import Type
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A region without captures: `captured` names its additional inputs, in order."""
+    """A region without captures: `captured` lists the names of the additional inputs, in order."""
 
     graph: Graph
     captured: tuple[str, ...]
 
 
 def close(region: Graph, types: Mapping[str, Type], constants: Mapping[str, Constant]) -> Closed:
-    """Close a region: captured values become trailing inputs; captured constants are copied.
+    """Close a region: captured values become its last inputs; captured constants are copied.
 
-    `types` and `constants` are those of the enclosing graph.
+    `types` and `constants` are the types and constants of the enclosing graph.
     """
     free = region.free_names
     captured = tuple(n for n in free if n not in constants)
@@ -35,7 +35,8 @@ def close(region: Graph, types: Mapping[str, Type], constants: Mapping[str, Cons
 def reopen(graph: Graph, region: Graph, constants: Mapping[str, Constant]) -> Graph:
     """Convert a changed closed region back to a region with the same captures.
 
-    `region` is the original region; `constants` are those of the enclosing graph.
+    `region` is the region before it was closed; `constants` are the constants of the enclosing
+    graph.
     """
     kept = {
         n: c
@@ -46,7 +47,7 @@ def reopen(graph: Graph, region: Graph, constants: Mapping[str, Constant]) -> Gr
 
 
 def rename_values(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """Rename values that a graph defines, also in its regions."""
+    """Rename values that a graph defines, in the graph and in its regions."""
     if not names:
         return graph
     return Graph(
@@ -64,11 +65,11 @@ def _renamed(node: Node, names: Mapping[str, str]) -> Node:
 
 
 def with_origins(graph: Graph, origins: tuple[str, ...]) -> Graph:
-    """Set the origins of nodes without origins, and name those nodes after their outputs."""
+    """Set the origins of nodes that lack origins, and name those nodes after their outputs."""
     nodes = (n if n.origins else replace(n, name=n.output, origins=origins) for n in graph.nodes)
     return replace(graph, nodes=tuple(nodes))
 
 
 def without_origins(graph: Graph) -> Graph:
-    """Remove the origins of a graph whose nodes will get the origins of an enclosing node."""
+    """Remove the origins from a graph whose nodes will get the origins of an enclosing node."""
     return replace(graph, nodes=tuple(replace(n, origins=()) for n in graph.nodes))

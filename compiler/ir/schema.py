@@ -70,7 +70,10 @@ class Schema:
         return _normalise(op_name, name, value, self.kinds.get(name))
 
     def check_operands(self, op_name: str, operands: Sequence[Any]) -> None:
-        """Check the number of operands and the presence of required ones. Errors: E-OP-OPERANDS."""
+        """Check the number of operands, and that no required operand is missing.
+
+        Errors: E-OP-OPERANDS.
+        """
         n = len(operands)
         fits = n >= self.n_required and (self.variadic or n <= len(self.operands))
         require(
@@ -109,7 +112,7 @@ _NO_LISTS = (int, float, bool, str, DType)
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """Return whether an element of a list is of a kind; integers are valid floats."""
+    """Return whether an element of a list has this kind; integers are also valid floats."""
     if isinstance(value, bool) and kind is not bool:
         return False
     return isinstance(value, int | float) if kind is float else isinstance(value, kind)

@@ -7,11 +7,11 @@
       return a, second=b
     }
 
-Constants are a splat, literal elements, numbers drawn from a seed, or loaded bytes.
-A node is one line: outputs with types, operator, operands (`_` if omitted), attributes with
-defaults. `@` gives the node's name if it differs from the first output's name, and `<-` the origins
-if they differ from the node's name. Regions follow as blocks. Names that are not identifiers are
-quoted.
+The storage of a constant is a splat, literal elements, numbers drawn from a seed, or loaded bytes.
+A node is one line: outputs with types, operator, operands (`_` if omitted), attributes including
+defaults. `@` precedes the node's name if it differs from the first output's name; `<-` precedes
+origins that differ from the node's name. Regions follow as blocks. Names that are not identifiers
+are quoted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def quote(name: str) -> str:
 def quoted(text: str) -> str:
     """Quote a string. Letters of all scripts stay unchanged; invisible characters become \\uXXXX.
 
-    Names thus stay readable, and bidirectional control characters cannot reorder lines.
+    Names stay readable, and bidirectional control characters cannot reorder lines.
     """
     plain = json.dumps(text, ensure_ascii=False)
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in plain)
@@ -66,7 +66,7 @@ def _graph_lines(g: Graph) -> Iterator[str]:
 
 
 def node_lines(n: Node) -> Iterator[str]:
-    """Return the lines of one node; several for a node with regions."""
+    """Return the lines of one node; a node with regions has several lines."""
     outputs = ", ".join(
         f"{quote(o)}: {t}" if o else f"_: {t}" for o, t in zip(n.outputs, n.types, strict=True)
     )
@@ -146,6 +146,7 @@ def _as_str(v: Any) -> str:
 def parse_graph(text: str, source: str = "text") -> Graph:
     """Parse a graph, without verifying names, types and structure.
 
-    Errors: E-TEXT-SYNTAX with line and column, E-TEXT-STORAGE for bytes that are not loaded.
+    Errors: E-TEXT-SYNTAX with line and column, E-TEXT-STORAGE for a constant whose bytes are not
+    loaded.
     """
     return parsed(Parser(text, source))

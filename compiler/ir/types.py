@@ -17,13 +17,13 @@ from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr
 
 Dim = Expr
-"""A dimension: a number, or an expression over symbols such as `2*N+1`."""
+"""A dimension: a number, or an expression over symbols, such as `2*N+1`."""
 
 
 class DType(enum.Enum):
     """An element type: short name, bits per element, numpy's type (None for storage-only types).
 
-    Source: TensorProto.DataType of ONNX; `onnx` is the number in that enumeration.
+    Source: TensorProto.DataType of ONNX; `onnx` is the number of the type in this enumeration.
     """
 
     f32 = ("f32", 32, np.float32, 1)
@@ -67,11 +67,11 @@ class DType(enum.Enum):
         self.is_integer = label[0] in "iu"
         """Whether values are integers (bool excluded)."""
         self.is_storage = (self.is_float and bits <= 8) or (self.is_integer and bits < 8)
-        """Whether this type is storage-only, with arithmetic in `wide`."""
+        """Whether this type is storage-only, so that arithmetic uses the type `wide`."""
 
     @property
     def wide(self) -> DType:
-        """The type of arithmetic: f32 for short floats, a byte for short integers."""
+        """The element type for arithmetic: f32 for short floats, a byte for short integers."""
         if self.is_float:
             return DType.f32 if self.bits < 32 else self
         if self.is_integer and self.bits < 8:
@@ -88,14 +88,17 @@ class DType(enum.Enum):
 
     @staticmethod
     def from_onnx(number: int) -> DType:
-        """Return the type of a TensorProto.DataType number. Errors: E-MODEL-TYPE."""
+        """Return the element type that a TensorProto.DataType number denotes.
+
+        Errors: E-MODEL-TYPE.
+        """
         if number not in _BY_ONNX:
             raise CompileError("E-MODEL-TYPE", f"element type number {number} is unknown")
         return _BY_ONNX[number]
 
     @staticmethod
     def from_numpy(dtype: Any) -> DType:
-        """Return the type of a numpy dtype. Errors: E-MODEL-TYPE."""
+        """Return the element type of a numpy dtype. Errors: E-MODEL-TYPE."""
         found = _BY_NUMPY.get(np.dtype(dtype))
         if found is None:
             if np.dtype(dtype).kind in "UST":
@@ -105,7 +108,7 @@ class DType(enum.Enum):
 
     @staticmethod
     def parse(label: str) -> DType:
-        """Return the type of a short name. Errors: E-TEXT-SYNTAX."""
+        """Return the element type of this short name. Errors: E-TEXT-SYNTAX."""
         if label not in DType.__members__:
             raise CompileError("E-TEXT-SYNTAX", f"needed an element type, got {label[:40]!r}")
         return DType[label]
@@ -120,9 +123,9 @@ class Layout:
     """The memory layout of a tensor: blocked channels, and a halo around images.
 
     `block` > 1 stores `[N, ceil(C/block), spatial..., block]` (oneDNN's nChw16c). `halo` is the
-    number of padding elements on each side of each spatial axis. A convolution reads them instead
-    of testing bounds. Their value is `around`: 0, or the zero point of quantized elements. Logical
-    shapes and values do not change.
+    number of padding elements on each side of each spatial axis. A convolution reads these padding
+    elements instead of testing bounds. The padding elements have the value `around`: 0, or the zero
+    point of quantized elements. A memory layout does not change logical shapes and values.
     Source: NCHWc blocking, Liu et al. 2019 (NeoCPU), arXiv:1809.02697.
     """
 
@@ -203,14 +206,14 @@ class TensorType:
 
     @property
     def static_shape(self) -> tuple[int, ...]:
-        """The shape as numbers. Errors: E-SHAPE-OPEN when a dimension is symbolic."""
+        """The shape as numbers. Errors: E-SHAPE-OPEN if a dimension is symbolic."""
         if not self.is_static:
             raise CompileError("E-SHAPE-OPEN", f"the shape of {self} has open dimensions")
         return tuple(int(d) for d in self.dims)
 
     @property
     def is_ranked(self) -> bool:
-        """Whether the number of axes is known, though sizes may be open."""
+        """Whether the number of axes is known; sizes may still be open."""
         return self.shape is not None
 
     @property
@@ -223,14 +226,14 @@ class TensorType:
 
     @property
     def size(self) -> Expr:
-        """The number of logical elements, possibly an expression; the rank must be known."""
+        """The number of logical elements, which may be an expression; the rank must be known."""
         return affine.product(self.dims)
 
     @property
     def assumed(self) -> TensorType:
-        """The type with assumed numbers for open sizes, for decisions at compile time.
+        """The type with assumed numbers in place of open sizes, for decisions at compile time.
 
-        The rank must be known.
+        The rank of the tensor must be known.
         """
         return replace(self, shape=tuple(map(affine.assumed_size, self.dims)))
 
@@ -246,7 +249,7 @@ class TensorType:
 
     @property
     def logical(self) -> TensorType:
-        """The type in plain layout, as in type rules."""
+        """The type without its memory layout, as type rules see it."""
         return self if self.layout.is_plain else replace(self, layout=PLAIN)
 
     def __str__(self) -> str:

@@ -20,7 +20,7 @@ from compiler.ir.types import (
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A verified graph with its facts, for incremental verification."""
+    """A verified graph with its types and known elements, for incremental verification."""
 
     graph: Graph
     facts: Facts
@@ -29,9 +29,9 @@ class Checked:
 def verify(graph: Graph, outer: Facts | None = None, *, last: Checked | None = None) -> Facts:
     """Check that names are defined once and before use, types are correct, and results exist.
 
-    Return the facts. `last` makes verification incremental: a node object checked before, with the
-    same operands of the same types, is not inferred again.
-    Errors: E-GRAPH-NAME, E-GRAPH-TYPE, and those of type rules.
+    Return the facts. `last` makes verification incremental: types of a node are not inferred again
+    if its object and its operands' types are unchanged.
+    Errors: E-GRAPH-NAME, E-GRAPH-TYPE, and errors of type rules.
     """
     facts = Facts.of_graph(graph, outer)
     seen: set[str] = set()
@@ -66,7 +66,7 @@ def verify(graph: Graph, outer: Facts | None = None, *, last: Checked | None = N
 
 
 def _same_sources(graph: Graph, last: Checked | None) -> set[str]:
-    """Return the inputs and constants unchanged since `last`."""
+    """Return the inputs and constants that are unchanged since the verification of `last`."""
     if last is None:
         return set()
     inputs = {v.name: v for v in last.graph.inputs}
@@ -87,7 +87,7 @@ def _copy(node: Node, old: Facts, new: Facts) -> None:
 
 
 def _is_same_value(name: str, old: Facts, new: Facts) -> bool:
-    """Return whether a value has the same type and known elements as before."""
+    """Return whether a value has the same type and known elements as in the last verification."""
     if old.types.get(name) != new.types[name]:
         return False
     a, b = old.known.get(name), new.known.get(name)
@@ -127,7 +127,7 @@ def _check_type(node: Node, name: str, recorded: Type, inferred: Type) -> None:
 
 
 def refines(recorded: Type, inferred: Type) -> bool:
-    """Return whether the recorded type agrees with all known facts of the inferred type."""
+    """Return whether the recorded type agrees with all facts that the inferred type states."""
     match recorded, inferred:
         case _, OpaqueType():
             return True

@@ -1,4 +1,4 @@
-"""All operators: importing this package registers every declaration in its families."""
+"""All operators: importing this package registers the declarations of all families."""
 
 from importlib import import_module
 from pkgutil import iter_modules

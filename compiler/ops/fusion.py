@@ -30,9 +30,9 @@ def fusion_types(
     known: Sequence[Array | None],
     outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
-    """Infer the types of a fusion from its body and operands.
+    """Infer the types of a fusion's outputs from its body and operands.
 
-    Errors: E-GRAPH-TYPE if the body does not match the operands, and those of type rules.
+    Errors: E-GRAPH-TYPE if the body does not match the operands, and errors of type rules.
     """
     require("body" in node.regions, "E-GRAPH-TYPE", "a fusion needs a region named body")
     body = node.regions["body"]
@@ -59,7 +59,7 @@ def fusion_types(
 
 
 def _closed(recorded: TensorType, inferred: Type) -> Type:
-    """Complete an inferred open type by the type recorded in the body."""
+    """Complete the open parts of an inferred type by the type recorded in the body."""
     from compiler.ir.verify import refines
 
     same = logical(recorded) == logical(inferred)
@@ -73,7 +73,7 @@ def _closed(recorded: TensorType, inferred: Type) -> Type:
 
 @dataclass(frozen=True)
 class _Around:
-    """Queries on the values around a group, for both graphs and editors."""
+    """Queries on the readers of a group's values, for both graphs and editors."""
 
     graph: Graph | Editor
 
@@ -95,10 +95,11 @@ class _Around:
 def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
     """Create the fusion node of a group of nodes.
 
-    `nodes` are in topological order; bodies of fusions among them are merged. The node is returned,
-    not inserted. Its outputs are the values read outside (for an unread group: the last value), in
-    order, with their types and layouts. Its name is that of the first output's node. The node may
-    replace the group if no path leaves the group and re-enters it, which the caller must check.
+    `nodes` are in topological order; bodies of fusions among them are merged. The fusion node is
+    returned, but not inserted into the graph. The fusion's outputs are the group's values that are
+    read outside (for an unread group: the last value), in order, with their types and layouts. The
+    fusion's name is that of the node that defines the first output. The fusion may replace the
+    group only if no path leaves the group and re-enters it; the caller must check this.
     """
     around, group = _Around(graph), {n.output for n in nodes}
     produced = [v for n in nodes for v in n.values()]
@@ -140,12 +141,12 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
 
 
 def is_small(c: Constant) -> bool:
-    """Return whether fusions copy a constant into their bodies, which they do for splats."""
+    """Return whether fusions copy a constant into their bodies: a splat, or a single element."""
     return c.is_splat or c.type.n_elements == 1
 
 
 def _factors(nodes: Sequence[Node]) -> set[str]:
-    """Return the operands of contractions: kernels load even splats among them as tensors."""
+    """Return the operands of contractions; kernels load these as tensors even if splats."""
     return {
         i
         for n in nodes
@@ -155,9 +156,9 @@ def _factors(nodes: Sequence[Node]) -> set[str]:
 
 
 def body_names(node: Node) -> dict[str, str]:
-    """Map the names inside a fusion's body to outer names: inputs to the node's operands.
+    """Map the names inside a fusion's body to names outside; inputs map to the node's operands.
 
-    Outputs map to the node's outputs; other values keep their names.
+    Outputs of the body map to the fusion's outputs; other values retain their names.
     """
     body = node.regions["body"]
     names = {v.name: operand for v, operand in zip(body.inputs, node.inputs, strict=True)}
@@ -166,7 +167,7 @@ def body_names(node: Node) -> dict[str, str]:
 
 
 def _merged(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Constant]]:
-    """Inline the bodies of fusions among nodes; return also the constants of the bodies.
+    """Inline the bodies of the fusions in a list of nodes; return also the constants of the bodies.
 
     Names inside a body that conflict with outer names or with another body are renamed.
     """

@@ -24,10 +24,10 @@ from compiler.ir.types import (
 )
 
 _OPSETS = 1 << 31
-"""The maximum opset version, a number of 32 bits."""
+"""The upper limit of opset versions, which are 32-bit numbers."""
 
 DimReader = Callable[[Any, int], Dim]
-"""A function that reads the size of a dimension message at a position."""
+"""A function that reads the size in a dimension message, given the position of the axis."""
 
 
 def split_name(op: str) -> tuple[str, str]:
@@ -52,7 +52,7 @@ def opset_of(node: Node, default: int = 1) -> int:
 
 @lru_cache(maxsize=4096)
 def schema_of(op_type: str, domain: str, opset: int) -> Any:
-    """Return the onnx package's schema; None if this opset lacks the operator."""
+    """Return the onnx package's schema of an operator; None if this opset lacks the operator."""
     import onnx
 
     try:
@@ -65,7 +65,7 @@ def schema_of(op_type: str, domain: str, opset: int) -> Any:
 def float_defaults(op_type: str, domain: str, opset: int) -> Mapping[str, float]:
     """Return the defaults of float attributes, rounded to f32 as ONNX stores them.
 
-    The difference matters for operators on f64.
+    On operands in f64, the rounding of defaults makes a difference.
     """
     schema = schema_of(op_type, domain, opset)
     stated = {} if schema is None else {k: a.default_value for k, a in schema.attributes.items()}
@@ -101,7 +101,7 @@ def to_type_proto(t: Type) -> Any:
 
 
 def type_depth(proto: Any, most: int) -> int:
-    """Return the nesting depth of a type, at most `most` + 1."""
+    """Return the nesting depth of a type; the result is at most `most` + 1."""
     depth, inner = 1, proto
     while depth <= most:
         match inner.WhichOneof("value"):
@@ -175,7 +175,7 @@ def to_node_proto(node: Node) -> Any:
 def with_defaults(node: Node, schema: Any) -> Any:
     """Convert a foreign node to a NodeProto with explicit default attributes.
 
-    Some type rules of the onnx package assume defaults that differ from their schemas.
+    Some type rules of the onnx package assume defaults that contradict their schemas.
     """
     proto = to_node_proto(node)
     stated = {a.name for a in proto.attribute}
@@ -256,7 +256,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 def has_reference(op_type: str, domain: str) -> bool:
-    """Return whether onnx.reference implements an operator without a schema in the package."""
+    """Return whether onnx.reference implements an operator without a schema in the onnx package."""
     if domain != "experimental":
         return False
     from onnx.reference.ops import experimental

@@ -1,8 +1,8 @@
 """Counter-based random numbers: a hash of the seed and the element's index, without state.
 
-No element depends on the order of computation or the machine; equal seeds give equal numbers. For a
-node without a seed, which ONNX leaves to the runtime, the import draws a seed. All runs then give
-the same numbers.
+No element depends on the order of computation or on the machine; equal seeds give equal numbers.
+For a node without a seed, whose seed ONNX leaves to the runtime, the import draws a seed. With a
+drawn seed in the graph, all runs give the same numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 
 
 def _signed(n: int) -> int:
-    """Reinterpret a 64-bit pattern as i64."""
+    """Reinterpret the lowest 64 bits of an integer as an i64."""
     n &= (1 << 64) - 1
     return n - (1 << 64) if n >> 63 else n
 
@@ -53,7 +53,7 @@ def _shape(shape: Tensor, dtype: DType, what: str) -> TensorType:
 
 
 def _words(seed: int, count: int, stream: int) -> Array:
-    """Hash the first `count` indices, in one of several streams of a seed."""
+    """Hash the indices below `count`, in one of several independent streams of a seed."""
     with np.errstate(over="ignore"):
         z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(GOLDEN)
         z = z + np.uint64(_start(seed, stream) & ((1 << 64) - 1))
@@ -63,12 +63,12 @@ def _words(seed: int, count: int, stream: int) -> Array:
 
 
 def _start(seed: int, stream: int) -> int:
-    """Return the start of a seed's stream, far from the starts of all other streams."""
+    """Return the first counter of a seed's stream, far from those of all other streams."""
     return _signed((seed + 1) * 0xD1342543DE82EF95 + stream * 0x2545F4914F6CDD1D)
 
 
 def _fractions(seed: int, shape: tuple[int, ...], dtype: DType, stream: int) -> Array:
-    """Draw numbers in [0, 1) with 24 random bits, or 53 in f64."""
+    """Draw numbers in [0, 1) with 24 random bits; in f64, with 53 random bits."""
     z = _words(seed, int(np.prod(shape, dtype=np.int64)), stream)
     bits = 53 if dtype is DType.f64 else 24
     return (z >> np.uint64(64 - bits)).astype(dtype.numpy).reshape(shape) * dtype.numpy.type(
@@ -77,7 +77,7 @@ def _fractions(seed: int, shape: tuple[int, ...], dtype: DType, stream: int) -> 
 
 
 def _fraction(k: Lowering, number: Expr, seed: int, dtype: DType, stream: int) -> Scalar:
-    """Build a number of `_fractions` as a scalar expression of an element's index."""
+    """Build the number of `_fractions` for an element's index, as a scalar expression."""
 
     def word(value: int) -> Scalar:
         return k.number(value & ((1 << 64) - 1), DType.u64)
@@ -201,7 +201,7 @@ def seed_of(n: OnnxCall) -> int:
 
 
 def _of_shape(n: OnnxCall) -> tuple[Operand, DType]:
-    """Return the shape operand and the element type."""
+    """Return the operand that states the shape, and the element type."""
     stated = n.attr("dtype")
     if not n.op_type.endswith("Like"):
         dtype = DType.f32 if stated is None else DType.from_onnx(int(stated))
@@ -227,13 +227,13 @@ def _(n: OnnxCall) -> Operand | None:
 
 @random_normal.export
 def _(shape: Tensor, *, mean: float, scale: float, dtype: DType, seed: int) -> Operand:
-    """Export; the runtime draws other numbers, since ONNX does not specify the generator."""
+    """Export; the runtime will draw other numbers, because ONNX specifies no generator."""
     return _drawn("RandomNormal", shape, dtype=dtype, mean=mean, scale=scale, seed=seed)
 
 
 @random_uniform.onnx("Multinomial")
 def _(n: OnnxCall) -> Operand | None:
-    """Import Multinomial by inversion: count the cumulative probabilities below a draw."""
+    """Import Multinomial by inversion: count the cumulative probabilities below a random number."""
     x = n.operand(0)
     assert x is not None
     if not x.type.is_static or x.rank != 2 or x.dtype not in (DType.f32, DType.f64):
@@ -251,12 +251,12 @@ def _(n: OnnxCall) -> Operand | None:
 
 @random_uniform.export
 def _(shape: Tensor, *, low: float, high: float, dtype: DType, seed: int) -> Operand:
-    """Export; the runtime draws other numbers, since ONNX does not specify the generator."""
+    """Export; the runtime will draw other numbers, because ONNX specifies no generator."""
     return _drawn("RandomUniform", shape, dtype=dtype, low=low, high=high, seed=seed)
 
 
 def _drawn(op_type: str, shape: Tensor, *, seed: int, **attrs: Any) -> Operand:
-    """Export random numbers with the seed rounded to ONNX's float."""
+    """Export random numbers with the seed rounded to a float, as ONNX requires."""
     attrs["seed"] = float(np.float32(seed % (1 << 20)))
     if shape.value is not None and shape.value.dtype != np.object_:
         return standard(op_type, shape=shape.known.tolist(), **attrs)

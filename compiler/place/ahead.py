@@ -28,7 +28,8 @@ def lookahead(problem: Problem, limit_s: float) -> Placement:
     """HEFT with one step of lookahead.
 
     For each candidate device of a task, each reader of its results is placed tentatively on the
-    device where the reader ends first. The selected device minimises the end of the last reader.
+    device on which the reader ends first. The selected device is the candidate for which the last
+    reader ends earliest.
     """
     ranks = problem.upward_ranks
 
@@ -66,7 +67,7 @@ def _best_ahead(line: Timeline, t: int, children: Sequence[int]) -> int:
 
 
 def _alone(line: Timeline, t: int, v: int, e: int) -> float:
-    """Return the end of a reader that waits only for placed tasks."""
+    """Return the end of a reader if it waited only for tasks that are already placed."""
     p = line.problem
     placed = [
         line.end[u] + p.delay(b, line.device[u], e) for u, b in p.before[v] if line.device[u] >= 0
@@ -85,12 +86,12 @@ def _alone(line: Timeline, t: int, v: int, e: int) -> float:
     """,
 )
 def peft(problem: Problem, limit_s: float) -> Placement:
-    """Earliest finish, including the remaining path (PEFT).
+    """Earliest finish time including the remaining path (PEFT).
 
-    An optimistic cost table gives, for each task and device, the shortest remaining path if each
-    later task ran on its best device without waiting. Tasks are ordered by their row means in the
-    table. Each task is placed on the device with the least sum of the task's end and the remaining
-    path.
+    An optimistic cost table has an entry for each task and device: the shortest remaining path if
+    each later task ran on its best device without waiting. Tasks are ordered by the means of their
+    rows in the optimistic cost table. Each task is placed on the device with the least sum of the
+    task's end and its entry in the table.
     """
     p = problem
     table = [list(row) for row in p.tail]
@@ -106,7 +107,7 @@ def peft(problem: Problem, limit_s: float) -> Placement:
 
 
 def _arrives_first(rest: Sequence[Sequence[float]]) -> Choice:
-    """Return a choice of the device with the least sum of end and remaining path, `rest`."""
+    """Return a function that chooses the device with the least sum of end and remaining path."""
 
     def choose(line: Timeline, t: int) -> int:
         ends = {d: line.ends(t, d) + rest[t][d] for d in line.problem.able[t]}
@@ -127,13 +128,13 @@ def _arrives_first(rest: Sequence[Sequence[float]]) -> Choice:
     """,
 )
 def iterated(problem: Problem, limit_s: float) -> Placement:
-    """Iterated HEFT: ranks come from the devices of the previous schedule.
+    """Iterated HEFT: the ranks of each schedule are computed from the previous schedule.
 
     HEFT computes the first schedule. In each further schedule, the rank of a task is its longest
-    path to the end on the devices of the previous schedule. A task is placed on the device with the
-    least sum of the task's end and the remaining path. The remaining path assumes the best devices
-    for readers, and the previous devices for later tasks. The result is the shortest of all
-    schedules.
+    path to the end on the devices of the previous schedule. In each further schedule, a task is
+    placed on the device with the least sum of the task's end and its longest remaining path. The
+    remaining path assumes the best device for each reader, and the previous devices for later
+    tasks. The result is the shortest of all schedules of the iteration.
     """
     return repeated(by_rank(problem, problem.upward_ranks), _again)
 
@@ -143,10 +144,11 @@ def _again(before: Timeline, ranks: Sequence[float]) -> Timeline:
 
 
 def _ways_on(line: Timeline, ranks: Sequence[float]) -> list[list[float]]:
-    """Return the longest remaining path by task and device, with readers on their best devices."""
+    """Return the longest remaining path per task and device; readers are on their best devices."""
     p, device = line.problem, line.device
     after = [list(row) for row in p.tail]
-    """For each task and device: the remaining path if all readers stay on their devices."""
+    """For each task and device: the longest remaining path if all readers remain on their previous
+    devices."""
     for t in range(p.n):
         for d in p.able[t]:
             ways = (p.delay(b, d, device[v]) + ranks[v] for v, b in p.after[t])

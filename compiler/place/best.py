@@ -19,10 +19,10 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 QUICK = (heft, iterated, lookahead, peft, cpop, *READY, min_cut)
-"""The schedulers that are tried for each graph."""
+"""The schedulers that `best` tries for each graph."""
 
 SMALL = 60
-"""Largest number of tasks for which the portfolio includes the search for the optimum."""
+"""The maximum number of tasks for which the portfolio includes the search for an optimum."""
 
 Measure = Callable[[Problem, Placement], float]
 """A function that returns the cost of a placement in seconds; infinite if infeasible."""
@@ -42,15 +42,15 @@ Measure = Callable[[Problem, Placement], float]
 def best(problem: Problem, limit_s: float) -> Placement:
     """The best schedule of all schedulers, improved by local search within the time limit.
 
-    The portfolio contains all quick schedulers, and for small graphs the search for the optimum.
-    Local search then changes devices and positions of tasks, and accepts changes that do not
+    The portfolio contains all quick schedulers and, for small graphs, the search for an optimum.
+    Local search then changes the devices and the order of tasks, and accepts changes that do not
     lengthen the schedule.
     """
     return portfolio(problem, limit_s, finished)
 
 
 def portfolio(problem: Problem, limit_s: float, measure: Measure) -> Placement:
-    """Run `best` with any cost function, for example a simulated run with contention on links."""
+    """Run `best` with any cost function, such as a simulated run with contention on links."""
     end = time.monotonic() + limit_s
     bound = problem.bound_seconds
     quick = [s.decide(problem, 0.0) for s in QUICK]
@@ -69,13 +69,14 @@ def portfolio(problem: Problem, limit_s: float, measure: Measure) -> Placement:
 
 
 CHANGES = 20_000
-"""Largest number of changes, a limit that does not depend on the speed of the machine."""
+"""The maximum number of changes; unlike a time limit, it does not depend on the speed of the
+machine."""
 
 
 def _descent(
     p: Problem, placement: Placement, seconds: float, end: float, bound: float, measure: Measure
 ) -> Placement:
-    """Improve a placement by random changes (from a fixed seed) that do not increase its cost."""
+    """Improve a placement by random changes (with a fixed seed) that do not increase its cost."""
     number = {d.name: i for i, d in enumerate(p.platform.devices)}
     device = [number[s.device] for s in placement.slots]
     rank = [float(-s.start) for s in placement.slots]

@@ -1,7 +1,7 @@
 """Verification of a schedule, independent of the scheduler.
 
 Each task must run once, for its duration, on a device that supports its operators. Each operand
-must be in the memory of the device when its reader starts. No device or link may exceed its
+must be in the memory of a task's device when the task starts. No device or link may exceed its
 concurrency, and no memory its capacity.
 """
 
@@ -32,8 +32,8 @@ class Fault:
 
 
 SAME = 1e-9
-"""Relative tolerance of times: a fraction of the makespan or, if smaller, of the sum of all task
-and transfer times. A schedule with a wrongly late end thus gains no tolerance."""
+"""The relative tolerance of times: a fraction of the makespan or, if smaller, of the sum of all
+task and transfer times. A schedule whose end is too late thus gains no additional tolerance."""
 
 
 def check_schedule(
@@ -41,7 +41,7 @@ def check_schedule(
 ) -> list[Fault]:
     """Return all faults of a schedule; the list is empty for a feasible schedule.
 
-    With `contention` a link carries at most as many concurrent transfers as it has channels.
+    With `contention`, a link carries at most as many concurrent transfers as it has channels.
     """
     found = list(_named(graph, platform, schedule))
     if found:
@@ -50,7 +50,7 @@ def check_schedule(
 
 
 def _named(graph: TaskGraph, platform: Platform, schedule: Schedule) -> Iterator[Fault]:
-    """Yield tasks that do not run exactly once, and unknown names."""
+    """Yield a fault for each task that does not run exactly once, and for each unknown name."""
     runs = Counter(s.task for s in schedule.slots)
     for t in graph.tasks:
         if runs[t.name] != 1:
@@ -90,7 +90,8 @@ class _Checker:
         for m in sorted(schedule.moves, key=lambda m: (m.start, m.end)):
             self.moves[m.datum].append(m)
         self.arrivals: dict[tuple[str, str], float] = {}
-        """For each datum and memory: the earliest arrival by a transfer from a valid source."""
+        """For each datum and memory: the earliest arrival by a transfer from a memory that has the
+        datum."""
         for datum in self.moves:
             while any([self._arrives(m) for m in self.moves[datum]]):
                 pass
@@ -114,7 +115,7 @@ class _Checker:
         return self.links[m.link].seconds(self.graph.datum[m.datum].nbytes)
 
     def _arrives(self, m: Move) -> bool:
-        """Update the earliest arrival by a transfer; return whether the arrival became earlier."""
+        """Update a datum's earliest arrival by a transfer; return whether it became earlier."""
         if not m.start >= self._there(m.datum, m.source) - self.slack:
             return False
         earlier = m.end < self.arrivals.get((m.datum, m.to), math.inf)
@@ -162,7 +163,7 @@ class _Checker:
                 yield Fault(m.datum, words)
 
     def _there(self, datum: str, memory: str, device: str = "") -> float:
-        """Return the time from which a datum is available in a memory, or to a device if given."""
+        """Return the time from which a datum is available in a memory, or to one of its devices."""
         found = [self.arrivals.get((datum, memory), math.inf)]
         maker = self.graph.maker.get(datum)
         if maker is None:
@@ -204,7 +205,7 @@ class _Checker:
             yield Fault("all", f"ends at {last} s, before its claimed lower bound of {bound} s")
 
     def _room(self) -> Iterator[Fault]:
-        """Yield exceeded memory capacities, found by a sweep over the lifetimes of values."""
+        """Yield each exceeded memory capacity, as found by a sweep over the lifetimes of values."""
         for memory in self.platform.memories:
             changes: list[tuple[float, int]] = []
             for datum in self.graph.data:
@@ -224,7 +225,7 @@ class _Checker:
                 )
 
     def _stay(self, datum: str, memory: str) -> Iterator[tuple[float, float]]:
-        """Yield the interval in which a datum occupies a memory; none for a datum in transit."""
+        """Yield the interval in which a datum occupies a memory; none if it only passes through."""
         slots = [self.slot[self.graph.tasks[t].name] for t in self.graph.readers[datum]]
         here = [s for s in slots if self._memory(s) == memory]
         ends = [s.end for s in here]

@@ -7,7 +7,7 @@ from compiler.place.platform import Device, Link, Memory, Platform
 
 
 def cores(n: int, speed: Roofline, handover_seconds: float = 0.0) -> Platform:
-    """Build a platform of `n` equal cores; other cores see a result after `handover_seconds`."""
+    """Build a platform of `n` equal cores; a core sees others' results after `handover_seconds`."""
     return Platform(
         f"host-{n}",
         "The cores of this machine, with the measured or estimated speeds of one core.",
@@ -20,7 +20,7 @@ def cores(n: int, speed: Roofline, handover_seconds: float = 0.0) -> Platform:
 def cores_with_caches(n: int, handover_seconds: float, bytes_per_second: float) -> Platform:
     """Build a platform of equal cores with private caches, for tasks with known times.
 
-    A result of another core is delayed by `handover_seconds` plus its bytes divided by
+    A result that another core computes is delayed by `handover_seconds` plus its bytes divided by
     `bytes_per_second`: the additional time to read from another core's cache.
     """
     names = [f"core{i}" for i in range(n)]

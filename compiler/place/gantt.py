@@ -15,17 +15,17 @@ WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 960, 110, 16, 30, 34, 22
 TASK, MOVE, CRITICAL, INK = "#0b6bcb", "#1a7f4b", "#b5480a", "#6b7280"
 MOST_TICKS = 8
 LONGEST_NAME = 15
-"""Longest row name, in letters."""
+"""The maximum length of a row's name, in letters."""
 
 LETTER = 7.0
-"""Width of a letter in pixels, by which only wide bars show their names."""
+"""The width of a letter in pixels; a bar shows its name only if the bar is wide enough."""
 
 
 def gantt_svg(graph: TaskGraph, platform: Platform, schedule: Schedule) -> str:
-    """Draw the schedule as an SVG that is readable on light and dark pages.
+    """Draw the schedule as an SVG image that is readable on light and dark pages.
 
-    Colours highlight the critical path, and a legend explains them. Each bar has a title with its
-    times.
+    Colours highlight the critical path, and a legend explains the colours. Each bar has a title
+    that states its times.
     """
     rows = _rows(platform, schedule)
     whole = schedule.makespan_seconds or 1.0
@@ -50,7 +50,7 @@ def gantt_svg(graph: TaskGraph, platform: Platform, schedule: Schedule) -> str:
 
 
 def _rows(platform: Platform, schedule: Schedule) -> list[tuple[str, list[Activity]]]:
-    """Return the activities of each row: all devices, then each channel of links with transfers."""
+    """Return the rows with their activities: all devices, then each used channel of links."""
     rows: list[tuple[str, list[Activity]]] = [
         (d.name, [s for s in schedule.slots if s.device == d.name]) for d in platform.devices
     ]
@@ -68,7 +68,7 @@ def _rows(platform: Platform, schedule: Schedule) -> list[tuple[str, list[Activi
 
 
 def _axis(whole: float, scale: float, bottom: float) -> Iterator[str]:
-    """Yield a line at each tick."""
+    """Yield a vertical line at each tick."""
     step = _step(whole)
     for i in range(int(whole / step) + 1):
         seconds = i * step
@@ -82,7 +82,7 @@ def _axis(whole: float, scale: float, bottom: float) -> Iterator[str]:
 
 
 def _step(whole: float) -> float:
-    """Return the smallest step of 1, 2 or 5 times a power of ten with few enough ticks."""
+    """Return the smallest step of 1, 2 or 5 times a power of ten that gives few enough ticks."""
     if whole <= 0.0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(whole / MOST_TICKS))
@@ -90,7 +90,7 @@ def _step(whole: float) -> float:
 
 
 def _key(schedule: Schedule, y: float) -> Iterator[str]:
-    """Yield the legend of the colours, and the total time."""
+    """Yield the legend of the colours and the label of the total time."""
     x = LEFT
     for colour, words in ((TASK, "task"), (MOVE, "transfer"), (CRITICAL, "critical path")):
         yield f'<circle cx="{x + 5}" cy="{y - 4}" r="5" fill="{colour}" fill-opacity="0.6"/>'
@@ -123,7 +123,7 @@ def _text(x: float, y: float, words: str, anchor: str, colour: str) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Format a time with three digits and its unit."""
+    """Format a time with three significant digits and a unit."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
         if seconds * factor >= 1 or unit == "us":
             return f"{seconds * factor:.3g} {unit}"
@@ -145,7 +145,7 @@ def gantt_text(graph: TaskGraph, platform: Platform, schedule: Schedule, columns
 
 
 def _cells(activities: Sequence[Activity], whole: float, columns: int, critical: set[int]) -> str:
-    """Return a character for each time interval, which represents its longest activity."""
+    """Return a character for each time interval; it represents the interval's longest activity."""
     cells = [{"=": 0.0, "#": 0.0} for _ in range(columns)]
     for x in activities:
         start, end = x.start / whole * columns, x.end / whole * columns

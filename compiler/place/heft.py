@@ -34,19 +34,19 @@ tasks fork {
     """,
 )
 def heft(problem: Problem, limit_s: float) -> Placement:
-    """Heterogeneous earliest finish time: tasks with the longest remaining path first (HEFT).
+    """Heterogeneous earliest finish time (HEFT): tasks with the longest remaining path first.
 
     The rank of a task is its longest path to the end, with times averaged over all devices. In the
-    order of decreasing rank, each task is placed on the device where it ends first, possibly in a
-    gap between other tasks. Then scheduling is repeated several times with ranks from the chosen
-    devices. The result is the shortest of all these schedules.
+    order of decreasing rank, each task is placed on the device on which it ends first, possibly in
+    a gap between other tasks. After the first schedule, scheduling is repeated several times, with
+    ranks computed from the chosen devices. The result is the shortest schedule of all repetitions.
     """
 
     return repeated(by_rank(problem, problem.upward_ranks), lambda _, x: by_rank(problem, x))
 
 
 Choice = Callable[[Timeline, int], int]
-"""A function that returns the device for the next task."""
+"""A function that chooses the device for the next task."""
 
 
 def ends_first(line: Timeline, t: int) -> int:
@@ -63,15 +63,15 @@ def by_rank(problem: Problem, ranks: Sequence[float], choose: Choice = ends_firs
 
 
 ROUNDS = 4
-"""Number of schedules after the first; later schedules are rarely shorter."""
+"""The number of schedules after the first; later schedules are rarely shorter."""
 
 
 Again = Callable[[Timeline, Sequence[float]], Timeline]
-"""A function that computes a schedule from the previous schedule and the ranks of its tasks."""
+"""A function that computes a schedule from the previous schedule and from ranks of tasks."""
 
 
 def repeated(first: Timeline, again: Again) -> Placement:
-    """Return the shortest of a schedule and its successors, each computed from the previous one."""
+    """Return the shortest of a schedule and its successors, each computed from its predecessor."""
     line = shortest = first
     for _ in range(ROUNDS):
         before = line
@@ -84,7 +84,7 @@ def repeated(first: Timeline, again: Again) -> Placement:
 
 
 def ranks_of(line: Timeline) -> list[float]:
-    """Return the longest path from each task to the end, with times on the chosen devices."""
+    """Return the longest path from each task to the end, with the times on the chosen devices."""
     p, device = line.problem, line.device
     ranks = [0.0] * p.n
     for t in reversed(range(p.n)):
@@ -94,7 +94,7 @@ def ranks_of(line: Timeline) -> list[float]:
 
 
 def ranked(problem: Problem, ranks: Sequence[float]) -> list[int]:
-    """Return tasks by descending rank, ties in topological order; zero times cause ties."""
+    """Return tasks by descending rank; equal ranks (caused by zero times) in topological order."""
     waits = [len(edges) for edges in problem.before]
     queue = [(-ranks[t], t) for t in range(problem.n) if not waits[t]]
     heapq.heapify(queue)
@@ -122,9 +122,9 @@ def ranked(problem: Problem, ranks: Sequence[float]) -> list[int]:
 def cpop(problem: Problem, limit_s: float) -> Placement:
     """The critical path on one device (CPOP).
 
-    All tasks on the longest path of the graph are placed on the device that minimises their total
-    time. Each other task is placed on the device where it ends first, in the order of the length of
-    the longest path through the task, longest first.
+    All tasks on the longest path of the graph are placed on one device, the one that minimises
+    their total time. Each other task is placed on the device on which it ends first, in descending
+    order of the longest path through the task.
     """
     p = problem
     through = [u + d for u, d in zip(p.upward_ranks, p.downward_ranks, strict=True)]
@@ -139,7 +139,7 @@ def cpop(problem: Problem, limit_s: float) -> Placement:
 
 
 def _path(p: Problem, through: Sequence[float]) -> list[int]:
-    """Return the longest path, which follows the tasks with the largest sum of both ranks."""
+    """Return the longest path: the tasks with the largest sum of upward and downward rank."""
     following = [t for t in range(p.n) if not p.before[t]]
     path: list[int] = []
     while following:

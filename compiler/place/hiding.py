@@ -1,4 +1,4 @@
-"""Latency hiding: the overlap of transfers with computation, and the memory that it requires."""
+"""Latency hiding: the overlap of transfers with computation, and the memory it requires."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ WAYS: Mapping[int | None, str] = {
     1: "double-buffered",
     None: "as early as memory permits",
 }
-"""Prefetch distances in tasks, and their names."""
+"""Prefetch distances in numbers of tasks, and their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
     """A simulated run of a schedule's tasks, on the same devices, with another prefetch distance.
 
-    `ahead` is the prefetch distance in tasks (None for unlimited). `makespan_seconds` is None if a
-    memory is too small. `peak_bytes` has the peak of each memory, including transfers in flight.
+    `ahead` is the prefetch distance as a number of tasks (None for unlimited). `makespan_seconds`
+    is None if a memory is too small. `peak_bytes` maps each memory to its peak, including transfers
+    in flight.
     """
 
     words: str

@@ -1,4 +1,4 @@
-"""Partition of tasks among devices by minimum cuts, for the least total work."""
+"""Partition of tasks among devices by minimum cuts, for the least total time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 TICKS = 1_000_000_000
-"""Integer that represents the total time of all tasks on their slowest devices: the resolution of
-the cut's integer capacities."""
+"""The integer that represents the total time of all tasks on their slowest devices, and thus the
+resolution of the cut's integer capacities."""
 
 
 @scheduler(
@@ -25,12 +25,13 @@ the cut's integer capacities."""
     """,
 )
 def min_cut(problem: Problem, limit_s: float) -> Placement:
-    """The least total time of tasks and transfers, by a minimum cut.
+    """The least total time of tasks and transfers, found by minimum cuts.
 
-    Two devices are the two sides of a cut. The capacity of the cut is the time of the tasks on
-    their sides plus the time of transfers across the cut, each value once. Alpha-expansion adds
-    further devices. The method ignores parallelism and thus gains nothing from a second equal core:
-    it is for devices of different kinds. Each device runs its tasks in the order of HEFT.
+    Two devices correspond to the two sides of a cut. The capacity of a cut is the time of each task
+    on the device of its side plus the time of transfers across the cut; each value is transferred
+    once. Alpha-expansion adds further devices. The method ignores parallelism and gains nothing
+    from a second equal core, so it suits devices of different kinds. Each device runs its tasks in
+    the order of HEFT.
     """
     device = partition(problem)
     order = ranked(problem, problem.upward_ranks)
@@ -38,7 +39,7 @@ def min_cut(problem: Problem, limit_s: float) -> Placement:
 
 
 def partition(problem: Problem) -> list[int]:
-    """Return the device of each task."""
+    """Return the number of the device of each task."""
     p = problem
     able_all = next(d for d in p.devices if all(d in able for able in p.able))
     labels = [able_all, *(d for d in p.devices if d != able_all)]

@@ -15,8 +15,8 @@ from compiler.place.tasks import Datum, Task, TaskGraph
 def tasks_of(graph: Graph) -> TaskGraph:
     """Return the tasks of a graph in node order, with the costs that the operators declare.
 
-    Views are not tasks: their readers read the underlying value. All constants that only one task
-    reads form a single datum, like packed weights. Values of open sizes count as 0 bytes.
+    Views are not tasks: the readers of a view read its underlying value. All constants that only
+    one task reads form a single datum, as packed weights do. Values of open sizes count as 0 bytes.
     """
     source = view_sources(graph)
     users: dict[str, int] = {}
@@ -56,7 +56,7 @@ def tasks_of(graph: Graph) -> TaskGraph:
 
 
 def view_sources(graph: Graph) -> dict[str, str]:
-    """Map each view to its underlying value, through views of views."""
+    """Map each view to its underlying value, also if the view is a view of a view."""
     found: dict[str, str] = {}
     for node in graph.nodes:
         operator = OPERATORS.get(node.op)
@@ -75,7 +75,7 @@ def _reads(node: Node, source: dict[str, str]) -> Iterable[str]:
 
 
 def operators_of(node: Node) -> tuple[str, ...]:
-    """Return the operators that a device needs for a node or for the nodes of a fused group."""
+    """Return the operators that a device must support for a node or a fused group."""
     inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
     return tuple(dict.fromkeys(n.op for n in inner))
 

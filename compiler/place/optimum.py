@@ -1,4 +1,4 @@
-"""The shortest schedule of small graphs by constraint programming, with its optimality gap."""
+"""The shortest schedule of a small graph by constraint programming, with its optimality gap."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 TICKS = 1_000_000
-"""Number of integer ticks in the length of the best list schedule: the resolution of times. Times
-are rounded down, so the bound is valid for the original problem."""
+"""The length of the best list schedule in integer ticks, which is the resolution of times. Times
+are rounded down, so the lower bound is valid for the original problem."""
 
 MOST_TASKS = 400
-"""Largest number of tasks, since building larger models takes too long."""
+"""The maximum number of tasks, because building larger models takes too long."""
 
 
 @scheduler(
@@ -34,11 +34,11 @@ MOST_TASKS = 400
     """,
 )
 def cp_sat(problem: Problem, limit_s: float) -> Placement:
-    """The shortest schedule, or the best schedule found within the time limit and a lower bound.
+    """The shortest schedule, or the best schedule found within the time limit with a lower bound.
 
-    Each task has an optional interval for each possible device, and exactly one interval is
-    chosen. Intervals of a device do not overlap, and a reader starts after its operands arrive. For
-    some dozens of tasks the solver finds the optimum in seconds.
+    Each task has an optional interval on each device that can run it, and exactly one of these
+    intervals is chosen. Intervals on a device do not overlap, and a reader starts after its
+    operands arrive. For some dozens of tasks, the solver finds the optimum in seconds.
     """
     if problem.n > MOST_TASKS:
         raise CompileError(
@@ -55,14 +55,14 @@ def cp_sat(problem: Problem, limit_s: float) -> Placement:
 
 
 def finished(problem: Problem, placement: Placement) -> float:
-    """Return the time when all results are in the home memory, by the times of the placement."""
+    """Return the time when all results are in the home memory, by the placement's own times."""
     number = {d.name: i for i, d in enumerate(problem.platform.devices)}
     pairs = enumerate(placement.slots)
     return max((s.end + problem.tail[t][number[s.device]] for t, s in pairs), default=0.0)
 
 
 def cp_model() -> Any:
-    """Import the module of OR-Tools. Errors: E-OPTION-VALUE if it is not installed."""
+    """Import the module of OR-Tools. Errors: E-OPTION-VALUE if OR-Tools is not installed."""
     try:
         from ortools.sat.python import cp_model as module
     except ImportError as e:
@@ -75,7 +75,7 @@ def cp_model() -> Any:
 
 
 class _Model:
-    """Variables and constraints of a problem; `tick` is the unit of time, in seconds."""
+    """The variables and constraints of a problem; `tick` is the unit of time, in seconds."""
 
     def __init__(self, problem: Problem, first: Placement, tick: float) -> None:
         self.p, self.first, self.tick = problem, first, tick

@@ -31,7 +31,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Placement:
-    """A slot for each task, in the order of the tasks.
+    """One slot per task, in the order of the tasks.
 
     `bound_seconds` is the scheduler's proven lower bound of the makespan of all schedules, or 0.
     Equality of placements ignores the bound and the notes.
@@ -52,7 +52,7 @@ class Placement:
 
     @property
     def end_seconds(self) -> float:
-        """Return the end of the last task, by the times of the scheduler."""
+        """Return the end of the last task, by the scheduler's times."""
         return max((s.end for s in self.slots), default=0.0)
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ _SLOT = re.compile(rf"\s*{_NAME}\s+(\d[\d.e+-]*?)\.\.(\d[\d.e+-]*)\s*(?:,|$)")
 
 
 def parse_placement(text: str, order: tuple[str, ...] = ()) -> Placement:
-    """Parse a placement; `order` has the tasks' names, by default the order of the text.
+    """Parse a placement; `order` lists the tasks' names, by default in the order of the text.
 
     Errors: E-TASKS-TEXT with the line.
     """

@@ -1,7 +1,7 @@
 """Platforms: devices, their memories, and links between memories.
 
-A `Platform` is data: `platform_text.py` reads and prints it, and `platforms/` contains built-in
-platforms.
+A `Platform` is data: `platform_text.py` reads and prints platforms; `platforms/` contains the
+built-in platforms.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Memory:
     """A memory; `nbytes` is its capacity, None for unlimited.
 
     With `keeps_weights`, constants stay in the memory between runs; otherwise each run transfers
-    the constants from the home memory. `handover_seconds` is the delay before another device of the
+    the constants from the home memory. `handover_seconds` is the delay until another device of the
     same memory can read a new value.
     """
 
@@ -72,7 +72,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A step of a route: a link, and the memory at the end of the link."""
+    """A step of a route: a link, and the memory in which the link ends."""
 
     link: Link
     source: str
@@ -80,7 +80,7 @@ class Hop:
 
 
 ROUTED_BYTES = 1 << 20
-"""Size in bytes of the transfers for which routes are optimised."""
+"""The size in bytes of the transfers for which routes are optimised."""
 
 
 @dataclass(frozen=True)

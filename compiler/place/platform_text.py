@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parent / "platforms"
 MOST_CHARACTERS = 1_000_000
 MOST_DEVICES = 64
 LEAST, MOST = 1e-15, 1e30
-"""Bounds of speeds and times, which keep sums and ratios finite."""
+"""Bounds of speeds and times; they keep sums and ratios finite."""
 
 _LINE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
@@ -88,7 +88,7 @@ def parse_platform(text: str, source: str = "") -> Platform:
 
 
 def _where(message: str, source: str) -> Where:
-    """Return the position that the message of the TOML parser states at its end."""
+    """Return the position that the TOML parser states at the end of its message."""
     at = _LINE.search(message)
     return Where(source, int(at[1]), int(at[2])) if at else Where(source)
 
@@ -140,16 +140,16 @@ def _check(p: Platform, where: Where) -> None:
         twice = sorted({n for n in names if names.count(n) > 1})
         need(not twice, f"{kind} {', '.join(twice)} is listed twice", "give each a distinct name")
     memories = p.memory_of
-    need(p.home in memories, f"the home {p.home!r} is not a memory", "list it as a [[memory]]")
+    need(p.home in memories, f"the home {p.home!r} is not a memory", "list memories as [[memory]]")
     for d in p.devices:
         need(d.memory in memories, f"device {d.name} is at {d.memory!r}, which is not a memory",
-             "list it as a [[memory]]")  # fmt: skip
+             "list memories as [[memory]]")  # fmt: skip
     for link in p.links:
         need(len(set(link.joins)) >= 2, f"link {link.name} must join at least two memories",
              "list distinct memories, as in joins = [\"ram\", \"vram\"]")  # fmt: skip
         unknown = [m for m in link.joins if m not in memories]
         need(not unknown, f"link {link.name} joins {', '.join(unknown)}, which is not a memory",
-             "list it as a [[memory]]")  # fmt: skip
+             "list memories as [[memory]]")  # fmt: skip
     for d in p.devices:
         ways = ((p.home, d.memory), (d.memory, p.home))
         need(all(w in p.routes for w in ways), f"no links connect {p.home} with {d.name}",
@@ -167,7 +167,7 @@ class _Table:
     what: str
     where: Where
     known: list[str] = field(default_factory=list)
-    """The keys that were queried."""
+    """The keys that were read."""
 
     def text(self, key: str, default: str | None = None) -> str:
         return self._take(key, default, "a string", lambda v: isinstance(v, str) and v.strip() == v)
@@ -205,7 +205,7 @@ class _Table:
             unknown = ", ".join(f"{k!r:.40}" for k in self.data)
             self._fail(
                 f"{self.what} has unknown keys: {unknown}",
-                f"its keys are {', '.join(self.known)}; keys after a table belong to that table",
+                f"valid keys: {', '.join(self.known)}; keys after a table belong to that table",
             )
         return made
 

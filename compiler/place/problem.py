@@ -1,6 +1,6 @@
 """Scheduling problems: tasks, devices, times by device, and transfer times.
 
-Transfer times assume idle links, as for list schedulers in the literature; `simulate.py` models
+Transfer times assume idle links, as list schedulers in the literature do; `simulate.py` models
 contention.
 """
 
@@ -18,9 +18,9 @@ from compiler.place.tasks import Task, TaskGraph
 
 @dataclass(frozen=True)
 class Problem:
-    """The tasks to place, and their possible devices. Units: seconds.
+    """The tasks of a scheduling problem, and the devices that can run each task. Units: seconds.
 
-    `refused` contains pairs of a task and a device that must not run it.
+    `refused` contains pairs of a task and a device on which the task must not run.
     """
 
     graph: TaskGraph
@@ -34,12 +34,12 @@ class Problem:
 
     @property
     def devices(self) -> range:
-        """Return the numbers of all devices."""
+        """Return the numbers of all devices of the platform."""
         return range(len(self.platform.devices))
 
     @cached_property
     def seconds(self) -> tuple[tuple[float, ...], ...]:
-        """Return the time of each task by device; infinite if the device cannot run it."""
+        """Return the time of each task on each device; infinite if the device cannot run it."""
         return tuple(
             tuple(seconds_on(t, d) if self._fits(t, d) else math.inf for d in self.platform.devices)
             for t in self.graph.tasks
@@ -55,12 +55,12 @@ class Problem:
 
     @cached_property
     def able(self) -> tuple[tuple[int, ...], ...]:
-        """Return the devices that can run each task."""
+        """Return, for each task, the devices that can run it."""
         return tuple(tuple(d for d in self.devices if s[d] < math.inf) for s in self.seconds)
 
     @cached_property
     def before(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """Return the predecessors of each task, with the bytes of the largest value from each."""
+        """Return, for each task, its predecessors with the bytes of the largest value from each."""
         found: list[tuple[tuple[int, int], ...]] = []
         for t in self.graph.tasks:
             bytes_from: dict[int, int] = {}
@@ -73,7 +73,7 @@ class Problem:
 
     @cached_property
     def after(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """Return the successors of each task, with the bytes as in `before`."""
+        """Return, for each task, its successors with the same bytes as in `before`."""
         found: list[list[tuple[int, int]]] = [[] for _ in range(self.n)]
         for v, edges in enumerate(self.before):
             for u, nbytes in edges:
@@ -82,7 +82,7 @@ class Problem:
 
     @cached_property
     def head(self) -> tuple[tuple[float, ...], ...]:
-        """Return, by task and device, the earliest arrival of operands from the home memory."""
+        """Return, by task and device, the earliest arrival of all operands from the home memory."""
         return tuple(
             tuple(self._head(t, d) for d in self.platform.devices) for t in self.graph.tasks
         )
@@ -115,7 +115,7 @@ class Problem:
 
     @cached_property
     def _ways(self) -> tuple[tuple[tuple[float, float], ...], ...]:
-        """Return, for each pair of devices, the latency of the first byte and seconds per byte."""
+        """Return the latency of the first byte and the seconds per byte of each pair of devices."""
         devices, routes = self.platform.devices, self.platform.routes
 
         def way(a: Device, b: Device) -> tuple[float, float]:
@@ -144,7 +144,7 @@ class Problem:
         return self._mean_way[0] + nbytes * self._mean_way[1]
 
     def mean(self, row: Sequence[float], t: int) -> float:
-        """Return the mean of a row over the devices that can run a task."""
+        """Return the mean of a task's row over the devices that can run the task."""
         return sum(row[d] for d in self.able[t]) / len(self.able[t])
 
     @cached_property
@@ -177,8 +177,8 @@ class Problem:
 
     @cached_property
     def bound_seconds(self) -> float:
-        """Return a lower bound of all schedules: the longest path with minimum times, or the sum of
-        minimum times divided by the number of devices."""
+        """Return a lower bound of all schedules: the longest path with minimum times or, if larger,
+        the sum of minimum times divided by the number of devices."""
         least = [min(row) for row in self.seconds]
         ends = [0.0] * self.n
         for t in range(self.n):
@@ -197,6 +197,6 @@ def seconds_on(t: Task, d: Device) -> float:
 
 
 def one_device_seconds(tasks: TaskGraph, platform: Platform) -> float | None:
-    """Return the time of all tasks on the fastest device at home that can run all, or None."""
+    """Return the time of all tasks on the fastest home device that can run all tasks, or None."""
     able = [d for d in platform.devices if d.operators is None and d.memory == platform.home]
     return min((sum(seconds_on(t, d) for t in tasks.tasks) for d in able), default=None)

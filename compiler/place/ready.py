@@ -1,4 +1,4 @@
-"""Ready queues: an idle device starts the most urgent task of its queue."""
+"""Ready queues: an idle device starts the task of its queue with the highest priority."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.place.scheduler import Scheduler, scheduler
 from compiler.place.timeline import Timeline
 
 Urgency = Callable[[Problem, int], float]
-"""A function that returns the priority of a task; the largest priority is first."""
+"""A function that returns the priority of a task; the largest priority runs first."""
 
 
 def _critical(p: Problem, t: int) -> float:
@@ -19,7 +19,7 @@ def _critical(p: Problem, t: int) -> float:
 
 
 def _made_bytes(p: Problem, t: int) -> float:
-    """Return the bytes that a task frees minus the bytes that it allocates."""
+    """Return the bytes that a task frees, minus the bytes that it allocates."""
     g = p.graph
     task = g.tasks[t]
     freed = sum(g.datum[r].nbytes for r in task.reads if r in g.maker and len(g.readers[r]) == 1)
@@ -31,7 +31,7 @@ def _first(p: Problem, t: int) -> float:
 
 
 def run_queues(problem: Problem, urgency: Urgency) -> Placement:
-    """Simulate the queues: a ready task joins the queue where it would end first."""
+    """Simulate the queues: a task that becomes ready joins the queue where it would end first."""
     p = problem
     line = Timeline(p)
     waits = [len(edges) for edges in p.before]

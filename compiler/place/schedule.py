@@ -19,7 +19,10 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A transfer of a datum over one link; a route has a transfer for each link. Units: seconds."""
+    """A transfer of a datum over one link; a longer route has one transfer per link.
+
+    Units: seconds.
+    """
 
     datum: str
     link: str
@@ -33,10 +36,10 @@ class Move:
 class Schedule:
     """The start and end times of each task and transfer.
 
-    `peak_bytes` has the peak of each memory. `ahead` is the prefetch distance of operands in tasks
-    (None for unlimited). `bound_seconds` is a lower bound of the makespan of all schedules of the
-    same tasks. `held_bytes` has the occupancy of each memory over time, as pairs of seconds and
-    bytes.
+    `peak_bytes` maps each memory to its peak occupancy. `ahead` is the prefetch distance of
+    operands as a number of tasks (None for unlimited). `bound_seconds` is a lower bound of the
+    makespan of all schedules of the same tasks. `held_bytes` maps each memory to its occupancy over
+    time, as pairs of seconds and bytes.
     """
 
     platform: str
@@ -131,7 +134,7 @@ A = TypeVar("A", Slot, Move)
 
 
 def _activity(kind: type[A], row: Mapping[str, Any]) -> A:
-    """Parse a slot or a move; `start` and `end` are times, all other fields names."""
+    """Parse a slot or a move; the fields `start` and `end` are times, all others are names."""
     times = ("start", "end")
     found: dict[str, Any] = {
         k: _seconds(row[k]) if k in times else _text(row[k]) for k in kind.__slots__
@@ -168,15 +171,15 @@ def _task_of(graph: TaskGraph, datum: str) -> str:
 Activity = Slot | Move
 
 SAME = 1e-9
-"""Relative difference below which times count as equal."""
+"""The relative difference below which times count as equal."""
 
 
 def critical_path(graph: TaskGraph, schedule: Schedule) -> list[Activity]:
-    """Return the activities of the critical path: shortening any other gains no time.
+    """Return the activities of the critical path: shortening another activity gains no time.
 
-    The path is traced back from the last activity. Candidates for the predecessor of an activity
-    are the previous activity on its device or link, and the producers and transfers of its
-    operands. The candidate that ends last is the predecessor.
+    The critical path is traced back from the last activity. Candidates for the predecessor of an
+    activity are the previous activity on the same device or link, and the producers and transfers
+    of its operands. The candidate that ends last is the predecessor on the critical path.
     """
     if not schedule.slots:
         return []
@@ -205,7 +208,7 @@ def critical_path(graph: TaskGraph, schedule: Schedule) -> list[Activity]:
 
 
 class _Related:
-    """The possible predecessors of each activity."""
+    """The candidates for the predecessor of each activity."""
 
     def __init__(self, graph: TaskGraph, schedule: Schedule) -> None:
         self.graph = graph

@@ -1,4 +1,4 @@
-"""Declarations of schedulers: description, source and an executed example."""
+"""Declarations of schedulers: each has a description, a source and an executed example."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from compiler.place.tasks import TaskGraph
 from compiler.place.tasks_text import parse_tasks
 
 Decide = Callable[[Problem, float], Placement]
-"""A function from a problem to a placement. Only searches use the second parameter, the time limit
-in seconds."""
+"""A function from a problem to a placement. Only schedulers that search use the second parameter,
+the time limit in seconds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scheduler:
-    """A scheduler; `decide` runs it. The example has tasks, the name of a platform, and the
-    resulting placement.
+    """A scheduler; the function `decide` runs it. The example consists of tasks, the name of a
+    platform, and the resulting placement.
 
     `is_quick` states that the scheduler is fast for graphs of any size.
     """
@@ -36,11 +36,11 @@ class Scheduler:
 
     @property
     def title(self) -> str:
-        """Return the first line of the description."""
+        """Return the first line of the scheduler's description."""
         return self.words.split("\n", 1)[0]
 
     def example_parts(self) -> tuple[TaskGraph, Platform, Placement]:
-        """Return the example's tasks, platform and placement."""
+        """Return the tasks, the platform and the placement of the example."""
         before, _, after = self.example.partition("\n=>")
         platform, _, placed = after.partition("\n")
         tasks = parse_tasks(before)
@@ -51,7 +51,7 @@ class Scheduler:
 def scheduler(
     *, source: str, example: str, name: str = "", quick: bool = True
 ) -> Callable[[Decide], Scheduler]:
-    """Declare a function `(problem, limit_s) -> Placement` as the scheduler named after it.
+    """Declare a function `(problem, limit_s) -> Placement` as the scheduler of the same name.
 
     `source` is the publication of the algorithm. `name` replaces the function's name for schedulers
     generated from a table.

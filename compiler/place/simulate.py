@@ -1,7 +1,7 @@
 """Simulation of a placement with contention for links and limited memories.
 
-The event-driven simulation uses only the devices and orders of the placement, not its times. A task
-starts when its device is free, its operands have arrived, and its results fit into memory.
+The event-driven simulation uses the devices and the task order of the placement, but not its times.
+A task starts when its device is free, its operands have arrived, and its results fit into memory.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from compiler.place.uses import uses_of
 class Conduct:
     """The prefetch distance and the link model of a simulated run.
 
-    `ahead` is the prefetch distance of operands in tasks. 0: transfers on demand, when the device
-    is idle. 1: double buffering, so transfers overlap the previous task. None: transfers as soon as
-    operands exist. With `contention`, a link carries one transfer per channel at a time; without
-    contention, any number.
+    `ahead` is the prefetch distance of operands as a number of tasks. 0: transfers on demand, when
+    the device is idle. 1: double buffering, in which transfers overlap the previous task. None:
+    transfers start as soon as operands exist. With `contention`, a link carries one transfer per
+    channel at a time; otherwise, it carries any number.
     """
 
     ahead: int | None = None
@@ -37,20 +37,20 @@ class Conduct:
 
 @dataclass(frozen=True, slots=True)
 class Stuck(Exception):
-    """Raised if the memory of a device never has space for a task in the order of the placement."""
+    """Raised if a device's memory never has space for the next task in the placement's order."""
 
     task: str
     device: str
 
 
 def simulate(problem: Problem, placement: Placement, conduct: Conduct | None = None) -> Schedule:
-    """Simulate all tasks and transfers. Errors: Stuck for a memory that is too small."""
+    """Simulate all tasks and transfers. Errors: Stuck if a memory is too small."""
     return _Run(problem, placement, conduct or Conduct()).schedule()
 
 
 @dataclass(slots=True)
 class _Transfer:
-    """A transfer of a datum, hop by hop; `urgency` is the planned start of its first reader."""
+    """A transfer of a datum, link by link; `urgency` is the planned start of its first reader."""
 
     datum: str
     to: str
@@ -58,7 +58,7 @@ class _Transfer:
     urgency: float
     done: int = 0
     has_room: bool = False
-    """Whether memory is reserved at the destination."""
+    """Whether memory for the datum is reserved at the destination."""
 
 
 @dataclass(slots=True)
@@ -67,15 +67,15 @@ class _Device:
     memory: str
     order: tuple[int, ...]
     at: int = 0
-    """Number of tasks of the device that have started."""
+    """The number of the device's tasks that have started."""
     busy: bool = False
     looks_at: float = -1.0
-    """Time of the next check whether the next task of the device can start."""
+    """The time of the next check whether the device's next task can start."""
 
 
 @dataclass(slots=True)
 class _Store:
-    """A memory: its data, present or reserved, and the remaining uses of each datum."""
+    """A memory: its present data and reserved bytes, and the remaining uses of each datum."""
 
     limit: float
     held: dict[str, int] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class _Store:
     nbytes: int = 0
     peak: int = 0
     course: list[tuple[float, int]] = field(default_factory=list)
-    """Occupancy over time: pairs of seconds and bytes."""
+    """The memory's occupancy over time, as pairs of seconds and bytes."""
 
     def note(self, now: float) -> None:
         """Record the current occupancy."""
@@ -122,7 +122,8 @@ class _Run:
         }
         self.channels = {x.name: x.channels for x in platform.links}
         self.seen: dict[tuple[str, str], float] = {}
-        """Arrival times by datum and device, or by datum and memory for all its devices."""
+        """Arrival times, keyed by datum and device; for all devices of a memory, by datum and
+        memory."""
         self.made_by: dict[str, int] = {}
         self.slots: dict[int, Slot] = {}
         self.moves: list[Move] = []
@@ -130,9 +131,9 @@ class _Run:
         self.n_events = 0
         self.now = 0.0
         self.waiting: dict[str, list[_Transfer]] = {x.name: [] for x in platform.links}
-        """For each link: the waiting transfers, by the planned starts of their readers."""
+        """For each link: the waiting transfers, ordered by the planned starts of their readers."""
         self.unmade: dict[str, list[_Transfer]] = defaultdict(list)
-        """For each datum: the transfers that wait for its computation."""
+        """For each datum: the transfers that wait until the datum is computed."""
         self._begin()
 
     # The initial state
@@ -189,7 +190,7 @@ class _Run:
             store.note(self.now)
 
     def _stuck(self, stuck: list[_Device]) -> Stuck:
-        """Return the exception for the blocked task: the first blocked task in limited memory."""
+        """Return the exception for the first blocked task on a device with limited memory."""
         limited = [x for x in stuck if self.stores[x.memory].limit < math.inf]
         assert limited, "a task in an unlimited memory cannot be blocked"
         first = min(limited, key=lambda x: self.placement.slots[x.order[x.at]].start)
@@ -234,7 +235,7 @@ class _Run:
         self._at(end, lambda: self._end_task(device, t, scrap))
 
     def _seen(self, datum: str, device: _Device) -> float:
-        """Return the time from which a device can read a datum; infinite if not yet known."""
+        """Return the time from which a device can read a datum; infinite until it is known."""
         at = self.seen.get((datum, device.memory), math.inf)
         maker = self.made_by.get(datum)
         if maker is not None:
@@ -262,10 +263,10 @@ class _Run:
         insort(queue, transfer, key=lambda x: x.urgency)
 
     def _start_transfers(self, link: str) -> None:
-        """Start transfers on a link, the most urgent first.
+        """Start waiting transfers on a link, the most urgent first.
 
-        A transfer that waits for memory blocks less urgent transfers, which would otherwise use up
-        the memory.
+        A transfer that waits for memory blocks less urgent transfers, which would otherwise occupy
+        the memory first.
         """
         full: set[str] = set()
         for transfer in list(self.waiting[link]):
@@ -280,7 +281,7 @@ class _Run:
             self._start_hop(transfer)
 
     def _has_room(self, transfer: _Transfer) -> bool:
-        """Reserve memory at the destination; return whether there was space."""
+        """Reserve memory at the destination of a transfer; return whether there was space."""
         store, nbytes = self.stores[transfer.to], self.graph.datum[transfer.datum].nbytes
         if not transfer.has_room and store.has_room(nbytes):
             store.hold(transfer.datum, nbytes)
@@ -296,7 +297,7 @@ class _Run:
         self._at(end, lambda: self._end_hop(transfer, hop))
 
     def _is_wanted(self, transfer: _Transfer) -> bool:
-        """Return whether a reader of the datum is within the prefetch distance."""
+        """Return whether a reader of a datum is within the prefetch distance."""
         ahead = self.conduct.ahead
         readers = [
             t for t in self.graph.readers[transfer.datum] if self._memory_of(t) == transfer.to

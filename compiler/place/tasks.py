@@ -14,10 +14,10 @@ NO_COST = Cost()
 
 @dataclass(frozen=True, slots=True)
 class Datum:
-    """A value, with its size in bytes and its role.
+    """A value: its size in bytes, and its role.
 
     A datum that no task computes is initially in the home memory. A weight is a constant. A result
-    must finally be in the home memory.
+    of the graph must finally be in the home memory.
     """
 
     name: str
@@ -28,10 +28,11 @@ class Datum:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One kernel on one device.
+    """A task: one kernel, which runs on one device.
 
-    `reads` and `makes` are the names of operands and results. `seconds` has measured or otherwise
-    known times by device. For other devices, the roofline model estimates the time from `cost`.
+    `reads` and `makes` are the names of operands and results. `seconds` maps devices to measured or
+    otherwise known times. For devices without a known time, the roofline model estimates the time
+    from `cost`.
     """
 
     name: str
@@ -47,8 +48,8 @@ class Task:
 class TaskGraph:
     """Tasks in a topological order, and their data.
 
-    Data are in the order of the tasks that compute them; an input is anywhere before its first
-    reader.
+    Data are in the order of the tasks that compute them; an input is at any position before its
+    first reader.
     """
 
     name: str
@@ -62,7 +63,7 @@ class TaskGraph:
 
     @cached_property
     def maker(self) -> Mapping[str, int]:
-        """Return the position of the task that computes each datum; inputs have no position."""
+        """Return the position of the task that computes each datum; none for inputs."""
         return {m: i for i, t in enumerate(self.tasks) for m in t.makes}
 
     @cached_property
@@ -75,7 +76,7 @@ class TaskGraph:
         return {name: tuple(at) for name, at in found.items()}
 
     def with_seconds(self, device: str, seconds: Sequence[float | None]) -> TaskGraph:
-        """Set the times of the tasks on a device, in order; None selects the roofline model."""
+        """Set the times of all tasks on a device, in task order; None means the roofline model."""
         pairs = zip(self.tasks, seconds, strict=True)
         tasks = tuple(
             t if s is None else replace(t, seconds={**t.seconds, device: s}) for t, s in pairs

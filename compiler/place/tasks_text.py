@@ -8,7 +8,8 @@
       return y
     }
 
-Each line describes one task: its results, its name, its operands, then costs, times and origins.
+Each line describes one task: its results, its name, its operands, then its costs, times and
+origins.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def _lines(g: TaskGraph) -> Iterator[str]:
     waiting = list(g.data[::-1])
 
     def given(until: int) -> Iterator[str]:
-        """Yield the lines of inputs that precede the data of task number `until`."""
+        """Yield the lines of inputs that precede the results of task number `until`."""
         while waiting and g.maker.get(waiting[-1].name, -1) < until:
             d = waiting.pop()
             if d.name not in g.maker:
@@ -87,7 +88,7 @@ def parse_tasks(text: str, source: str = "") -> TaskGraph:
 
 
 class _Reader:
-    """A parser of one statement per line."""
+    """A parser of a text with one statement per line."""
 
     def __init__(self, text: str, source: str) -> None:
         self.lines = [(n, x.strip()) for n, x in enumerate(text.splitlines(), 1) if x.strip()]

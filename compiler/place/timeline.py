@@ -18,7 +18,7 @@ class Timeline:
         self.start = [0.0] * problem.n
         self.end = [0.0] * problem.n
         self.busy: list[list[tuple[float, float]]] = [[] for _ in problem.devices]
-        """For each device: its busy intervals in order."""
+        """For each device, its busy intervals in order of time."""
 
     def ready(self, t: int, d: int) -> float:
         """Return the earliest arrival of all operands of a task at a device."""
@@ -27,7 +27,7 @@ class Timeline:
         return max([p.head[t][d], *arrivals])
 
     def earliest(self, t: int, d: int) -> float:
-        """Return the earliest start of a task on a device, including gaps; infinite for never."""
+        """Return the earliest start of a task on a device, also in a gap; infinite if never."""
         seconds = self.problem.seconds[t][d]
         if seconds == math.inf:
             return math.inf
@@ -43,7 +43,7 @@ class Timeline:
         return self.earliest(t, d) + self.problem.seconds[t][d]
 
     def finish(self, t: int, d: int) -> float:
-        """Return the earliest arrival, in the home memory, of a task's results from a device."""
+        """Return the arrival of a task's results in the home memory, if this device runs it."""
         return self.ends(t, d) + self.problem.tail[t][d]
 
     def finished(self) -> float:
@@ -60,7 +60,7 @@ class Timeline:
         insort(self.busy[d], (start, self.end[t]))
 
     def put_last(self, t: int, d: int, now: float) -> None:
-        """Place a task on a device after all other tasks of the device, and not before `now`."""
+        """Place a task on a device after all tasks that are already on it, and not before `now`."""
         last = self.busy[d][-1][1] if self.busy[d] else 0.0
         self.device[t], self.start[t] = d, max(now, last, self.ready(t, d))
         self.end[t] = self.start[t] + self.problem.seconds[t][d]

@@ -15,8 +15,9 @@ from compiler.place.tasks import TaskGraph
 def with_transfers(graph: Graph, tasks: TaskGraph, platform: Platform, s: Schedule) -> Graph:
     """Insert a `transfer` node for each move of a value, and redirect readers to the node's result.
 
-    `tasks` are the tasks of the graph, `s` is their schedule. Transfers of weights, and of values
-    other than tensors, have no node. The graph's results stay the same.
+    `s` is a schedule of `tasks`, the tasks of the graph. No node is inserted for transfers of
+    weights, and of values other than tensors. The values and names of the graph's results stay the
+    same.
     """
     return _Writer(graph, tasks, platform, s).graph_with_transfers()
 
@@ -28,7 +29,7 @@ class _Writer:
         self.nodes = {n.output: n for n in graph.nodes}
         self.taken = set(graph.types)
         self.here: dict[tuple[str, str], str] = {}
-        """For each value and memory: the name of the value there."""
+        """For each value and memory: the name of the copy of the value in the memory."""
         self.made: list[Node] = []
 
     def graph_with_transfers(self) -> Graph:
@@ -64,7 +65,7 @@ class _Writer:
         self.made.append(node.with_inputs({k: v for k, v in rename.items() if k != v}))
 
     def _called(self, value: str, memory: str) -> str:
-        """Return the name of a value in a memory; views of transferred values are recreated."""
+        """Return the name of a value's copy in a memory; views are recreated from copies."""
         if value not in self.source:
             return self.here.get((value, memory), value)
         if (value, memory) not in self.here:

@@ -12,8 +12,8 @@ from compiler.place.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Transit:
-    """A required transfer of a datum to another memory. `urgency` is the planned start of its first
-    reader, in seconds."""
+    """A required transfer of a datum to another memory. `urgency` is the planned start, in seconds,
+    of the datum's first reader."""
 
     datum: str
     source: str
@@ -23,11 +23,11 @@ class Transit:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """For each memory and datum, the number of uses there: by readers, by outgoing transfers, and
-    as results at the end of the run.
+    """For each memory and datum, the number of uses of the datum in the memory: by readers, by
+    outgoing transfers, and as a result at the end of the run.
 
-    `at_first` has the data in each memory at the start of a run, `transits` the required transfers,
-    most urgent first.
+    `at_first` lists the data in each memory at the start of a run; `transits` lists the required
+    transfers, most urgent first.
     """
 
     counts: Mapping[tuple[str, str], int]

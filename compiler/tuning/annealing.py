@@ -1,12 +1,12 @@
 """Search with a learned cost model, which selects the candidates to measure.
 
 The model consists of gradient-boosted trees (XGBoost, Chen and Guestrin 2016). Before each batch,
-it is retrained on all measurements so far, including measurements of other computations. The model
-predicts the time of a schedule relative to the policy's schedule. Its inputs are the schedule's
-features and their differences from the features of the policy's schedule. Simulated annealing
-explores the space with predictions only, and the best visited points are measured. Some measured
-points are random, so the model also learns from its errors. Source: AutoTVM, Chen et al. 2018
-(arXiv:1805.08166).
+the model is retrained on all measurements so far, including those of other computations. The model
+predicts the time of a schedule relative to the policy's schedule. The inputs of the model are the
+schedule's features and their differences from the features of the policy's schedule. Simulated
+annealing explores the space by predictions only; the best visited points are then measured. Some
+measured points are random, so the model also learns from its errors. Source: AutoTVM, Chen et al.
+2018 (arXiv:1805.08166).
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ FIRST = 12
 """The number of measured points, over all computations, before the first training of the model."""
 
 EPSILON = 0.2
-"""The fraction of measured points that are random, after the first training."""
+"""The fraction of measured points that are chosen at random, after the first training."""
 
 CHAINS = 12
 STEPS = 16
 HOTTEST = 0.3
-"""The initial temperature, as a logarithm of time; it often accepts a slowdown by factor 1.35."""
+"""The initial temperature, as a logarithm of time; it often accepts a slowdown by a factor of
+1.35."""
 
 BAD = log(3.0)
-"""The logarithm of relative time that represents rejected candidates in training."""
+"""The logarithm of the relative time that is assigned to rejected candidates in training."""
 
 N_TREES = 60
 
@@ -56,7 +57,7 @@ class Experience:
     wanted: list[float] = field(default_factory=list)
 
     def add(self, features: list[float], score: float) -> None:
-        """Add a candidate; an infinite score marks a rejected candidate."""
+        """Add a candidate's features and score; an infinite score marks a rejected candidate."""
         self.features.append(features)
         self.wanted.append(min(log(score), BAD) if score < inf else BAD)
 
@@ -105,7 +106,7 @@ class AnnealingSearch(Search):
             yield point
 
     def _near_best(self, n: int) -> Iterator[Point]:
-        """Yield neighbours of the best points for half of the batch; other points are random."""
+        """Yield half of a batch, as neighbours of the best points; the rest will be random."""
         for _ in range(n // 2):
             yield self.space.neighbour(self._good(1)[0], self.chance)
 
@@ -140,7 +141,7 @@ class AnnealingSearch(Search):
         return self._features[point]
 
     def _walked(self, model: Any) -> dict[Point, float]:
-        """Return all points that the annealing chains visit, with their predicted scores."""
+        """Return all points that the annealing chains visit, each with its predicted score."""
         starts = self._good(CHAINS // 2)
         at = [*starts, *(self.space.random(self.chance) for _ in range(CHAINS - len(starts)))]
         here = self._predicted(model, at)

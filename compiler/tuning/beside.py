@@ -1,7 +1,8 @@
 """A/B comparison of a user's schedule with the original schedule of a kernel: results and times.
 
-A search compares the minimum times of candidates, and stops timing slow candidates early. A user's
-comparison times both schedules in all rounds, interleaved, and reports confidence intervals.
+In a search, candidates are compared by minimum times, and slow candidates are not timed further.
+In a user's comparison, both schedules are timed in all rounds, interleaved, and confidence
+intervals are reported.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LEAST_ROUNDS, MOST_ROUNDS = 5, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The comparison of one result of two schedules: largest difference, and largest magnitude."""
+    """One result of two schedules, compared: the largest difference and the largest magnitude."""
 
     name: str
     agrees: bool
@@ -31,7 +32,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The interleaved times of the original and the edited kernel: seconds of a call, per round."""
+    """Interleaved times of the original and the edited kernel: seconds of one call, per round."""
 
     original: tuple[float, ...]
     edited: tuple[float, ...]
@@ -64,7 +65,7 @@ def in_turns(
 ) -> Turns:
     """Time both kernels with warm caches.
 
-    `tell` receives the number of finished rounds and the elapsed fraction of `seconds`.
+    `tell` is called with the number of finished rounds and the elapsed fraction of `seconds`.
 
     The order of the kernels alternates from round to round.
     """

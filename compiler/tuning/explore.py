@@ -25,7 +25,7 @@ GAIN = 0.005
 """The smallest relative speedup that counts as an improvement."""
 
 TRUST = 0.25
-"""The weight of the gain that the learned model predicts, in the comparison of searches."""
+"""The weight of the learned model's predicted gain when searches are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,8 @@ class Trial:
 class Walk:
     """A search in progress. Units: seconds of one run of the model.
 
-    `seconds` is the time of the untuned kernel in a run, and `room` the maximum possible gain.
+    `seconds` is the time of the untuned kernel in a run of the model; `room` is the maximum
+    possible gain.
     """
 
     search: Search
@@ -63,11 +64,11 @@ class Walk:
     best: float = 1.0
     since: int = 0
     gained: float = inf
-    """The gain of the last batch in seconds; None before the first batch."""
+    """The gain of the last batch in seconds; infinite before the first batch."""
 
     @property
     def n_tried(self) -> int:
-        """Return the number of examined candidates."""
+        """Return the number of candidates examined so far."""
         return sum(self.outcomes.values())
 
     @property
@@ -77,10 +78,12 @@ class Walk:
 
     @property
     def promise(self) -> float:
-        """Return the expected gain of another batch.
+        """Return the expected gain of another batch of this search.
 
-        This is the largest of the gain of the last batch, the prediction of the learned model, and
-        a fraction of the possible gain that shrinks with each batch."""
+        The expected gain is the largest of three gains: that of the last batch, that predicted by
+        the learned model, and a fraction of the possible gain. The fraction shrinks with each
+        batch.
+        """
         left = max(self.room - self.seconds * (1 - self.best), 0.0) / (1 + self.n_batches)
         predicted = TRUST * self.seconds * max(self.best - self.search.promised, 0.0)
         recent = self.gained if self.n_batches else 0.0
@@ -88,13 +91,13 @@ class Walk:
 
     @property
     def better(self) -> list[tuple[float, Point]]:
-        """Return the correct points that are faster than the policy's schedule, best first."""
+        """Return the correct points that are faster than the policy's schedule, fastest first."""
         default = self.search.space.default
         scored = ((s, p) for p, s in self.search.scores.items() if p != default and s < 1)
         return sorted(scored, key=lambda x: x[0])
 
     def step(self) -> None:
-        """Propose, measure and learn from one batch of points."""
+        """Propose one batch of points, measure them, and let the search learn from the scores."""
         batch = self.search.propose(BATCH)
         if not batch:
             self.why_stopped = "exhausted"
@@ -123,10 +126,10 @@ def explore(
     clock: Callable[[], float],
     stopped: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Search until a time limit, at least one batch; Ctrl-C ends the search and retains results.
+    """Search until a time limit, at least one batch; Ctrl-C ends the search, retaining results.
 
-    `stopped` is called between batches and can also stop the search. Each batch goes to the most
-    promising search.
+    `stopped` is called between batches and can stop the search. Each batch of candidates goes to
+    the most promising search.
     """
     end = clock() + seconds
     open_walks = [w for w in walks if not w.is_over]

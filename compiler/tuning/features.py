@@ -1,8 +1,9 @@
 """Features of a schedule for the cost model: loops, register tile, and memory accesses.
 
-Features are computed from the text of a schedule, so evaluating thousands of candidates takes as
-long as one compilation. Source: AutoTVM's loop context, touched bytes and reuse at each loop (Chen
-et al. 2018, arXiv:1805.08166), without its one-hot annotations for GPUs.
+Features are computed from the text of a schedule alone, so evaluating thousands of candidates takes
+as long as one compilation.
+Source: AutoTVM's loop context, touched bytes and reuse at each loop (Chen et al. 2018,
+arXiv:1805.08166), without its one-hot annotations for GPUs.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ from compiler.targets.target import Target
 from compiler.tuning.space import Point, Space
 
 DEPTH = 8
-"""The number of loops that features describe, innermost first; further loops rarely matter."""
+"""The number of loops that features describe, innermost first; loops further outside rarely
+matter."""
 
 N_FEATURES = 11 + 6 * DEPTH
-"""The number of features of a point."""
+"""The number of features that describe a point."""
 
 
 def features(space: Space, point: Point, target: Target) -> list[float]:
-    """Return the features of a point: the sum of the features of its loop nests.
+    """Return the features of a point: the sums of the features of its loop nests.
 
     The number of features is the same for all computations, so one model learns from all of them.
     """
@@ -48,7 +50,7 @@ def _number(n: int) -> float:
 
 @dataclass
 class _Loops:
-    """The loops of a nest after its schedule moves: lengths, order, kinds, and original axes."""
+    """The loops of a nest after its schedule's moves: lengths, order, kinds and original axes."""
 
     nest: Nest
     calls: Sequence[Call]
@@ -100,7 +102,7 @@ class _Loops:
         self.origins.update(dict.fromkeys(new, came))
 
     def described(self, target: Target) -> list[float]:
-        """Return the features of the nest."""
+        """Return the features of one loop nest."""
         reduced = {a.var for a in self.nest.reduced}
         tile = [v for v in self.order if self.kinds.get(v) in ("unroll", "vectorize")]
         points = [v for v in tile if not self.origins[v] <= reduced]
@@ -126,7 +128,7 @@ class _Loops:
         return [*general, *self._levels(reduced)]
 
     def _levels(self, reduced: set[str]) -> list[float]:
-        """Return length, kind, touched bytes and reuse of each loop, innermost first."""
+        """Return the length, kind, touched bytes and reuse of each loop, innermost loop first."""
         found: list[float] = []
         operands = self.nest.reads()
         inside: list[str] = []
@@ -145,7 +147,7 @@ class _Loops:
         return [*found, *[0.0] * (6 * DEPTH - len(found))]
 
     def _touched(self, read: Read, inside: Sequence[str]) -> int:
-        """Return the bytes of an operand that the iterations of the loops `inside` read."""
+        """Return the number of an operand's bytes that iterations of the loops `inside` read."""
         spans = {a.var: 1 for a in self.nest.axes}
         for v in inside:
             parts = self.origins[v]
@@ -168,7 +170,7 @@ class _Loops:
 
 
 def _span(e: Expr, spans: Mapping[str, int]) -> int:
-    """Return the number of values of an index expression, given the range of each symbol."""
+    """Return the number of values of an index expression, from the range of each symbol."""
     if isinstance(e, int):
         return 1
     reach = 1

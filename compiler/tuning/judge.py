@@ -1,8 +1,8 @@
-"""Evaluation of schedules: compile, compare results, and time against the untuned kernel.
+"""Evaluation of a schedule: compile, compare results, and time against the untuned kernel.
 
-A candidate runs in a child process, so a crash, a hang or excessive memory affects only this
-candidate. Its calls are interleaved with calls of the policy's kernel in the same process, so noise
-affects both kernels alike.
+A candidate runs in a child process, so a crash, a hang or excessive memory does not affect other
+candidates. Calls of a candidate are interleaved with calls of the policy's kernel in the same
+process, so noise affects both kernels alike.
 """
 
 from __future__ import annotations
@@ -31,21 +31,22 @@ from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 
 Outcome = Literal["right", "refused", "wrong", "failed"]
-"""Outcomes of a candidate: correct, rejected by the moves, wrong results, or a failed run."""
+"""The outcomes of a candidate: correct, rejected by the moves, wrong results, or a failed run."""
 
 LIMIT_SECONDS = 10.0
 MEMORY_MEGABYTES = 2048
 SAMPLE_SECONDS = 2e-5
-"""The duration of a call, in seconds, below which calls are timed in groups."""
+"""The duration of a call, in seconds, below which several calls are timed together."""
 
 HOPELESS = 1.3
-"""The slowdown in the first rounds above which a candidate is not timed further."""
+"""The slowdown in the first rounds above which the timing of a candidate stops."""
 
 FIRST_ROUNDS = 3
 
 MORE_CODE, LITTLE_CODE = 3, 500
 """The maximum code size of a candidate: a multiple of the untuned kernel's code size, plus a number
-of instructions. Compiling larger code takes longer than measuring several other candidates."""
+of instructions. Compiling a candidate with more code takes longer than measuring several other
+candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,12 @@ class Verdict:
 
     @property
     def ratio(self) -> float:
-        """Return the time relative to the untuned kernel; infinite for a rejected candidate."""
+        """Return the candidate's time relative to the untuned kernel; infinite if rejected."""
         return self.seconds / self.untuned_seconds if self.outcome == "right" else inf
 
 
 class Judge:
-    """Evaluates schedules of one computation; `constants` names its constant operands.
+    """Evaluates schedules of one computation; `constants` lists the names of its constant operands.
 
     The baseline is the kernel with the policy's schedule, unless `untuned` is given.
     """
@@ -93,17 +94,17 @@ class Judge:
 
     @property
     def nbytes(self) -> int:
-        """Return the memory of operands and results, in bytes."""
+        """Return the memory that operands and results occupy, in bytes."""
         own = sum(a.nbytes for a in self.values.values())
         return own + self.cold.nbytes + sum(a.nbytes for a in self.untuned.arrays.values())
 
     def verdicts(
         self, texts: Sequence[str], seconds: float, limit: float = LIMIT_SECONDS
     ) -> list[Verdict]:
-        """Evaluate schedules in a child process; time each schedule for `seconds`.
+        """Evaluate schedules in a child process; each schedule is timed for `seconds`.
 
-        All schedules share one child process, since starting a process takes as long as compiling.
-        If the process dies, each schedule gets a separate process.
+        All schedules share one child process, because starting a process takes as long as compiling
+        a schedule. If the child process dies, each schedule gets a separate process.
         """
         found = self._in_child(texts, seconds, limit)
         if not isinstance(found, Died):
@@ -139,9 +140,9 @@ class Judge:
         return Verdict("right", tried, untuned)
 
     def _timed(self, candidate: Runnable, seconds: float) -> tuple[float, float]:
-        """Return the seconds of a call of the candidate and of the untuned kernel.
+        """Return the seconds of one call of the candidate, and of one call of the untuned kernel.
 
-        Each is the mean of the minimum with warm caches and the minimum with cold caches.
+        Each time is the mean of the minimum with warm caches and the minimum with cold caches.
         """
         calls = (candidate.call, self.untuned.call)
         n = max(1, int(SAMPLE_SECONDS / max(sample(self.untuned.call, 1), 1e-7)))
@@ -191,7 +192,7 @@ class Runnable:
         self.call: Callable[[], object] = lambda: function(*pointers)
 
     def results(self) -> dict[str, Array]:
-        """Return the results of the last call, as arrays with logical axes."""
+        """Return the results of the last call, as arrays whose axes are logical."""
         found: dict[str, Array] = {}
         for name in self.outputs:
             t = self.tensors[name]
@@ -202,7 +203,7 @@ class Runnable:
 
 
 def _memory(content: Array) -> Array:
-    """Return the bytes of an array, copied to new memory that starts at a cache line."""
+    """Return a copy of an array's bytes in new memory that starts at a cache line."""
     flat = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
     memory = aligned_bytes(flat.nbytes)
     memory[...] = flat
@@ -261,9 +262,9 @@ UNITS = 256
 
 
 def _unit(values: Array) -> float:
-    """Return the rounding unit of a float type.
+    """Return the rounding unit of a float type, relative to 1.
 
-    For types of fewer than 32 bits, return a unit at which the margin is one step.
+    For types of fewer than 32 bits, return a unit for which the margin is one step of the type.
     """
     import ml_dtypes
 

@@ -15,8 +15,8 @@ class KernelReport:
     """The report on one computation: its launches, its candidates, and the outcome.
 
     `seconds` and `untuned_seconds` are times of one call, from interleaved calls. `kept` states
-    whether the best schedule is used. `because` is the reason for not using it, or for the end of
-    the search.
+    whether the best schedule is used. `because` is the reason why the best schedule is not used, or
+    why the search ended.
     """
 
     key: str
@@ -34,7 +34,7 @@ class KernelReport:
 
     @property
     def n_tried(self) -> int:
-        """Return the number of examined candidates."""
+        """Return the total number of examined candidates."""
         return sum(self.outcomes.values())
 
     @property
@@ -67,7 +67,7 @@ class KernelReport:
 
 @dataclass
 class TuningReport:
-    """The report on tuning a model; `untuned_seconds` and `tuned_seconds` time one model run."""
+    """The report on tuning a model; `untuned_seconds`, `tuned_seconds` are times of one run."""
 
     kernels: list[KernelReport]
     search: str
@@ -78,16 +78,16 @@ class TuningReport:
     seconds: float = 0.0
     interrupted: bool = False
     ratios: tuple[float, ...] = ()
-    """For each run of the tuned model: the speedup over the preceding untuned run."""
+    """For each run of the tuned model: its speedup over the preceding run of the untuned model."""
 
     @property
     def n_kept(self) -> int:
-        """Return the number of computations with a better schedule."""
+        """Return the number of computations for which a better schedule was found."""
         return sum(k.kept for k in self.kernels)
 
     @property
     def speedup(self) -> float:
-        """Return the speedup of a run of the model; 1 if no new schedule is used."""
+        """Return the speedup of a run of the model; 1 if no new schedule is in use."""
         return self.untuned_seconds / self.tuned_seconds if self.tuned_seconds else 1.0
 
     def to_json(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Search strategies over a space: random, genetic, or guided by a learned model.
 
-A search proposes points, and its caller reports their measured scores. A search does not measure,
-so equal scores result in equal proposals. A search proposes each point at most once.
+A search proposes points, and its caller reports their measured scores. A search itself measures
+nothing, so equal scores lead to equal proposals. A search proposes no point twice.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from math import inf
 from compiler.tuning.space import Point, Space
 
 Describe = Callable[[Point], list[float]]
-"""A function that returns the features of a point."""
+"""A function that computes the features of a point."""
 
 TRIES = 64
 """The number of random attempts to find a new point before the space counts as nearly exhausted."""
 
 LISTED = 4096
-"""The maximum size of a space whose last new points are found by enumeration."""
+"""The maximum size of a space in which the last new points are found by enumeration."""
 
 
 class Search(ABC):
@@ -36,12 +36,12 @@ class Search(ABC):
         self.proposed: set[Point] = {space.default}
         self.scores: dict[Point, float] = {space.default: 1.0}
         self.expected: dict[Point, float] = {}
-        """Scores that a search with a model predicted before the measurement."""
+        """Scores that a search with a learned model predicted before the points were measured."""
         self.promised = inf
-        """The score that a search with a model predicts for the best unmeasured point."""
+        """The score that a search with a learned model predicts for the best unmeasured point."""
 
     def propose(self, n: int) -> list[Point]:
-        """Return at most `n` new points; [] if the space is exhausted."""
+        """Return at most `n` new points; an empty list if the space is exhausted."""
         found: list[Point] = []
         for point in self._wanted(n):
             if len(found) == n:
@@ -68,10 +68,10 @@ class Search(ABC):
 
     @abstractmethod
     def _wanted(self, n: int) -> Iterator[Point]:
-        """Yield promising points, best first; the caller skips points proposed earlier."""
+        """Yield promising points, best first; the caller skips points that were proposed before."""
 
     def _unseen(self) -> Point | None:
-        """Return a point that was not proposed yet, or None if no such point is found."""
+        """Return a point that was not proposed before, or None if no such point is found."""
         for _ in range(TRIES):
             point = self.space.random(self.chance)
             if point not in self.proposed:
@@ -81,7 +81,7 @@ class Search(ABC):
         return next((p for p in self.space.points() if p not in self.proposed), None)
 
     def _good(self, n: int) -> list[Point]:
-        """Return the best `n` correct points, best first."""
+        """Return the `n` best correct points, best first."""
         right = [(score, point) for point, score in self.scores.items() if score < inf]
         return [point for _, point in sorted(right, key=lambda x: x[0])[:n]]
 
@@ -99,7 +99,7 @@ MUTATION = 0.6
 
 
 class GeneticSearch(Search):
-    """Genetic search: crossover of two of the best points, then mutation of a knob.
+    """Genetic search: crossover of two of the best points, followed by mutation of a knob.
 
     Source: Holland 1975; for schedules Ragan-Kelley et al. 2013 and Zheng et al. 2020.
     """

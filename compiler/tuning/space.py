@@ -1,10 +1,10 @@
 """The search space of one computation: a schedule text with knobs.
 
 The sketch, in Ansor's term (Zheng et al. 2020, arXiv:2006.06762), is the policy's schedule. The
-knobs are its split factors, loop order, blocking, packing, prefetch distances, and the number of
-elements that its stages compute per iteration. A point assigns a setting to each knob, which
-results in the text of a schedule. The space does not check legality: during the replay of the text,
-the moves reject an illegal schedule.
+knobs are the sketch's split factors, loop order, blocking, packing, prefetch distances, and the
+number of elements that stages compute per iteration. A point assigns a setting to each knob, and
+thus determines the text of a schedule. The space does not check legality: when the text is
+replayed, the moves reject an illegal schedule.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from compiler.schedule.nest import Nest
 from compiler.targets.options import CodeOptions
 
 Point = tuple[int, ...]
-"""A point: the index of the setting of each knob."""
+"""A point: for each knob, the index of its setting."""
 
 UNROLLS = (1, 2, 4, 8, 16)
 BLOCKS = (2, 4, 7, 8, 14, 16, 28)
@@ -47,12 +47,12 @@ class Knob:
     """One dimension of the space: its kind, its settings, and the policy's choice.
 
     `line` is the line of the sketch that the knob changes. The kinds `factor` and `unroll` set the
-    factor of a split, `ahead` the distance of a prefetch, `order` the loops of a reorder, and
-    `keep` the presence of the line. The kind `turn` sets the elements per iteration in all lines
-    that compute stages at the same loop; with 0, stages have separate loops. The kind `block`
-    splits a loop before the reorder in its line, and makes the block loop outermost, so operands of
-    a block may stay in a cache. The kind `cache` blocks a reduction loop in the same way, inside a
-    given number of outer loops; partial sums are then in memory.
+    factor of a split, `ahead` the distance of a prefetch, `order` the loop order of a reorder, and
+    `keep` whether the line is present. The kind `turn` sets the elements per iteration in all lines
+    that compute stages at the same loop; with 0, the stages have separate loops. The kind `block`
+    splits a loop before the reorder in its line and moves the block loop outermost. Operands of a
+    block may then stay in a cache. The kind `cache` blocks a reduction loop in the same way, but
+    inside a given number of outer loops; partial sums are then stored in memory.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class Knob:
 
 @dataclass(frozen=True)
 class Space:
-    """All points of one computation, spanned by the knobs of its sketch.
+    """All points of one computation; the knobs of its sketch span the space.
 
     `nests` are the loop nests that the sketch schedules, in their original form.
     """
@@ -82,7 +82,7 @@ class Space:
 
     @property
     def size(self) -> int:
-        """Return the number of points."""
+        """Return the number of points in the space."""
         n = 1
         for k in self.knobs:
             n *= len(k.settings)
@@ -108,7 +108,7 @@ class Space:
         return (*point[:i], moved, *point[i + 1 :])
 
     def cross(self, a: Point, b: Point, chance: random.Random) -> Point:
-        """Return a point that takes the setting of each knob at random from one of two points."""
+        """Return a point that takes each knob's setting at random from one of two points."""
         return tuple(chance.choice(pair) for pair in zip(a, b, strict=True))
 
     def points(self) -> Iterator[Point]:
@@ -116,11 +116,11 @@ class Space:
         return itertools.product(*(range(len(k.settings)) for k in self.knobs))
 
     def setting(self, point: Point, knob: Knob) -> Any:
-        """Return a knob's setting at a point."""
+        """Return the setting of a knob at a point."""
         return knob.settings[point[self.knobs.index(knob)]]
 
     def rendered(self, point: Point) -> tuple[Line, ...]:
-        """Return the lines of a point's schedule."""
+        """Return the lines of the schedule at a point."""
         made: list[tuple[Line, ...]] = [(line,) for line in self.lines]
         turned = [k for k in self.knobs if k.kind == "turn"]
         for knob, position in zip(self.knobs, point, strict=True):
@@ -158,7 +158,7 @@ def _with(line: Line, *arguments: Any) -> Line:
 
 
 def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iterator[Line]:
-    """Yield a split of a loop into blocks, and a reorder that moves the block loop outward."""
+    """Yield the lines that split a loop into blocks and move the block loop outward."""
     outer, inner = f"{loop}b_", f"{loop}t_"
     order = [inner if v == loop else v for v in line.call.arguments]
     yield replace(line, call=Call("split", (loop, size, outer, inner)))
@@ -168,9 +168,9 @@ def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iter
 
 
 def _turned(made: list[tuple[Line, ...]], call: Call, places: int) -> list[tuple[Line, ...]]:
-    """Return the lines with `places` elements per iteration at the shared loop of `call`.
+    """Return the lines with `places` elements per iteration for stages at the loop of `call`.
 
-    Lines of remainder nests are removed, since full blocks leave no remainder.
+    Lines for remainder nests are removed from the sketch, because full blocks leave no remainder.
     """
 
     def turned(line: Line) -> tuple[Line, ...]:
@@ -187,7 +187,8 @@ def space_of(
 ) -> Space:
     """Build the space around a policy's schedule of a computation.
 
-    The space omits the reasons of the policy and the parallel loop, which each kernel selects anew.
+    The sketch omits the policy's reasons, and the parallel loop, which is selected anew for each
+    kernel.
     """
     lines = tuple(
         _with(x, *x.call.arguments) for x in parse_schedule(schedule) if x.call.move != "parallel"
@@ -218,7 +219,7 @@ def _turns(computation: Computation, lines: Sequence[Line]) -> Iterator[Knob]:
 
 
 class _Sketch:
-    """The schedule calls on one nest, and the length of each loop that follows from them."""
+    """The schedule calls on one nest, and the length of each loop that these calls create."""
 
     def __init__(self, nest: Nest, calls: Sequence[tuple[int, Call]]) -> None:
         self.calls = calls
@@ -303,7 +304,7 @@ class _Sketch:
 
 
 def _reordered(loops: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the loops, with the `wanted` loops in the given order at their positions."""
+    """Return the loops; at their positions, the `wanted` loops are in the order of `wanted`."""
     order = iter(wanted)
     return [next(order) if v in wanted else v for v in loops]
 

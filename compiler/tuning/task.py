@@ -1,4 +1,4 @@
-"""Tuning tasks: the distinct computations of a program, with their shares of the run time."""
+"""Tuning tasks: the distinct computations of a program, with their fractions of the run time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from compiler.runtime.thunks.kernels import KernelInfo
 
 @dataclass(frozen=True)
 class Task:
-    """A computation, its constants, the policy's schedule, and the kernels that implement it.
+    """A computation with its constants, the policy's schedule, and the kernels that implement it.
 
-    `seconds` is the total time of the launches in a run, `share` its fraction of the run's time.
-    `room` is the possible gain: the time above the roofline bound, but at least a small fraction of
-    the time. Units: seconds.
+    `seconds` is the total time of the launches in a run, and `share` is the fraction of the run's
+    time. `room` is the possible gain: the time above the roofline bound, but at least a small
+    fraction of the time. Units: seconds.
     """
 
     key: str
@@ -31,7 +31,8 @@ class Task:
 
 
 ALWAYS_ROOM = 0.02
-"""The minimum `room` of a kernel, as a fraction of its time, since the roofline is measured."""
+"""The minimum `room` of a kernel as a fraction of its time, because the roofline bound is a
+measurement."""
 
 
 def tasks_of(program: Program, profile: Profile) -> list[Task]:
@@ -64,9 +65,9 @@ def _task(key: str, kernels: list[KernelInfo], profile: Profile, total: float) -
 
 
 def can_be_tuned(k: KernelInfo) -> bool:
-    """Return whether moves built the kernel, all sizes are known, and no index is computed.
+    """Return whether moves built the kernel, all sizes are known, and no index depends on data.
 
-    With random operands, computed indices would be out of bounds.
+    With random operands, indices computed from data would be out of bounds.
     """
     c = k.computation
     if c is None or k.loops is None or k.inside or k.loops.sizes or not k.moves:
@@ -75,5 +76,5 @@ def can_be_tuned(k: KernelInfo) -> bool:
 
 
 def reads_computed_places(c: Computation) -> bool:
-    """Return whether values of operands determine the locations of reads."""
+    """Return whether the elements of operands determine the locations of reads."""
     return any(isinstance(s, Routine) or bool(fetches(s.value)) for s in c.stages)

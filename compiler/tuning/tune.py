@@ -1,9 +1,9 @@
 """Tuning of a model: search for a schedule of each computation, then verification in the model.
 
-A schedule is retained only if it is correct, and in interleaved timing faster than the policy's
-schedule by more than noise. The schedule must also be faster in runs of the model, since a kernel
-that is faster alone may evict other kernels' data from the caches. Tuning therefore does not make a
-program slower.
+A schedule is retained only if its results are correct and, in interleaved timing, it is faster than
+the policy's schedule by more than noise. The schedule must also make runs of the model faster,
+because a kernel that is faster alone may evict other kernels' data from the caches. Tuning
+therefore does not make a program slower.
 """
 
 from __future__ import annotations
@@ -39,20 +39,22 @@ SEARCHES: Mapping[SearchName, type[Search]] = {
 }
 
 NOISE = 0.02
-"""The minimum relative speedup of a retained schedule."""
+"""The minimum relative speedup for which a schedule is retained."""
 
 CANDIDATE_SECONDS = 0.02
 CONFIRM_SECONDS = 0.25
 N_CONFIRMED = 3
-"""The number of candidates per computation that are timed longer; the fastest of them is used."""
+"""The number of candidates per computation that are timed longer; the fastest of these candidates
+is used."""
 
 CONFIRMING, VERIFYING = 0.15, 0.15
-"""The fractions of the time budget for timing the best candidates longer, and for the model."""
+"""The fractions of the time budget for timing the best candidates longer, and for timing the
+model."""
 
 MOST_SEEDS = 1 << 31
 
 MOST_BYTES = 1 << 29
-"""The maximum memory, in bytes, for operands of kernels whose search is suspended."""
+"""The maximum memory, in bytes, for the operands of all kernels whose search is suspended."""
 
 LEAST_VERIFYING_SECONDS = 0.5
 
@@ -61,11 +63,11 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Watch:
-    """An observer of tuning that may stop it.
+    """An observer of tuning, which may also stop the tuning.
 
-    `began` receives the computations before the first candidate, `tried` each batch of candidates.
-    `stopped` is called between batches; tuning ends and retains the results if it returns True.
-    `only` restricts tuning to the named kernels; by default all kernels are tuned.
+    `began` is called with the computations before the first candidate, `tried` with each batch of
+    candidates. `stopped` is called between batches; if it returns True, tuning ends and retains the
+    results. `only` restricts tuning to the named kernels; by default all kernels are tuned.
     """
 
     began: Callable[[Sequence[Task]], None] = lambda tasks: None
@@ -88,8 +90,8 @@ def tune(
     """Tune a model's kernels on this machine and store faster schedules in a database.
 
     `options` are the options of `compile`; later programs with these options use the schedules. The
-    default database is in the user's cache. An interrupted search retains its results, and a later
-    search continues it.
+    default database is in the user's cache folder. An interrupted search retains its results, so
+    that a later search can continue.
     Errors: those of `compile`, E-TUNE-MODEL, E-TUNE-DATABASE, E-OPTION-VALUE.
     """
     if search not in SEARCHES:
@@ -174,7 +176,7 @@ class _Tuning:
         return not self.watch.only or any(k.name in self.watch.only for k in task.kernels)
 
     def _is_known(self, task: Task) -> bool:
-        """Return whether an earlier tuning searched the entire space or until convergence."""
+        """Return whether an earlier tuning exhausted the space or converged."""
         before = self.known.get(task.key)
         return before is not None and before.why_stopped in ("converged", "exhausted")
 
@@ -198,7 +200,7 @@ class _Tuning:
         return Walk(search, measure, task.seconds, task.room, tell, name, self.watch.tried)
 
     def _judge(self, task: Task) -> Judge:
-        """Return the judge of a computation's schedules; drop other judges above `MOST_BYTES`."""
+        """Return the judge of a computation's schedules; above `MOST_BYTES`, drop other judges."""
         if task.key not in self.judges:
             if sum(j.nbytes for j in self.judges.values()) > MOST_BYTES:
                 self.judges.clear()
@@ -233,7 +235,7 @@ class _Tuning:
                 report.schedule, report.because = "", "no candidate is faster by more than noise"
 
     def _promising(self, task: Task, walk: Walk) -> list[str]:
-        """Return the known schedule, and the candidates measured faster by more than noise."""
+        """Return the schedule in the database, and all candidates faster by more than noise."""
         before = self.known.get(task.key)
         known = [before.schedule] if before and before.schedule else []
         space = walk.search.space
@@ -242,7 +244,7 @@ class _Tuning:
     # The whole model
 
     def _verify(self, tasks: Sequence[Task], seconds: float) -> None:
-        """Time the model with the new schedules; discard schedules that are not faster in it."""
+        """Time the model with the new schedules; discard schedules that do not speed it up."""
         by_key = {t.key: t for t in tasks}
         if self._kept():
             self.tell("timing the model, kernel by kernel")
@@ -277,7 +279,7 @@ class _Tuning:
         return compile(self.graph, **asked)
 
     def _keep(self) -> None:
-        """Write the results to the database; entries that remain valid stay unchanged."""
+        """Write the results to the database; entries that are still valid stay unchanged."""
         for k in self.report.kernels:
             before = self.known.get(k.key)
             if before is not None and not k.n_tried and k.kept == bool(before.schedule):
@@ -303,7 +305,7 @@ def _reported(task: Task) -> KernelReport:
 
 
 def _as_known(report: KernelReport, entry: Entry) -> KernelReport:
-    """Return the report on an entry of the database, which is not measured again."""
+    """Return the report on an entry of the database; the entry is not measured again."""
     report.schedule, report.kept = entry.schedule, bool(entry.schedule)
     report.seconds, report.untuned_seconds = entry.seconds, entry.untuned_seconds
     report.why_stopped, report.because = entry.why_stopped, "known from the database"
@@ -313,7 +315,7 @@ def _as_known(report: KernelReport, entry: Entry) -> KernelReport:
 def _profiles(
     a: Program, b: Program, inputs: Mapping[str, Any], seconds: float
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the minimum seconds of each kernel of two programs, from interleaved runs."""
+    """Return the minimum seconds of each kernel in two programs, from interleaved runs."""
     least: tuple[dict[str, float], dict[str, float]] = ({}, {})
     end, rounds = perf_counter() + seconds, 0
     while rounds < 3 or perf_counter() < end:

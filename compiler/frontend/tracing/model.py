@@ -33,8 +33,8 @@ def model(
 
         graph = compiler.model(mlp)
 
-    Arguments or annotations give the types of the parameters. A parameter without a type has its
-    default value. The function returns a tensor, several tensors, or a dictionary of tensors by
+    The types of the parameters come from arguments or annotations. A parameter without a type takes
+    its default value. The function returns a tensor, several tensors, or a dictionary of tensors by
     name.
     Errors: E-WRITE-*, and the errors of operators, each located at the line and column of the call.
     """
@@ -97,7 +97,7 @@ def _arguments(
 
 
 def _place(error: CompileError, fn: Callable[..., Any]) -> Where:
-    """Return the position, outside this folder, of the call that raised an error."""
+    """Return the source position, outside this folder, of the call that raised an error."""
     found = Where(source=os.path.basename(fn.__code__.co_filename))
     trace = error.__traceback__
     while trace is not None:

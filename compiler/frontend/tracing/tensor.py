@@ -29,7 +29,7 @@ BINARY = {
     ">=": "greater_equal",
     "==": "equal",
 }
-"""Maps Python's operators on tensors to operators of the graph."""
+"""Maps Python's operators on tensors to operators of the graph IR."""
 
 UNARY = {"-": "neg", "~": "logical_not", "abs": "abs"}
 
@@ -37,7 +37,7 @@ UNARY = {"-": "neg", "~": "logical_not", "abs": "abs"}
 class Tensor:
     """A value of a traced model: it has a type, but no elements.
 
-    Every operator is a method: `x.relu()`, `x.softmax(axis=-1)`, `x.reshape([-1, 8])`.
+    Every operator is also a method: `x.relu()`, `x.softmax(axis=-1)`, `x.reshape([-1, 8])`.
     """
 
     __slots__ = ("name", "tracing", "type")
@@ -54,7 +54,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The sizes: numbers, or symbols if open. Errors: E-SHAPE-OPEN."""
+        """The sizes of the axes: numbers, or symbols if open. Errors: E-SHAPE-OPEN."""
         return self._tensor.dims
 
     @property
@@ -81,7 +81,7 @@ class Tensor:
         return made
 
     def binary(self, sign: str, other: Operand, reverse: bool = False) -> Tensor:
-        """Apply a binary operator to this tensor and another operand, or in reverse order."""
+        """Apply a binary operator to this tensor and another operand; `reverse` exchanges them."""
         if sign == "!=":
             return self.binary("==", other).applied("logical_not")
         op = BINARY[sign]
@@ -169,13 +169,13 @@ def _add_methods() -> None:
 _add_methods()
 
 LAST = (1 << 63) - 1
-"""A slice end beyond any axis."""
+"""A slice end greater than the size of any axis."""
 
 
 def indexed(x: Tensor, index: tuple[Any, ...]) -> Tensor:
     """Index a tensor as numpy does: integers, slices, `...` and None.
 
-    Errors: E-WRITE-VALUE for any other index, E-OP-AXIS for too many indices.
+    Errors: E-WRITE-VALUE for an index of another kind, E-OP-AXIS for too many indices.
     """
     places = sum(i is not None and i is not Ellipsis for i in index)
     if places > x.rank:

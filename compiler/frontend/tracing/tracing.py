@@ -32,7 +32,7 @@ class TracingLimits:
 
     n_nodes: int = 20_000
     n_elements: int = 1 << 30
-    """Elements of all constants, including seeded constants."""
+    """The maximum total number of elements of all constants, including seeded constants."""
     list_elements: int = 1 << 16
     """Numbers in one list."""
 
@@ -50,7 +50,8 @@ class Tracing:
         self.n_elements = 0
         self.counts: dict[str, int] = {}
         self.unnamed: dict[str, int] = {}
-        """Maps unread values with a default name to the index of the node, -1 for a constant."""
+        """Maps each unread value with a default name to the index of its node, or to -1 for a
+        constant."""
 
     # Elements of a model
 
@@ -139,7 +140,7 @@ class Tracing:
 
         For elementwise operators, numbers take the element type of the first tensor; otherwise,
         integers and lists of integers are i64.
-        Errors: E-OP-*, E-WRITE-*, and those of the type rule.
+        Errors: E-OP-*, E-WRITE-*, and the errors of the operator's type rule.
         """
         n_nodes = len(self.nodes)
         most = self.limits.n_nodes
@@ -165,7 +166,7 @@ class Tracing:
         return made[0] if len(made) == 1 else made
 
     def rename(self, tensor: Tensor, name: str) -> None:
-        """Rename a value after a variable, unless it has an explicit name or a reader."""
+        """Rename a value after a variable, unless the value has an explicit name or a reader."""
         at = self.unnamed.pop(tensor.name, None)
         if at is None or tensor.tracing is not self:
             return
@@ -237,7 +238,7 @@ class Tracing:
         return array
 
     def _free_names(self, wanted: str, how_many: int) -> tuple[str, ...]:
-        """Return unused names: the requested name, with a numeric suffix if necessary."""
+        """Return unused names: the requested name, with numeric suffixes if necessary."""
         names: list[str] = []
         n = self.counts.get(wanted, 0)
         while len(names) < how_many:
@@ -265,7 +266,10 @@ def like_one_of(name: str, known: Iterable[str]) -> str:
 
 
 def sizes(shape: Any) -> tuple[int, ...]:
-    """Convert the sizes of a constant. Errors: E-WRITE-VALUE for other than a list of integers."""
+    """Convert the sizes of a constant.
+
+    Errors: E-WRITE-VALUE for a value other than a list of integers.
+    """
     dims = shape if isinstance(shape, list | tuple) else [shape]
     for d in dims:
         fits = isinstance(d, int) and not isinstance(d, bool) and 0 <= d < 1 << 40
@@ -276,7 +280,7 @@ def sizes(shape: Any) -> tuple[int, ...]:
 
 
 def check_input(name: str, t: Type) -> None:
-    """Check that some array can have the type of an input. Errors: E-OP-SHAPE."""
+    """Check that an array of the type of an input can exist. Errors: E-OP-SHAPE."""
     sizes = t.shape if isinstance(t, TensorType) and t.shape is not None else ()
     fits = all(not isinstance(d, int) or 0 <= d < 1 << 62 for d in sizes)
     words = f"no array has the type of {name!r:.60}, {t!s:.60}"

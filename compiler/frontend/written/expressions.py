@@ -57,7 +57,7 @@ BUILT_IN = ("range", "len")
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the text: the parameters with their defaults, and the enclosing scope."""
+    """A function in the text: its parameters with their defaults, and the enclosing scope."""
 
     name: str
     parameters: tuple[str, ...]
@@ -107,7 +107,7 @@ def is_known(value: Any) -> bool:
 
 
 class Expressions(ABC):
-    """The evaluator of expressions, which constructs all values of the text."""
+    """The evaluator of expressions, which computes all values while the text is read."""
 
     def __init__(self, text: str, source: str, limits: WritingLimits) -> None:
         self.text, self.source, self.limits = text, source, limits
@@ -236,7 +236,9 @@ class Expressions(ABC):
     def _bounded(self, value: T) -> T:
         """Check the total length of a value's nested lists, so that iteration over them is bounded.
 
-        A list that occurs several times counts each time. Errors: E-WRITE-LIMIT."""
+        A list that occurs several times inside the value counts each time.
+        Errors: E-WRITE-LIMIT.
+        """
         if isinstance(value, list | tuple):
             numbers.check_length(value, self.limits.tracing.list_elements)
         return value
@@ -348,7 +350,7 @@ class Expressions(ABC):
         return self.at(node.func, lambda: self._called(called, operands, options))
 
     def _option(self, called: Any, k: ast.keyword, scope: Scope) -> Any:
-        """Evaluate a keyword argument; check here, at its position, that an operator accepts it."""
+        """Evaluate a keyword argument, and check at its position that the operator accepts it."""
         value = self.value(k.value, scope)
         op = called.op if isinstance(called, _Method) else called
         if isinstance(op, Operator) and k.arg:

@@ -22,7 +22,7 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 def read_ir(text: str, source: str = "text", limits: WritingLimits | None = None) -> Written:
     """Read a graph's text: infer the types of nodes, and report problems at their positions.
 
-    A node that reads the result of a node with a problem is not checked.
+    A node that reads a result of a faulty node is not checked.
     """
     limits = limits or WritingLimits()
     try:
@@ -130,7 +130,7 @@ class _Reading:
                 raise CompileError("E-GRAPH-NAME", message, where=where, hint=hint)
 
     def places_of(self, error: CompileError, node: Node) -> Iterator[tuple[str, str]]:
-        """Yield possible positions of an error: a node inside a region, then the node itself."""
+        """Yield possible positions of an error: first that of a node inside a region."""
         if error.where.node and error.where.node != node.name:
             yield "operator", error.where.node
         yield "operator", node.name
@@ -155,7 +155,7 @@ class _Reading:
         )
 
     def lines(self) -> Iterator[Line]:
-        """Yield the value that each line defines, with its type."""
+        """Yield each value that a line of the text defines, with the value's type."""
         for part, name in self.draft.spans:
             if part == "output" and name in self.types:
                 yield Line(self.draft.where((part, name)).line, name, self.types[name])

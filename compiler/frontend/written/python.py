@@ -1,7 +1,7 @@
 """Models in a subset of Python, which this module interprets; Python never executes it.
 
 The interpreter walks the syntax tree over its own values: numbers, lists and symbolic tensors. No
-value gives access to the running process.
+value in the interpreter gives access to the running process.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Returned:
 
 
 class _Reading(Expressions):
-    """The interpreter of one text: statements here, expressions in the base class."""
+    """The interpreter of one text: it runs statements; its base class evaluates expressions."""
 
     def __init__(self, text: str, source: str, limits: WritingLimits) -> None:
         super().__init__(text, source, limits)
@@ -52,7 +52,10 @@ class _Reading(Expressions):
         self.found: dict[int, Line] = {}
 
     def read(self) -> Graph:
-        """Read the graph. Errors: E-TEXT-SYNTAX, E-WRITE-*, those of operators; with positions."""
+        """Read the graph.
+
+        Errors: E-TEXT-SYNTAX, E-WRITE-*, and errors of operators, all with positions in the text.
+        """
         self.limits.check_text(self.text)
         body = self.parsed().body
         functions = [s for s in body if isinstance(s, ast.FunctionDef)]
@@ -75,7 +78,10 @@ class _Reading(Expressions):
         return self.at(chosen, lambda: self.tracing.graph(results_of(self.tracing, returned)))
 
     def parsed(self) -> ast.Module:
-        """Parse a text to a syntax tree. Errors: E-TEXT-SYNTAX, at the position Python reports."""
+        """Parse a text to a syntax tree.
+
+        Errors: E-TEXT-SYNTAX, at the position that Python reports.
+        """
         try:
             return ast.parse(self.text, self.source)
         except SyntaxError as e:
@@ -208,5 +214,5 @@ class _Reading(Expressions):
         return bool(value)
 
     def lines(self) -> tuple[Line, ...]:
-        """Return the tensor that each line defines."""
+        """Return the tensors that lines of the text define, in order of lines."""
         return tuple(self.found[n] for n in sorted(self.found))

@@ -18,7 +18,7 @@ class WritingLimits:
 
     characters: int = 1 << 26
     iterations: int = 1_000_000
-    """Executed statements; a statement counts each time it runs."""
+    """The maximum number of executed statements; a statement counts each time it runs."""
     calls: int = 50
     """Depth of nested calls."""
     tracing: TracingLimits = TracingLimits(n_nodes=1_000_000, n_elements=1 << 33)
@@ -54,4 +54,4 @@ class Written:
     graph: Graph | None
     problems: tuple[CompileError, ...]
     lines: tuple[Line, ...]
-    """The values that lines define, in order; for a line that runs repeatedly, its last value."""
+    """The values that lines define, in order; a line that runs repeatedly has its last value."""

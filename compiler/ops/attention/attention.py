@@ -1,7 +1,7 @@
-"""Attention composed of other operators: heads, scores, masks, rotary positions.
+"""Attention composed of calls of other operators: heads, scores, masks, rotary positions.
 
-The functions build calls, so that every pass sees matrix products, a softmax and pointwise
-operators. The attention operators of runtimes and of the standard become the same calls.
+The functions build calls of other operators, so that every pass sees matrix products, a softmax and
+pointwise operators. The attention operators of ONNX and of ONNX Runtime become the same calls.
 Shapes: heads are [batch, heads, positions, head size].
 """
 
@@ -29,7 +29,7 @@ from compiler.ops.reductions.softmax import softmax
 
 
 def once(x: Operand) -> Operand:
-    """Share one computation of a value among several readers."""
+    """Name the output of a call, so that several readers share one computation."""
     return x.out(0) if isinstance(x, Call) else x
 
 
@@ -40,7 +40,7 @@ def part(x: Operand, axis: int, start: int, end: int, step: int = 1) -> Out:
 
 
 def as_heads(x: Operand, n_heads: int, size: int) -> Out:
-    """Reshape rows [batch, positions, heads * size] to heads."""
+    """Reshape rows [batch, positions, heads * size] to [batch, heads, positions, size]."""
     split = reshape(x, np.array([0, 0, n_heads, size]))
     return transpose(split, perm=(0, 2, 1, 3)).out(0)
 
@@ -56,16 +56,16 @@ def length(x: Operand, axis: int) -> Out:
 
 
 def counted(n: Operand) -> Out:
-    """Build the numbers 0 to n - 1."""
+    """Build a list of the numbers 0 to n - 1."""
     return range_(np.array([0]), n, np.array([1])).out(0)
 
 
 def is_earlier(q: Operand, k: Operand, past: Operand = None, window: int = -1) -> Out:
-    """Build the causal mask: each query reads the keys up to its position, the last query all keys.
+    """Build the causal mask: a query reads keys up to its position, the last query all keys.
 
-    With `past`, one number per batch, this number of keys precedes the first query instead. A
-    `window` limits each query to its last `window` keys.
-    Shapes: [queries, keys], or [batch, 1, queries, keys] with `past`.
+    With `past`, which has one number per batch, this number of keys precedes the first query. With
+    `window`, each query reads at most the last `window` keys up to its position.
+    Shapes: the mask is [queries, keys], or [batch, 1, queries, keys] with `past`.
     """
     places, keys = counted(length(q, 2)), counted(length(k, 2))
     if past is None:
@@ -92,10 +92,10 @@ def attended(
     added: Sequence[Operand] = (),
     kept: Operand = None,
 ) -> Call:
-    """Build softmax(q * transposed k * scale + bias) * v, with weight 0 for masked keys.
+    """Build softmax(q * transposed k * scale + bias) * v; masked keys have weight 0.
 
-    `groups` is a pair: the number of heads of k, and the number of heads of q per head of k. The
-    pair is (1, 1) for equal numbers of heads.
+    `groups` is a pair: the number of heads of k, and the number of heads of q per head of k.
+    `groups` is (1, 1) if q and k have equal numbers of heads.
     Source: Vaswani et al. 2017, arXiv:1706.03762.
     """
     few, shared = groups
@@ -139,7 +139,7 @@ def rotated(
     """Rotate pairs of elements of each head by angles; see the operator `rotary`.
 
     Shapes: cos and sin broadcast to [batch, 1, positions, n_rotated / 2]; the elements of a head
-    after the first `n_rotated` stay unchanged.
+    from index `n_rotated` on stay unchanged.
     Source: Su et al. 2021, arXiv:2104.09864.
     """
     x = once(x)
@@ -160,7 +160,7 @@ def rotated(
 
 
 def angles(cache: Operand, positions: Operand, rank: int) -> Call:
-    """Gather the rows of a table of cosines or sines at positions [T] or [batch, T]."""
+    """Gather the rows of a table of cosines or sines for positions [T] or [batch, T]."""
     return unsqueeze(gather(cache, positions), axes=(0, 1) if rank == 1 else (1,))
 
 

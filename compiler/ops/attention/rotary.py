@@ -32,8 +32,8 @@ def rotary(x: Tensor, cos: Tensor, sin: Tensor, *, interleaved: bool = False) ->
     """Rotate pairs of elements: x * cos + turned(x) * sin, with turned((a, b)) = (-b, a).
 
     A pair is an element of the first half of the last axis and its counterpart in the second half.
-    With `interleaved`, a pair is two adjacent elements.
-    Shapes: the last axis of x is even; cos and sin broadcast to x, or x to them.
+    With `interleaved`, each pair consists of two adjacent elements.
+    Shapes: the last axis of x is even; x, cos and sin broadcast to each other.
     Errors: E-OP-SHAPE for an odd last axis.
     Source: Su et al. 2021, arXiv:2104.09864.
     """

@@ -85,7 +85,7 @@ def _(
     *,
     scale: float,
 ) -> None:
-    """Lower to scores, exponentials and weighted values; the division by the sum is last.
+    """Lower to scores, exponentials and weighted values; the division by the sum is the last step.
 
     Short floats are rounded after every step of the standard's definition.
     Source: the order of FlashAttention-2, Dao 2023, arXiv:2307.08691.
@@ -105,7 +105,7 @@ def _(
 
 
 class _Stages:
-    """The stages before the last, over batches, queries and keys."""
+    """The stages before the last stage, over batches, queries and keys."""
 
     def __init__(self, k: Lowering, q: Handle, keys: Handle, out: Handle) -> None:
         self.k = k
@@ -115,23 +115,23 @@ class _Stages:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the type of arithmetic is the stored type."""
+        """Whether arithmetic uses the element type of the memory."""
         return wide(self.dtype) is self.dtype
 
     def wide(self, x: Scalar) -> Scalar:
-        """Convert a number to the type of arithmetic."""
+        """Convert a number to the element type of arithmetic."""
         return self.k.convert(x, wide(self.dtype))
 
     def short(self, x: Scalar) -> Scalar:
-        """Convert a number to the stored type."""
+        """Convert a number to the element type in memory."""
         return self.k.convert(x, self.dtype)
 
     def points(self) -> list[Expr]:
-        """Create new indices of batches and of a query."""
+        """Create a new index for each batch axis, and one for the query."""
         return [*(self.k.axis(n, "b") for n in self.rows[:-1]), self.k.axis(self.rows[-1], "m")]
 
     def scores(self, q: Handle, keys: Handle, mask: Handle | None, scale: float) -> Handle:
-        """Emit the stage of scores of each query and key."""
+        """Emit the stage that computes the score of each query and key."""
         k = self.k
         made = k.temporary((*self.rows, self.n_keys), self.dtype, "score")
         *at, row = self.points()
@@ -147,7 +147,7 @@ class _Stages:
         return made
 
     def exponentials(self, score: Handle) -> tuple[Handle, Handle]:
-        """Emit the stages exp(score - row maximum), which propagate NaN, and their sum."""
+        """Emit two stages: exp(score - row maximum), which propagates NaN, and its row sums."""
         k = self.k
         top = k.temporary(self.rows, self.dtype, "top")
         e = k.temporary(score.shape, self.dtype, "e")
@@ -163,7 +163,7 @@ class _Stages:
 
 
 def _at(t: Handle, batch: list[Expr], matrix: list[Expr]) -> Read:
-    """Read an element of a matrix with broadcast batch axes."""
+    """Read an element of a matrix whose batch axes are broadcast."""
     own = batch[len(batch) - (t.rank - 2) :]
     outer = [t.repeated(i, n) for i, n in zip(own, t.shape[:-2], strict=True)]
     return t[*outer, *matrix]
@@ -171,14 +171,14 @@ def _at(t: Handle, batch: list[Expr], matrix: list[Expr]) -> Read:
 
 @attention.export
 def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: float) -> Operand:
-    """Export as the standard's operator for equal numbers of heads, else as the decomposition."""
+    """Export as ONNX Attention for equal numbers of heads, else as the decomposition."""
     if q.rank != 4 or not q.shape[:2] == k.shape[:2] == v.shape[:2]:
         return _composed(q, k, v, mask, scale)
     return standard("Attention", q, k, v, _for_every_query(q, k, mask), scale=scale)
 
 
 def _for_every_query(q: Tensor, k: Tensor, mask: Tensor | None) -> Operand:
-    """Expand the mask over queries: runtimes broadcast only batches and heads."""
+    """Expand the mask over queries: runtimes broadcast it only over batches and heads."""
     n_queries, n_keys = q.shape[-2], k.shape[-2]
     if mask is None or mask.shape[-2:] == (n_queries, n_keys):
         return mask

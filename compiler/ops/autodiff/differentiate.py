@@ -1,4 +1,4 @@
-"""Reverse-mode differentiation, which adds the gradient's nodes to the graph of the value."""
+"""Reverse-mode differentiation, which adds nodes for gradients to the graph of the value."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def gradients(
     at: Mapping[str, str],
     origins: tuple[str, ...] = (),
 ) -> list[str]:
-    """Add the gradients dy/dx for each of xs, summed over the elements of y.
+    """Add the gradients dy/dx of a value y for each x in xs, summed over the elements of y.
 
-    `at` substitutes values for independent values (xs and others); the values that depend on
-    them are then recomputed.
+    `at` maps independent values (xs and others) to values that replace them; all values that depend
+    on a replaced value are recomputed.
     Source: ONNX Gradient-1. Errors: E-OP-GRADIENT for an operator without a gradient.
     """
     order = _between(editor, y, {*xs, *at})
@@ -59,7 +59,7 @@ def _back(
 
 
 def _between(editor: Editor, y: str, stops: set[str]) -> list[Node]:
-    """Return the nodes that y depends on, in order, up to the values in `stops`."""
+    """Return the nodes on which y depends, in topological order, up to the values in `stops`."""
     found: dict[str, Node] = {}
 
     pending = [(y, False)]
@@ -79,7 +79,7 @@ def _between(editor: Editor, y: str, stops: set[str]) -> list[Node]:
 def _moved(
     editor: Editor, order: Sequence[Node], at: Mapping[str, str], origins: tuple[str, ...]
 ) -> dict[str, str]:
-    """Recompute the nodes that depend on substituted values."""
+    """Recompute the nodes that depend on substituted values; return the new names of values."""
     now = {old: new for old, new in at.items() if old != new}
     for node in order:
         if any(i in now for i in node.reads):
@@ -99,7 +99,7 @@ def _go_back(
 ) -> None:
     """Accumulate the gradients of a node's operands and captured values.
 
-    Loops have no rule: they would need to store the values of every step.
+    Loops have no gradient rule: it would need to store the values of every iteration.
     """
     if node.op == "onnx.If":
         handed = _through_branches(editor, node, found, depends, origins)
@@ -119,7 +119,7 @@ def _through_operator(
     depends: set[str],
     origins: tuple[str, ...],
 ) -> Iterator[tuple[str, str]]:
-    """Return the gradients of a node's operands that depend on the independent values."""
+    """Return the gradients of those operands of a node that depend on independent values."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.gradient_fn is None or len(node.outputs) != 1:
         raise _no_rule(node)
@@ -150,9 +150,10 @@ def _through_branches(
     depends: set[str],
     origins: tuple[str, ...],
 ) -> list[tuple[str, str]]:
-    """Add an If with the same condition; its branches compute gradients of captured values.
+    """Add an If with the same condition whose branches compute gradients of captured values.
 
-    The new If recomputes the branch taken. Other regions have no rule: see `_go_back`.
+    The new If recomputes the branch of the original If that was taken. Nodes with other regions
+    have no gradient rule: see `_go_back`.
     """
     captured = dict.fromkeys(n for g in node.regions.values() for n in g.free_names)
     wanted = [n for n in captured if n in depends and _is_float(editor.type(n))]

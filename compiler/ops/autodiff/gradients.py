@@ -1,7 +1,8 @@
 """The gradient facets of operators (vector-Jacobian products).
 
-A facet maps the gradient of the result, the result and the operands to one gradient per operand
-(None for no gradient). The gradient of a broadcast operand is summed afterwards.
+A gradient facet maps the gradient of the result, the result and the operands to one gradient per
+operand (None for no gradient). If an operand was broadcast, its gradient is summed over the
+broadcast axes afterwards.
 Source: ONNX Gradient-1 (ai.onnx.preview.training); Griewank and Walther, Evaluating Derivatives.
 """
 
@@ -49,7 +50,7 @@ def _number(value: float, like: Tensor) -> Array:
 
 
 def _sizes(x: Tensor) -> Array:
-    """Return the shape of x as an operand. Errors: E-SHAPE-OPEN."""
+    """Return the shape of x as a constant operand. Errors: E-SHAPE-OPEN."""
     return np.array(x.type.static_shape, np.int64)
 
 

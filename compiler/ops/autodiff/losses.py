@@ -24,10 +24,10 @@ def take_class(scores: Tensor, classes: Tensor) -> TensorType:
     """Gather the score of the class at each position; 0 for an invalid class.
 
     Shapes: scores [N, C, ...], classes [N, ...] of integers; axes of scores other than C may have
-    size 1 and then broadcast.
+    size 1 and are then broadcast.
     Errors: E-OP-DTYPE, E-OP-SHAPE.
     Source: ONNX NegativeLogLikelihoodLoss-13. The lowering scans the scores of all classes, as the
-    softmax of the loss does.
+    softmax before the loss does.
     """
     require_elements("take_class", "float", scores)
     require_elements("take_class", "integer", classes)
@@ -121,7 +121,7 @@ def _(scores: Tensor, classes: Tensor) -> Operand | None:
 
 
 def _loss(n: OnnxCall, scores: Operand, x: Tensor, classes: Tensor) -> Operand:
-    """Compute the loss at each position, weighted by class, and reduce it by `reduction`."""
+    """Compute the loss at each position, weighted by class, and combine by `reduction`."""
     weight = _weights(n, x, classes)
     lost: Operand = neg(take_class(scores, classes))
     if weight is not None:
@@ -139,7 +139,7 @@ def _loss(n: OnnxCall, scores: Operand, x: Tensor, classes: Tensor) -> Operand:
 
 
 def _weights(n: OnnxCall, x: Tensor, classes: Tensor) -> Operand:
-    """Return the weight of each position; None for equal weights."""
+    """Return the weight of each position; None if all weights are equal."""
     given, ignored = n.operand(2), n.attr("ignore_index")
     dtype = x.dtype.numpy
     weight: Operand = None

@@ -1,7 +1,7 @@
 """Optimiser steps: updates of parameters and optimiser states from gradients.
 
-The operands are the learning rate, the step number, then groups of parameters, gradients and
-states. The results follow ONNX's formulas.
+The operands of an optimiser are the learning rate, the step number, then groups of parameters,
+gradients and states. The updates follow the formulas of the ONNX standard.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from compiler.ops.elementwise.compare import greater, where
 DOMAIN = "ai.onnx.preview.training"
 
 Step = Callable[["Scalars", Any, Any, list[Any]], tuple[Operand, ...]]
-"""Maps scalars, a parameter, its gradient and its states to the new parameter and states."""
+"""Maps scalars, a parameter, its gradient and its states to the new parameter and the new
+states."""
 
 
 class Scalars:
-    """The scalars of one step, in the element type of a parameter."""
+    """The scalars of one optimiser step, in the element type of a parameter."""
 
     def __init__(self, n: OnnxCall, like: Tensor) -> None:
         self.n, self.dtype = n, like.dtype
@@ -40,12 +41,12 @@ class Scalars:
         return np.asarray(value, self.dtype.numpy)
 
     def attr(self, name: str, default: float) -> Any:
-        """Return an attribute as a constant."""
+        """Return a float attribute as a constant in the element type of the parameter."""
         return self.number(float(self.n.attr(name, default)))
 
 
 def optimiser(name: str, n_states: int, step: Step) -> None:
-    """Register an optimiser: `step` updates each parameter; the results are in ONNX's order."""
+    """Register an optimiser: `step` updates each parameter; results are in the order of ONNX."""
 
     @add.onnx(f"{DOMAIN}:{name}")
     def _(n: OnnxCall) -> tuple[Operand, ...] | None:

@@ -22,11 +22,11 @@ CONTROL_FLOW = ("onnx.If", "onnx.Loop", "onnx.Scan", "onnx.SequenceMap")
 
 
 STEPS_LIMIT = 1_000_000
-"""The number of iterations after which a loop with a constant condition counts as endless."""
+"""The number of iterations after which a loop whose condition never changes counts as endless."""
 
 
 def always_goes_on(body: Graph) -> bool:
-    """Return whether a Loop's body returns its condition unchanged."""
+    """Return whether a Loop's body returns its condition unchanged, or the constant true."""
     value = body.results[0].value
     while (node := body.producers.get(value)) is not None and node.op in _SAME:
         value = node.inputs[0]
@@ -53,7 +53,7 @@ def n_scanned(node: Node) -> int:
 
 
 def entry(node: Node, attribute: str, k: int) -> int:
-    """Return an element of a Scan's list attribute; 0 beyond its end."""
+    """Return an element of a list attribute of a Scan; 0 beyond the end of the list."""
     values = node.attrs.get(attribute) or ()
     return int(values[k]) if k < len(values) else 0
 
@@ -62,7 +62,8 @@ def entry(node: Node, attribute: str, k: int) -> int:
 
 
 Run = Callable[[str, Sequence[Any]], list[Any]]
-"""A function that runs the region of this key on input values and returns the region's results."""
+"""A function that runs the region of a given key on input values and returns the region's
+results."""
 
 Outer = Mapping[str, Any]
 """Outer values that the regions of a node capture by name."""
@@ -71,9 +72,9 @@ Outer = Mapping[str, Any]
 def evaluate(
     node: Node, values: Sequence[Any], outer: Mapping[str, Any], run: Run | None = None
 ) -> tuple[Any, ...]:
-    """Evaluate a control-flow node; `run` runs the regions, by default by the references.
+    """Evaluate a control-flow node; `run` evaluates regions, by default by reference semantics.
 
-    Errors: those of the nodes inside, E-RUN-OPERATOR, E-RUN-ENDLESS.
+    Errors: those of the nodes in the regions, E-RUN-OPERATOR, E-RUN-ENDLESS.
     """
     run = run or by_reference(node, outer)
 
@@ -86,7 +87,7 @@ def evaluate(
 
 
 def by_reference(node: Node, outer: Mapping[str, Any]) -> Run:
-    """Return a runner of regions by the references of their nodes."""
+    """Return a function that evaluates regions by the reference semantics of their nodes."""
     from compiler.ops.evaluation.meaning import evaluate_graph
 
     def run(key: str, values: Sequence[Any]) -> list[Any]:
@@ -147,7 +148,7 @@ def _type_of(value: Any) -> Type:
 
 
 def _pile(values: list[Any], axis: int, t: Type) -> Any:
-    """Stack values along a new axis; return an empty array of the type if there are none."""
+    """Stack values along a new axis; without values, return an empty array of the type."""
     if values:
         return np.stack(values, axis)
     require(

@@ -1,4 +1,4 @@
-"""Type inference of control flow: results of regions, and loop-carried states."""
+"""Type inference of control flow: the results of regions, and the states of loops."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def types_of(
     known: Sequence[Array | None],
     outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
-    """Infer the output types of a control-flow node from those of its regions.
+    """Infer the output types of a control-flow node from the types of its regions' results.
 
-    `outer` has the types of captured values.
-    Errors: E-GRAPH-TYPE when a region is missing or has the wrong number of results.
+    `outer` maps captured values to types.
+    Errors: E-GRAPH-TYPE if a region is missing or has the wrong number of results.
     """
     for key in REGIONS[node.op]:
         found = key in node.regions
@@ -51,7 +51,7 @@ def types_of(
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """A control-flow node with the types of its operands and of outer values."""
+    """A control-flow node with the types of its operands and of captured outer values."""
 
     node: Node
     types: Sequence[Type | None]
@@ -134,7 +134,7 @@ def _scan_types(given: Operands) -> list[Type]:
 
 
 def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: int = 0) -> None:
-    """Check axes against types with `more` additional axes. Errors: E-OP-AXIS."""
+    """Check axes against the ranks of types with `more` additional axes. Errors: E-OP-AXIS."""
     for k, t in enumerate(types):
         if isinstance(t, TensorType) and t.shape is not None:
             axis, rank = entry(node, attribute, k), len(t.shape) + more
@@ -147,7 +147,7 @@ def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: 
 def _batched(
     t: Type, is_state: bool, scanned: Sequence[Type | None], base: str, outside: frozenset[str]
 ) -> Type:
-    """Add a batch axis to the type of a step's value; also stack a result over all steps."""
+    """Add a batch axis to the type of a value of one step; also stack results over all steps."""
     first = next((s for s in scanned if isinstance(s, TensorType) and s.shape is not None), None)
     if first is None or len(first.dims) < 2:
         return TensorType(t.dtype, None) if isinstance(t, TensorType) else OpaqueType()
@@ -196,7 +196,7 @@ def _join(a: Type, b: Type, base: str) -> Type:
 
 
 def _closed(t: Type, outside: frozenset[str], base: str) -> Type:
-    """Replace the sizes that exist only inside the region by new symbols."""
+    """Replace sizes that exist only inside the region by new symbols."""
     if isinstance(t, SequenceType):
         return SequenceType(_closed(t.element, outside, base))
     if not isinstance(t, TensorType) or t.shape is None:
@@ -233,8 +233,8 @@ def _scan_length(node: Node, scanned: Sequence[Type | None]) -> Dim | None:
 def typed_regions(node: Node, facts: Facts) -> dict[str, Graph]:
     """Infer the types in a node's regions from its operands.
 
-    A loop state has its initial type if every step preserves it. Sizes that change between steps
-    become symbols; otherwise, the type stays open.
+    The type of a loop state is the initial type if every iteration preserves it. Sizes that change
+    between iterations become symbols; other changes leave the type open.
     """
     types = [facts.types.get(i) if i else None for i in node.inputs]
     if node.op == "onnx.If":
@@ -259,7 +259,7 @@ def _settled(
     after: Sequence[Type | None],
     first: int,
 ) -> Graph:
-    """Infer the body at a fixed point of the state types; result `first` is the first state."""
+    """Infer the body at a fixed point of the state types; result `first` is the first state's."""
     body = node.regions["body"]
     # The element type of a sequence usually changes during a loop.
     states = [t if isinstance(t, TensorType) else None for t in states]

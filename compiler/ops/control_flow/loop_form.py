@@ -1,7 +1,7 @@
 """The static form of a Loop or Scan: its carried states, slices and trip count.
 
-A loop of this form has states of fixed types. Each iteration reads a slice of some operands and
-writes a slice of some results. Generated code can run such a loop without checks.
+The states of a loop in static form have fixed types. Each iteration reads a slice of some operands
+and writes a slice of some results. Generated code can run a loop in static form without checks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.control_flow.control import always_goes_on, entry, is_batched, n_scanned
 
 ENDLESS = 1 << 40
-"""More iterations than a run can execute: an unconditional loop of this trip count never ends."""
+"""A trip count beyond what a run can execute: an unconditional loop with this trip count never
+ends."""
 
 
 ROOM = "room"
-"""An attribute of a Loop inside a program: the capacity of its scanned results, in iterations.
+"""An attribute of a Loop in a compiled program: the maximum number of iterations for which scanned
+results have memory.
 
-The trip count is never larger; elements after the last iteration are unspecified.
+The trip count never exceeds this capacity; elements after the last iteration are unspecified.
 """
 
 
@@ -43,7 +45,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """An operand or result with one slice of its first axis per iteration."""
+    """An operand or result of which each iteration reads or writes one slice of the first axis."""
 
     value: str
     type: TensorType
@@ -52,7 +54,7 @@ class Slices:
 
 @dataclass(frozen=True, slots=True)
 class LoopForm:
-    """A loop that generated code can run.
+    """A loop that generated code can run in a single launch.
 
     `trip` is the trip count: a number, an expression of sizes, the name of a value, or None for no
     limit. `condition` names the value of the initial condition ("" for true). `tests` is true if
@@ -70,21 +72,21 @@ class LoopForm:
 
     @property
     def n_steps(self) -> int | None:
-        """Return the trip count, if known."""
+        """Return the trip count if it is known."""
         return self.trip if isinstance(self.trip, int) and not self.tests else None
 
 
 def passes_on(body: Graph, constants: Mapping[str, Constant] = NO_CONSTANTS) -> bool:
     """Return whether the condition of a loop stays true.
 
-    It does if the body returns the condition unchanged, or the constant true.
+    The condition stays true if the body returns it unchanged, or returns the constant true.
     """
     c = constants.get(body.results[0].value)
     return always_goes_on(body) or (c is not None and is_true(c.array()))
 
 
 def is_true(value: Array) -> bool:
-    """Return whether a known condition holds."""
+    """Return whether a known condition is true."""
     return value.size == 1 and bool(value.reshape(-1)[0])
 
 
@@ -103,7 +105,7 @@ def known_steps(node: Node, known: Sequence[Array | None]) -> int | None:
 
 
 def loop_form(node: Node, graph: Graph) -> LoopForm | str:
-    """Return the form of a Loop or Scan, or the reason why it has none."""
+    """Return the static form of a Loop or Scan, or the reason why it has none."""
     return _of_loop(node, graph) if node.op == "onnx.Loop" else _of_scan(node, graph)
 
 
@@ -211,7 +213,7 @@ def _is_plain(t: Type | None) -> bool:
 
 
 def unfit(node: Node, graph: Graph) -> str:
-    """Return the reason why the types of a node with regions prevent a single launch, or ""."""
+    """Return the reason why types prevent a single launch of a node with regions, or ""."""
     if node.op == "onnx.If":
         return _unfit_branches(node, graph)
     if node.op in ("onnx.Loop", "onnx.Scan"):

@@ -18,7 +18,7 @@ OPSET = 9
 
 
 def is_plain_scan(node: Node) -> bool:
-    """Return whether a Scan is over first axes only, of one sequence."""
+    """Return whether a Scan has no batch axis and scans only first axes."""
     n_states = len(node.inputs) - n_scanned(node)
     axes = [entry(node, "scan_input_axes", k) for k in range(n_scanned(node))]
     axes += [entry(node, "scan_output_axes", k) for k in range(len(node.outputs) - n_states)]
@@ -28,7 +28,7 @@ def is_plain_scan(node: Node) -> bool:
 def plain_scan(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
     """Decompose a Scan into scans over first axes.
 
-    Errors: E-SHAPE-OPEN for sequences of open lengths or rank.
+    Errors: E-SHAPE-OPEN for sequences of open length or open rank.
     """
     return _batched(node, operands) if is_batched(node) else _turned(node, operands)
 

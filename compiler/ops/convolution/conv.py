@@ -44,7 +44,10 @@ Ints = tuple[int, ...]
 
 
 def static_kernel(op_name: str, w: Tensor) -> Ints:
-    """Return the spatial sizes of weights. Errors: E-SHAPE-OPEN when one is not a number."""
+    """Return the spatial sizes of weights.
+
+    Errors: E-SHAPE-OPEN if a spatial size is not a number.
+    """
     kernel = [d for d in w.shape[2:] if isinstance(d, int)]
     require(
         len(kernel) == w.rank - 2,
@@ -72,7 +75,7 @@ def conv(
     out[n,o,y,x] = sum over i,ky,kx of x[n,i,s*y+d*ky-p,s*x+d*kx-p] * w[o,i,ky,kx] + b[o], where x
     is 0 outside the image. Groups split input and output channels into separate convolutions; one
     group per channel is a depthwise convolution. `algorithm` selects the code where possible:
-    direct, or winograd2 or winograd4 with fewer products and different rounding.
+    direct, or winograd2 and winograd4, which need fewer products but round differently.
     Shapes: x [N, C, spatial...], w [O, C/groups, kernel...], b [O], out [N, O, positions...]; one
     to three spatial axes. `pads` lists all begins, then all ends; an `auto_pad` other than notset
     replaces them.
@@ -147,7 +150,7 @@ def _(
 def convolved(
     x: Array, w: Array, strides: Ints, pads: Ints, dilations: Ints, groups: int, auto_pad: str
 ) -> Array:
-    """Convolve arrays of one arithmetic type."""
+    """Convolve arrays of the element type used in arithmetic."""
     n, channels, *sizes = x.shape
     kernel = w.shape[2:]
     places = [int(p) for p in output_dims(sizes, kernel, strides, pads, dilations, auto_pad)]
@@ -210,7 +213,7 @@ def _summed(
     *,
     tested: bool,
 ) -> None:
-    """Emit one stage: the output positions of one part along each axis, with their taps."""
+    """Emit one stage: the output positions of one part of each axis, with the parts' taps."""
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
     places = [
         q + p.first for q, p in zip(spatial_axes(k, [p.n_places for p in part]), part, strict=True)
@@ -234,7 +237,7 @@ def _summed(
 def input_channel(
     k: Lowering, o: Expr, n_outputs: int, n_inner: int, groups: int
 ) -> tuple[Expr, list[Expr]]:
-    """Return the input channel of output channel `o`, and the reduction index.
+    """Return the input channel of output channel `o`, and the reduction indices over channels.
 
     With one input channel per group (depthwise), there is no reduction over channels.
     """

@@ -39,7 +39,7 @@ Ints = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Spreading:
-    """The geometry of a transposed convolution: its kernel, and its attributes except groups."""
+    """The geometry of a transposed convolution: kernel size, and attributes except groups."""
 
     kernel: Ints
     strides: Ints
@@ -50,7 +50,7 @@ class Spreading:
     auto_pad: str = "notset"
 
     def full(self, d: int, size: Dim) -> Any:
-        """Return the size of a spatial axis that windows cover, including output padding."""
+        """Return the size along a spatial axis that the windows cover, plus output padding."""
         covered = (size - 1) * self.strides[d] + extent(self.kernel[d], self.dilations[d])
         return covered + self.output_padding[d]
 
@@ -67,7 +67,7 @@ class Spreading:
         return tuple(affine.maximum(m, 0) if isinstance(m, int) else m for m in made)
 
     def begins(self, dims: Sequence[int], sizes: Sequence[int]) -> Ints:
-        """Return the number of cropped elements at each axis's start, negative for padding."""
+        """Return the number of elements cropped at the start of each axis; negative for padding."""
         n = len(self.kernel)
         if not self.output_shape and self.auto_pad in ("notset", "valid"):
             return self.pads[:n] if self.auto_pad == "notset" else (0,) * n
@@ -80,7 +80,7 @@ class Spreading:
         return tuple(made)
 
     def parts(self, dims: Sequence[int], sizes: Sequence[int]) -> list[list[Part]]:
-        """Return the parts of each spatial axis that are computed separately."""
+        """Return the parts of each spatial axis; each part is computed separately."""
         begins = self.begins(dims, sizes)
         return parts_of_sides(dims, sizes, self.kernel, self.strides, self.dilations, begins)
 
@@ -101,9 +101,10 @@ def conv_transpose(
 ) -> TensorType:
     """Scatter each element of the image over the window of a filter, and sum overlapping windows.
 
-    It is the transpose of the convolution with the same attributes: element y of x is added to the
-    elements s*y+d*ky-p of the result. Pads crop the result. `output_padding` adds rows at the end
-    of the result. `output_shape` gives the spatial sizes of the result and replaces the pads.
+    The operator is the transpose of the convolution with the same attributes: element y of x is
+    added to the elements s*y+d*ky-p of the result. Pads crop the result. `output_padding` adds
+    elements at the end of each spatial axis of the result. `output_shape` gives the spatial sizes
+    of the result and replaces the pads.
     Shapes: x [N, C, spatial...], w [C, O/groups, kernel...], b [O].
     Errors: E-OP-SHAPE for mismatched channels, E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX ConvTranspose-22.
@@ -200,9 +201,9 @@ def _(
 
 
 def reach_of_phases(dims: Sequence[Dim], made: Sequence[Dim], spreading: Spreading) -> Ints:
-    """Return the reach of a transposed convolution's phases beyond the borders of its image.
+    """Return the distance beyond the image's borders that a transposed convolution's phases read.
 
-    The reach is 0 for open sizes: such a convolution tests every position.
+    For open sizes, the distance is 0: such a convolution tests every position.
     """
     if not all(isinstance(n, int) for n in (*dims, *made)):
         return (0,) * len(dims)
@@ -224,7 +225,7 @@ def _spread(
     groups: int,
     side: Sequence[Part],
 ) -> None:
-    """Emit one stage: some output positions along each axis, as a separate convolution."""
+    """Emit one stage: some output positions along each axis, computed as a separate convolution."""
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
     places = spatial_axes(k, [p.n_places for p in side])
     taps = spatial_axes(k, [p.n_taps for p in side], "k")
@@ -315,7 +316,7 @@ def _(
     auto_pad: str,
     **window: Ints,
 ) -> Operand:
-    """Export; an `output_shape` determines the pads."""
+    """Export as ConvTranspose; an `output_shape` replaces the pads."""
     stated = exported_window(auto_pad, **window)
     if output_shape:
         stated["pads"] = None

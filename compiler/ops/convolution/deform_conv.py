@@ -44,9 +44,9 @@ def deform_conv(
 ) -> TensorType:
     """Deformable convolution: taps are displaced by `offset` and multiplied by `mask`.
 
-    The image is interpolated linearly between elements and is 0 outside.
+    The image is interpolated linearly between its elements, and is 0 outside its borders.
     Shapes: x [N, C, H, W], w [M, C/groups, kh, kw], offset [N, offset_groups*kh*kw*2, OH, OW] with
-    the offset in y before that in x, mask [N, offset_groups*kh*kw, OH, OW]; `pads` lists all
+    the offset in y before the offset in x, mask [N, offset_groups*kh*kw, OH, OW]; `pads` lists all
     begins, then all ends.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE.
     Source: ONNX DeformConv-22.
@@ -175,7 +175,7 @@ def _fill_columns(
     steps: tuple[Ints, Ints, Ints],
     offset_groups: int,
 ) -> None:
-    """Compute the value of every tap at every position: four elements, weighted linearly."""
+    """Compute the value of every tap at every position: a linear interpolation of four elements."""
     strides, pads, dilations = steps
     taps, places, dtype = columns.shape[2:4], columns.shape[4:], columns.dtype
     n, group, *at = k.axes((x.shape[0], offset_groups, *taps, *places), "ngijyx")
@@ -206,7 +206,7 @@ def _fill_columns(
 
 
 def _sides(k: Lowering, place: Scalar, size: Expr) -> list[tuple[Scalar, Scalar]]:
-    """Return the two neighbours of a position along an axis, and their weights."""
+    """Return the two elements adjacent to a position along an axis, and their weights."""
     below = k.floor(place)
     rest = place - below
     found: list[tuple[Scalar, Scalar]] = []

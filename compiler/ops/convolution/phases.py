@@ -13,15 +13,15 @@ from compiler.ir.types import Dim
 Ints = tuple[int, ...]
 
 MOST_PHASES = 16
-"""The maximum number of stages of a transposed convolution."""
+"""The maximum number of stages into which a transposed convolution is divided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The contribution of one tap to one element of a spatial axis.
+    """The contribution of one tap to one element along a spatial axis of the result.
 
-    `at` is the index in the result; tap `tap` of the filter reads index `source` of the image, if
-    all tests hold.
+    `at` is the index in the result; if all tests hold, tap `tap` of the filter reads index `source`
+    of the image.
     """
 
     at: Expr
@@ -33,10 +33,11 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """The elements first, first + stride, ... of a spatial axis, which use the same taps.
+    """The elements first, first + stride, ... of an axis of the result, which use the same taps.
 
-    Tap number t of the phase is tap `tap + tap_step * t` of the filter. For element number q, this
-    tap reads element q + source - source_step * t of the image's axis of `size` elements.
+    Tap number t of the phase is tap `tap + tap_step * t` of the filter. For element number q of the
+    phase, tap number t reads element q + source - source_step * t of the image's axis of `size`
+    elements.
     """
 
     size: Expr
@@ -51,16 +52,16 @@ class Phase:
 
     @property
     def before(self) -> int:
-        """The number of padding elements read before the image."""
+        """The number of padding elements that the phase reads before the image."""
         return max((self.n_taps - 1) * self.source_step - self.source, 0) if self.n_taps else 0
 
     @property
     def behind(self) -> Expr:
-        """The number of padding elements read after the image."""
+        """The number of padding elements that the phase reads after the image."""
         return affine.maximum(self.n_places + self.source - self.size, 0) if self.n_taps else 0
 
     def reached(self, q: Expr, t: Expr) -> Reached:
-        """Return the contribution of tap number t to element number q."""
+        """Return the contribution of tap number t of the phase to element number q of the phase."""
         source = q + self.source - t * self.source_step
         outside = affine.may_exceed(self.before, 0) or affine.may_exceed(self.behind, 0)
         tests = ((source, self.size),) if outside else ()
@@ -70,24 +71,24 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class One:
-    """All elements of a spatial axis of an image of one element, each with a different tap."""
+    """All elements of an axis that an image axis of one element yields; each uses another tap."""
 
     n_places: Expr
     begin: int
     n_taps: int = 1
 
     def reached(self, q: Expr, t: Expr) -> Reached:
-        """Return the contribution to element q."""
+        """Return the contribution of the image's only element to element q of the result."""
         return Reached(q, t, q + self.begin)
 
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """All elements of a spatial axis; different elements may use different taps.
+    """All elements of an axis of the result; different elements may use different taps.
 
     Without dilation, only every stride-th tap contributes to an element, starting at the remainder
-    of the element's index. The loop over taps then visits only these taps. With stride and
-    dilation, the loop visits and tests all taps.
+    of the element's index. The loop over taps then visits only the contributing taps. If stride and
+    dilation both exceed 1, the loop visits and tests all taps.
     """
 
     size: Expr
@@ -99,11 +100,11 @@ class Every:
 
     @property
     def n_taps(self) -> int:
-        """The number of taps to test."""
+        """The number of taps that the loop visits and tests."""
         return -(-self.kernel // self.stride) if self.dilation == 1 else self.kernel
 
     def reached(self, q: Expr, t: Expr) -> Reached:
-        """Return the contribution of tap number t to element q."""
+        """Return the contribution of tap number t to element q of the result."""
         place = q + self.begin
         if self.dilation == 1:
             source = affine.floordiv(place, self.stride) - t
@@ -117,13 +118,13 @@ class Every:
 
 
 Part = Phase | One | Every
-"""The elements of a spatial axis that one stage computes."""
+"""The elements along a spatial axis of the result that one stage computes."""
 
 
 def _phases(
     size: Expr, n: Expr, kernel: int, stride: int, dilation: int, begin: int
 ) -> Iterator[Phase]:
-    """Return the phases of an axis.
+    """Return the phases of an axis of the result.
 
     Element y of the image contributes to stride * y + dilation * k - begin, so an element of the
     result uses every (stride / gcd)-th tap k.
@@ -148,7 +149,7 @@ def parts_of_sides(
     dilations: Ints,
     begins: Ints,
 ) -> list[list[Part]]:
-    """Return the parts of each spatial axis: its phases, unless there are too many."""
+    """Return the parts of each spatial axis: the phases, unless the axis has too many phases."""
     sides: list[list[Part]] = []
     n_left = MOST_PHASES
     for d in reversed(range(len(strides))):
@@ -164,5 +165,5 @@ def parts_of_sides(
 
 
 def _is_one(size: Dim, n: Dim, kernel: int, _stride: int, dilation: int, begin: int) -> bool:
-    """Return whether an axis has one element, with a tap for each element of the result."""
+    """Return whether the image has one element on an axis, with a tap for each result element."""
     return size == 1 and dilation == 1 and isinstance(n, int) and 0 <= begin <= kernel - n

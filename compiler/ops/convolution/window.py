@@ -1,7 +1,7 @@
 """Sliding windows over the spatial axes of an image, for convolution and pooling.
 
-Pads are in ONNX's order: all begins, then all ends. `auto_pad` derives pads from the sizes, and
-stays an attribute until the sizes are numbers.
+Pads are in ONNX's order: all begins, then all ends. `auto_pad` derives the pads from the sizes, so
+it stays an attribute until all sizes are numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from compiler.ir.types import Dim
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
 
 MOST = 2**31 - 1
-"""The limit of windows, strides and pads: kernels with larger values would not end in practice."""
+"""The maximum of window sizes, strides and pads: kernels with larger values would not end in
+practice."""
 
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
 """The names of spatial axes; the names of tap axes have the prefix `k`."""
@@ -32,7 +33,7 @@ SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
 
 @dataclass(frozen=True)
 class Window:
-    """A window with strides, for each spatial axis; `pads_end` only affects output sizes."""
+    """The geometry of a window on each spatial axis; `pads_end` affects only the output sizes."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -55,7 +56,10 @@ def check_window(
     dilations: Sequence[int],
     auto_pad: str,
 ) -> None:
-    """Check the attributes of a window. Errors: E-OP-ATTRIBUTE for wrong lengths or values."""
+    """Check the attributes of a window.
+
+    Errors: E-OP-ATTRIBUTE for attributes of wrong length or value.
+    """
     for what, values, n in (
         ("kernel", kernel, n_spatial),
         ("strides", strides, n_spatial),
@@ -129,7 +133,10 @@ def resolve(
     dilations: Sequence[int],
     auto_pad: str,
 ) -> Window:
-    """Resolve the pads of a window. Shapes: `dims` are the spatial sizes of the input."""
+    """Return the window of an input of these sizes, with `auto_pad` converted to pads.
+
+    Shapes: `dims` are the spatial sizes of the input.
+    """
     begin, end = resolve_pads(dims, kernel, strides, pads, dilations, auto_pad)
     return Window(tuple(kernel), tuple(strides), tuple(dilations), begin, end)
 
@@ -142,9 +149,10 @@ def resolve_pads(
     dilations: Sequence[int],
     auto_pad: str,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the start pads and end pads of `auto_pad` for these sizes.
+    """Return the start pads and end pads of a window, derived from the sizes for `auto_pad`.
 
-    `same_upper` adds the odd element at the end, `same_lower` at the start.
+    If the total padding is odd, `same_upper` adds the extra element at the end and `same_lower` at
+    the start.
     """
     n = len(kernel)
     if auto_pad == "notset":
@@ -164,7 +172,7 @@ def resolve_pads(
 
 
 def onnx_window(n: OnnxCall, kernel: Sequence[int]) -> dict[str, Any]:
-    """Return the window attributes of an ONNX node, with defaults."""
+    """Return the attributes of an ONNX node that describe its window, with defaults."""
     n_spatial = len(kernel)
     return {
         "strides": tuple(n.attr("strides") or (1,) * n_spatial),
@@ -187,16 +195,17 @@ def exported_window(auto_pad: str, pads: Sequence[int], **rest: Any) -> dict[str
 
 
 LEAST_PLACES, MOST_KEPT = 8, 0.85
-"""The minimum number of positions of a part, and the maximum ratio of remaining products.
+"""The minimum number of positions of a part, and the maximum ratio of products that the division
+may retain.
 
-Fewer positions do not fill a register tile (measured: 4 positions halve the speed). Several parts
-have an overhead, which a higher ratio does not repay.
+A part with fewer positions does not fill a register tile (measured: 4 positions halve the speed).
+Each part has an overhead, which does not pay if more than the maximum ratio of products remains.
 """
 
 
 @dataclass(frozen=True)
 class TapPart:
-    """Consecutive positions of an axis whose windows have the same taps inside the image."""
+    """Consecutive positions along an axis whose windows have the same taps inside the image."""
 
     first: int
     n_places: int
@@ -205,9 +214,9 @@ class TapPart:
 
 
 def tap_parts(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> list[list[TapPart]] | None:
-    """Divide each axis into parts if dilated windows are mostly outside the image; else None.
+    """Divide each axis into parts if most taps of dilated windows are outside the image; else None.
 
-    This saves the products with padding zeros.
+    The division into parts avoids products with padding zeros.
     """
     if all(d == 1 for d in w.dilations):
         return None
@@ -242,7 +251,7 @@ def _parts_of_axis(size: int, n: int, w: Window, d: int) -> list[TapPart]:
 
 
 def windows(x: Array, w: Window, places: Sequence[int], fill: Any) -> Array:
-    """Return a view with the taps of every window as last axes.
+    """Return a view whose last axes are the taps of every window.
 
     Shapes: x [N, C, spatial...] gives [N, C, positions..., kernel...]; `fill` is the padding value.
     """
@@ -277,7 +286,7 @@ def spatial_axes(k: Lowering, sizes: Sequence[Expr], prefix: str = "") -> list[E
 def window_axes(
     k: Lowering, shape: Sequence[int], window: Window
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """Create new indices of batch and channel, positions, and taps, for a result of this shape."""
+    """Create new indices for batch and channel, for positions, and for taps."""
     outer = [k.axis(shape[0], "n"), k.axis(shape[1], "c")]
     return outer, spatial_axes(k, shape[2:]), spatial_axes(k, window.kernel, "k")
 
@@ -292,9 +301,9 @@ def tap(
     n_places: Sequence[int],
     otherwise: Scalar | float | int,
 ) -> Scalar:
-    """Read the element of one tap at one position; return `otherwise` outside the image.
+    """Read the element below a tap at a position; return `otherwise` outside the image.
 
-    Axes on which all windows are inside the image are not tested.
+    No test is emitted for an axis on which all windows are inside the image.
     """
     index: list[Expr] = []
     tests: list[tuple[Expr, Expr]] = []

@@ -1,4 +1,4 @@
-"""Winograd's minimal filtering algorithms: tiles of outputs with fewer multiplications.
+"""Winograd's minimal filtering algorithms: tiles of outputs that need fewer multiplications.
 
     transformed image   v = B d B'   of each tile d of the image, tiles overlap
     transformed weights u = G w G'   at compile time
@@ -28,9 +28,9 @@ Matrix = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """An algorithm for tiles of `outputs` x `outputs` elements.
+    """A Winograd algorithm for tiles of `outputs` x `outputs` elements of the result.
 
-    `error` bounds the error relative to the scale of results, beyond that of the direct sum:
+    `error` bounds the error in excess of the direct sum's, relative to the scale of results:
     measured on random images and weights, with a margin (docs/precision.md).
     """
 
@@ -42,7 +42,7 @@ class Tiling:
 
     @property
     def inputs(self) -> int:
-        """The side length of a tile of the image, and of its products."""
+        """The side length of a tile of the image, which is also that of a tile of products."""
         return len(self.image)
 
 
@@ -77,13 +77,13 @@ _F4 = Tiling(
 )
 
 ALGORITHMS: dict[str, Tiling | None] = {"direct": None, "winograd2": _F2, "winograd4": _F4}
-"""The values of a convolution's `algorithm`, which do not affect its semantics."""
+"""The values of a convolution's attribute `algorithm`, which does not affect the semantics."""
 
 
 def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int) -> str:
     """Return the reason why a convolution cannot be computed in tiles, or "".
 
-    `sizes` are the extents of all loops: of results and input channels.
+    `sizes` are the extents of all loops: over the axes of the result, and over input channels.
     """
     if dtype is not DType.f32:
         return f"the elements are {dtype}: only f32 is computed in tiles"
@@ -105,7 +105,7 @@ def unsuitable(dtype: DType, sizes: Sequence[Expr], window: Window, groups: int)
 def tiled_convolution(
     k: Lowering, x: Handle, w: Handle, b: Handle | None, out: Handle, window: Window, tiling: Tiling
 ) -> None:
-    """Lower a tiled convolution to stages for weights, image, products and outputs."""
+    """Lower a convolution in tiles to stages for weights, image, products and outputs."""
     n_images, n_outputs, *sizes = out.shape
     m, side, taps = tiling.outputs, tiling.inputs, window.kernel[0]
     n_channels = x.shape[1]
@@ -152,13 +152,13 @@ def tiled_convolution(
 
 
 def _entry(k: Lowering, matrix: Matrix, row: Expr, column: Expr, dtype: DType) -> Scalar:
-    """Read a matrix entry at two indices, as a selection among numbers."""
+    """Read the entry of a constant matrix at two run-time indices, as a selection among numbers."""
     rows = [_choice(k, [Number(float(v), dtype) for v in r], column) for r in matrix]
     return _choice(k, rows, row)
 
 
 def _choice(k: Lowering, values: Sequence[Scalar], index: Expr) -> Scalar:
-    """Select a value by an index."""
+    """Emit the selection of a value by an index."""
     *others, chosen = values
     for place in reversed(range(len(others))):
         chosen = k.inside([(index, place + 1)], others[place], chosen)

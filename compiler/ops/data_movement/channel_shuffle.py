@@ -1,4 +1,4 @@
-"""Channel shuffle, which mixes the channels of groups before the next grouped convolution."""
+"""Channel shuffle, which mixes the channels of groups between two grouped convolutions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from compiler.ops.type_rules.dims import copied
 
 @op(traits=("copying",), kind="movement")
 def channel_shuffle(x: Tensor, *, groups: int) -> TensorType:
-    """Interleave the channels of groups: first the first channel of every group, then the second.
+    """Interleave the channels of groups: the first channels of all groups, then the second ones.
 
     Shapes: [N, C, ...], where C is a multiple of `groups`; the result has the same shape.
-    Errors: E-OP-SHAPE if the channels do not divide into groups, E-OP-ATTRIBUTE for less than one
-    group.
+    Errors: E-OP-SHAPE if the number of channels is not a multiple of `groups`, E-OP-ATTRIBUTE for
+    less than one group.
     Source: Zhang et al. 2017 (ShuffleNet), arXiv:1707.01083.
     """
     require(groups > 0, "E-OP-ATTRIBUTE", f"groups must be positive, got {groups}")
@@ -47,7 +47,7 @@ def _(x: TensorType, *, out: TensorType, groups: int) -> Cost:
 
 @channel_shuffle.lower
 def _(k: Lowering, x: Handle, out: Handle, *, groups: int) -> None:
-    """Use separate indices for the group and the channel in it, so that no index is divided."""
+    """Use separate indices for the group and for the channel in the group, to avoid divisions."""
     n, *rest = k.axes([out.shape[0], *out.shape[2:]])
     each = out.shape[1] // groups
     place, group = k.axes([each, groups])

@@ -1,4 +1,4 @@
-"""Images assembled from columns of overlapping blocks."""
+"""Assembly of images from columns of overlapping blocks."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ Ints = tuple[int, ...]
 def col2im(
     x: Tensor, image: Tensor, block: Tensor, *, strides: Ints, pads: Ints, dilations: Ints
 ) -> TensorType:
-    """Assemble images from columns, each of which is one block; overlapping blocks are added.
+    """Assemble images from columns, each of which holds one block; overlapping blocks are added.
 
     Shapes: `image` and `block` list the spatial sizes; x is [N, C * block elements, block
-    positions], the result [N, C, *image]. Pads, all begins and then all ends, are cropped.
+    positions], the result [N, C, *image]. The pads (all begins, then all ends) are cropped from the
+    image.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE.
     Source: ONNX Col2Im-18.
     """
@@ -66,7 +67,7 @@ def col2im(
 
 
 def _places(image: Any, block: Any, strides: Ints, pads: Ints, dilations: Ints) -> list[Any]:
-    """Return the number of block positions along each axis."""
+    """Return the number of positions of blocks along each spatial axis."""
     n = len(strides)
     return [
         (image[d] + pads[d] + pads[n + d] - extent(block[d], dilations[d])) // strides[d] + 1

@@ -22,7 +22,7 @@ PIECES_LIMIT = 1 << 16
 def concat(*xs: Tensor, axis: int) -> TensorType:
     """Concatenate tensors along an axis.
 
-    Shapes: equal on all other axes; the sizes on `axis` add up.
+    Shapes: the operands are equal on all other axes; the sizes on `axis` add up.
     Errors: E-OP-OPERANDS without operands, E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS.
     Source: ONNX Concat-13.
     """
@@ -82,7 +82,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 def split(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> tuple[TensorType, ...]:
     """Split a tensor along an axis into tensors of the given sizes.
 
-    Errors: E-OP-SHAPE when the sizes do not add up to the axis, E-OP-AXIS.
+    Errors: E-OP-SHAPE if the sizes do not add up to the size of the axis, E-OP-AXIS.
     Source: ONNX Split-18.
     """
     at = normal_axis(axis, x.rank)
@@ -135,7 +135,7 @@ def _(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> Operand:
 
 
 def _sizes(call: OnnxCall, size: Dim) -> Sequence[int]:
-    """Return the sizes of a Split, from an operand or an attribute, or equal sizes."""
+    """Return the sizes of a Split's outputs: from an operand or an attribute, else equal sizes."""
     given = call.operand(1)
     if given is not None:
         return tuple(int(n) for n in given.known.reshape(-1))

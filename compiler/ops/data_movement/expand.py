@@ -1,4 +1,4 @@
-"""Repetition of elements: along axes of size 1, or of the whole tensor."""
+"""Repetition of elements along axes of size 1, or of the entire tensor."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from compiler.ir.types import Dim, TensorType
 from compiler.ops.type_rules.dims import length, open_dims, parameter, sizes_of
 
 LEAST_RUN, MOST_RUNS = 16, 8
-"""For unrolled copies of a row: the minimum length of the row, and the maximum number of copies."""
+"""For rows that are copied by unrolled stores: the minimum length of a row, and the maximum number
+of copies."""
 
 
 @op(traits=("copying", "injective"), kind="movement", shape_math=True)
 def expand(x: Tensor, shape: Tensor) -> TensorType:
-    """Repeat elements along axes of size 1, to the shape that broadcasting with `shape` gives.
+    """Repeat elements along axes of size 1, up to the shape of broadcasting with `shape`.
 
-    Shapes: numpy's broadcasting of the shape of x and `shape`; a 1 in `shape` keeps the size of x.
+    Shapes: numpy's broadcasting of the shape of x and `shape`; a 1 in `shape` retains the size of
+    x.
     Errors: E-OP-SHAPE for incompatible shapes.
     Source: ONNX Expand-13.
     """
@@ -85,7 +87,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(traits=("copying",), kind="movement", shape_math=True)
 def tile(x: Tensor, repeats: Tensor) -> TensorType:
-    """Repeat the whole tensor along each axis.
+    """Repeat the entire tensor along each axis.
 
     Shapes: `repeats` has one number per axis.
     Errors: E-OP-SHAPE.
@@ -131,7 +133,7 @@ def _(k: Lowering, x: Handle, repeats: Handle, out: Handle) -> None:
 
 
 def _runs(x: Handle, out: Handle) -> int:
-    """Return the number of unrolled copies of a row, so that vector loops have no remainder."""
+    """Return the number of unrolled copies of a row; unrolled, vector loops have no remainder."""
     if not x.rank or not isinstance(x.shape[-1], int) or not isinstance(out.shape[-1], int):
         return 1
     size, whole = x.shape[-1], out.shape[-1]

@@ -19,16 +19,17 @@ from compiler.ops.type_rules.dims import copied, same_size
 from compiler.ops.type_rules.requirements import normal_axis, require_rank
 
 STAGES_LIMIT = 16
-"""The maximum number of copies to which known indices without a constant step are lowered."""
+"""The maximum number of copies that implement a gather with known indices without a constant
+step."""
 
 
 @op(traits=("copying",), kind="movement", shape_math=True)
 def gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
     """Gather the rows (slices along an axis) of x at given indices.
 
-    Indices known at compile time become plain copies; others are read at run time.
-    Shapes: the shape of `indices` replaces `axis`. Negative indices count from the end; generated
-    code clamps indices out of bounds to the axis.
+    Rows at indices known at compile time become plain copies; other indices are read at run time.
+    Shapes: in the shape of x, the shape of `indices` replaces `axis`. Negative indices count from
+    the end; generated code clamps out-of-bounds indices to the axis.
     Errors: E-OP-DTYPE, E-OP-AXIS.
     Source: ONNX Gather-13.
     """
@@ -61,7 +62,7 @@ def _(k: Lowering, x: Handle, indices: Handle, out: Handle, *, axis: int) -> Non
 
 
 def _plain_rows(rows: Array, size: Expr) -> Array | None:
-    """Normalise known row indices that form a range or are few; None for other indices."""
+    """Normalise known row indices that form a range or are few; return None for other indices."""
     if not isinstance(size, int):
         return rows if rows.size == 1 and rows.dtype != np.object_ else None
     if rows.dtype == np.object_ or (rows.size and not -size <= rows.min() <= rows.max() < size):
@@ -72,7 +73,7 @@ def _plain_rows(rows: Array, size: Expr) -> Array | None:
 
 
 def _inside(row: int, size: Expr) -> Expr:
-    """Return the index of a known row, clamped to an axis of open size."""
+    """Return the index of a known row; an axis of open size requires clamping of the index."""
     if isinstance(size, int):
         return row
     place = row if row >= 0 else size + row
@@ -84,7 +85,7 @@ def _steps(rows: Array) -> set[int]:
 
 
 def _copy_known(k: Lowering, x: Handle, rows: Array, out: Handle, at: int) -> None:
-    """Copy known rows by index maps: one map for rows with a constant step, else one per row."""
+    """Copy rows at known indices: one map for indices with a constant step, else one per row."""
     flat = rows.reshape(-1).tolist()
     if rows.ndim <= 1 and len(_steps(rows)) <= 1:
         index = k.axes(out.shape)
@@ -120,11 +121,11 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(kind="movement")
 def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
-    """Gather single elements: out[i, j] is x[indices[i, j], j] for axis 0, and so on.
+    """Gather single elements along an axis: for axis 0, out[i, j] is x[indices[i, j], j].
 
-    Shapes: the result has the shape of `indices`. `indices` has the rank of x, and no axis but
-    `axis` is longer than in x. Negative indices count from the end; generated code clamps
-    indices out of bounds.
+    Shapes: the result has the shape of `indices`. `indices` has the rank of x, and is longer than x
+    on no axis but `axis`. Negative indices count from the end; generated code clamps out-of-bounds
+    indices.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE.
     Source: ONNX GatherElements-13.
     """
@@ -174,11 +175,11 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @op(kind="movement")
 def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> TensorType:
-    """Gather slices of x by leading indices; the last axis of `indices` lists one multi-axis index.
+    """Gather slices of x; each row along the last axis of `indices` is a multi-axis index.
 
-    Shapes: the first `batch_dims` axes of both are batch axes; with indices [b, n, d] and x
-    [b, a1..ad, rest] the result is [b, n, rest]. Negative indices count from the end; generated
-    code clamps indices out of bounds.
+    Shapes: the first `batch_dims` axes of x and `indices` are batch axes; with indices [b, n, d]
+    and x [b, a1..ad, rest] the result is [b, n, rest]. Negative indices count from the end;
+    generated code clamps out-of-bounds indices.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX GatherND-13.
     """
@@ -245,7 +246,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @gather.onnx("ai.onnx.ml:ArrayFeatureExtractor")
 def _(call: OnnxCall) -> Operand | None:
-    """Import ArrayFeatureExtractor as a gather of columns; x of rank 1 is one row."""
+    """Import ArrayFeatureExtractor as a gather of columns; x of rank 1 counts as one row."""
     x, columns = call.operand(0), call.operand(1)
     if x is None or columns is None or x.type.shape is None or columns.type.shape is None:
         return None

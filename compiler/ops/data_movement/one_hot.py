@@ -26,9 +26,10 @@ from compiler.ops.type_rules.requirements import (
 def one_hot(indices: Tensor, depth: Tensor, values: Tensor, *, axis: int = -1) -> TensorType:
     """One-hot encoding: values[1] at each index along a new axis, values[0] elsewhere.
 
-    Shapes: the new axis has size `depth`, at `axis`. Negative indices count from its end; indices
-    outside [-depth, depth) select nothing.
-    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for a negative depth or other than two values.
+    Shapes: the result has a new axis of size `depth` at position `axis`. Negative indices count
+    from `depth`; indices outside [-depth, depth) select nothing.
+    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for a negative depth or a number of values other than
+    two.
     Source: ONNX OneHot-11.
     """
     require_elements("one_hot", "number", indices)
@@ -84,7 +85,7 @@ def _(call: OnnxCall) -> Call:
 
 @one_hot.export
 def _(indices: Tensor, depth: Tensor, values: Tensor, *, axis: int) -> Operand:
-    """Export; ONNX does not accept scalar indices, which become a list of one element."""
+    """Export to OneHot, which accepts no scalar: a scalar index becomes a list of one element."""
     if indices.rank:
         return standard("OneHot", indices, depth, values, axis=axis)
     listed = standard("Reshape", indices, np.array([1]))

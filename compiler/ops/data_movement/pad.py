@@ -35,7 +35,7 @@ def pad(
     *,
     mode: str = "constant",
 ) -> TensorType:
-    """Pad each axis before and after; negative pads crop elements.
+    """Pad each axis before and after its elements; negative pads crop elements.
 
     Mode `constant` adds `value` (default 0), and `edge` repeats the outermost element. Mode
     `reflect` mirrors the elements without repeating the outermost element, and `wrap` continues
@@ -82,7 +82,7 @@ def pad(
 
 
 def _require_source(n: Dim, size: Dim, axis: int, mode: str) -> None:
-    """Check that an axis of size `n` has elements to repeat, if it is padded to `size`."""
+    """Check that an axis of size `n` has elements to repeat if it is padded to a nonzero `size`."""
     is_there = mode == "constant" or n != 0 or not isinstance(size, int) or size == 0
     require(is_there, "E-OP-SHAPE", f"axis {axis} is empty: {mode} has no element to repeat")
 
@@ -101,7 +101,7 @@ def _borders(rank: int, pads: Array, axes: Array | None) -> list[tuple[int, int]
 
 
 def _source_places(n: int, begin: int, end: int, mode: str) -> Array:
-    """Map each index of the padded axis to an index of the axis of size n; -1 for the pad value."""
+    """Map each index of the padded axis to an index of the original axis; -1 for the pad value."""
     places = np.arange(-begin, n + end)
     if mode == "edge":
         return np.clip(places, 0, n - 1)
@@ -171,7 +171,7 @@ def _(k: Lowering, x: Handle, pads: Handle, *rest: Handle | None, mode: str) -> 
 
 
 def _place(e: Expr, n: int, begin: int, mode: str) -> Expr:
-    """Map an index of the padded axis to an index of x."""
+    """Return the index in x for an index of the padded axis."""
     place = e - begin
     if mode == "edge":
         return affine.minimum(affine.maximum(place, 0), n - 1)

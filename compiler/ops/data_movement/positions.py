@@ -1,7 +1,7 @@
 """Run-time indices, shared by gathers and scatters.
 
-In ONNX, an index out of bounds is an error. The references raise this error; generated code does
-not check: reads are clamped, and writes out of bounds are dropped.
+In ONNX, an out-of-bounds index is an error. The references raise an error for an out-of-bounds
+index; generated code does not check: reads are clamped, and out-of-bounds writes are dropped.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def from_front(k: Lowering, position: Scalar, size: Expr) -> Scalar:
 
 
 def along(indices: Array, axis: int) -> tuple[Any, ...]:
-    """Return numpy's index that applies indices to one axis and selects the others in full."""
+    """Return a numpy index: `indices` along one axis, and all positions of the other axes."""
     index: list[Any] = list(np.indices(indices.shape, sparse=True))
     index[axis] = indices
     return tuple(index)

@@ -14,8 +14,8 @@ from compiler.ir.types import TensorType
 def relayout(x: Tensor) -> Tensor:
     """Copy a tensor to another memory layout, with the same elements and logical shape.
 
-    The layout is part of the result's recorded type, as in `f32[1,64,56,56]{c16,halo=1x1}`. Blocked
-    channels fill vectors, and a halo of zeros replaces the bounds tests of windows.
+    The layout is part of the result's recorded type, as in `f32[1,64,56,56]{c16,halo=1x1}`.
+    Blocked channels fill vectors; with a halo of zeros, window operators need no bounds tests.
     Shapes: any; the result has the type of x.
     """
     return x

@@ -1,4 +1,4 @@
-"""Views: the same elements in the same order under another shape."""
+"""Operators whose results are views: the same elements in the same order under another shape."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def identity(x: Tensor) -> Tensor:
 def reshape(x: Tensor, shape: Tensor, *, allowzero: bool = False) -> TensorType:
     """Change the shape of x, with the elements in the same row-major order.
 
-    Shapes: `shape` is a list of sizes; one may be -1 (inferred), and 0 means the size of x on this
-    axis unless `allowzero`.
+    Shapes: `shape` is a list of sizes; one size may be -1 (inferred), and 0 means the size of x on
+    the same axis unless `allowzero` is true.
     Errors: E-OP-SHAPE for a different number of elements.
     Source: ONNX Reshape-14.
     """
@@ -65,7 +65,7 @@ def reshape(x: Tensor, shape: Tensor, *, allowzero: bool = False) -> TensorType:
 def flatten(x: Tensor, *, axis: int = 1) -> TensorType:
     """Reshape to a matrix: axes before `axis` become rows, the other axes columns.
 
-    Shapes: any; the result has rank 2. `axis` may equal the rank.
+    Shapes: any; the result has rank 2. For `axis` equal to the rank, the matrix has one column.
     Source: ONNX Flatten-13.
     """
     at = _cut(axis, x.rank)
@@ -76,7 +76,7 @@ def flatten(x: Tensor, *, axis: int = 1) -> TensorType:
 def squeeze(x: Tensor, *, axes: tuple[int, ...]) -> TensorType:
     """Remove axes of size 1.
 
-    Errors: E-OP-SHAPE for an axis of another size, E-OP-AXIS.
+    Errors: E-OP-SHAPE for an axis of a size other than 1, E-OP-AXIS.
     Source: ONNX Squeeze-13.
     """
     gone = axes_in_order(axes, x.rank)
@@ -106,9 +106,9 @@ def unsqueeze(x: Tensor, *, axes: tuple[int, ...]) -> TensorType:
 def new_shape(
     old: tuple[Dim, ...] | None, sizes: Sequence[Dim], allowzero: bool
 ) -> tuple[Dim, ...]:
-    """Resolve the -1 and 0 of a reshape's sizes.
+    """Replace -1 and 0 in the sizes of a reshape by the sizes that they mean.
 
-    Errors: E-OP-SHAPE, E-SHAPE-OPEN if the shape of x is required but unknown.
+    Errors: E-OP-SHAPE, E-SHAPE-OPEN if the shape of x is needed but unknown.
     """
     shape: list[Dim] = []
     kept: list[int] = []
@@ -227,8 +227,8 @@ def same_position(
 ) -> tuple[Expr, ...]:
     """Map an index in `shape` to the index in `other` at the same row-major position.
 
-    Shapes: both have the same number of elements. Axes are matched in the smallest groups of equal
-    size, so that the indices of unchanged axes stay simple.
+    Shapes: `shape` and `other` have the same number of elements. Axes are matched in the smallest
+    groups of equal size, so that the indices of unchanged axes stay simple.
     """
     if 0 in shape:
         return (0,) * len(other)
@@ -248,7 +248,7 @@ def same_position(
 
 
 def _groups(a: Sequence[int], b: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """Split two shapes of equal product into the smallest runs of equal product."""
+    """Split two shapes of equal product into the shortest groups of axes of equal product."""
     i = j = 0
     while i < len(a) or j < len(b):
         left, right, p, q = [], [], 1, 1
@@ -276,7 +276,7 @@ def _(call: OnnxCall) -> Call:
 
 @identity.onnx("Dropout")
 def _(call: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import Dropout for inference: the identity and an all-true mask."""
+    """Import Dropout for inference as the identity and a mask that is true everywhere."""
     x, ratio, training = call.operand(0), call.operand(1), call.operand(2)
     assert x is not None
     if call.opset < 7 and not call.attr("is_test", 0):
@@ -317,7 +317,10 @@ flatten.exports_as("Flatten")
 
 
 def axes_of(call: OnnxCall) -> tuple[int, ...] | None:
-    """Return the axes of (Un)Squeeze, an attribute before opset 13. Errors: E-SHAPE-OPEN."""
+    """Return the axes of Squeeze or Unsqueeze; before opset 13, they are an attribute.
+
+    Errors: E-SHAPE-OPEN.
+    """
     if call.opset < 13:
         return call.attr("axes")
     axes = call.operand(1)

@@ -36,7 +36,7 @@ REDUCTIONS: dict[str, tuple[Any, Callable[[Lowering, Scalar, Scalar], Scalar]]] 
     "max": (np.maximum, lambda k, old, new: k.max(old, new)),
     "min": (np.minimum, lambda k, old, new: k.min(old, new)),
 }
-"""The reductions of repeated stores to an element, in numpy and as scalars."""
+"""The reductions for repeated stores to an element: numpy functions and scalar expressions."""
 
 
 def _require_reduction(op_name: str, reduction: str, x: Tensor, updates: Tensor) -> None:
@@ -49,7 +49,7 @@ def _require_reduction(op_name: str, reduction: str, x: Tensor, updates: Tensor)
 
 
 def _write(out: Array, index: Any, updates: Array, reduction: str) -> Array:
-    """Store to a copy in order; later stores overwrite earlier stores or are combined with them."""
+    """Store to a copy in order; later stores to an element overwrite it or are combined with it."""
     made = np.array(out)
     if reduction == "none":
         made[index] = updates
@@ -78,12 +78,12 @@ def _scatter_cost(
 def scatter_elements(
     x: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 0, reduction: str = "none"
 ) -> TensorType:
-    """Copy x and store single elements: out[indices[i, j], j] is updates[i, j] for axis 0.
+    """Copy x and store single elements: for axis 0, out[indices[i, j], j] = updates[i, j].
 
-    Stores are in the order of `updates`; with a reduction (add, mul, max, min), new elements are
-    combined with the stored elements.
-    Shapes: `indices` and `updates` have equal shapes, of the rank of x. Negative indices count from
-    the end; generated code drops stores out of bounds.
+    Stores are executed in the order of `updates`; with a reduction (add, mul, max, min), new
+    elements are combined with the stored elements.
+    Shapes: `indices` and `updates` have equal shapes, with the rank of x. Negative indices count
+    from the end; generated code drops out-of-bounds stores.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX ScatterElements-18.
     """
@@ -152,12 +152,13 @@ def _() -> Iterator[tuple[Any, ...]]:
 def scatter_nd(
     x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = "none"
 ) -> TensorType:
-    """Copy x and store slices at leading indices.
+    """Copy x and store slices of `updates` at given indices of x's leading axes.
 
-    Each row along the last axis of `indices` is one index. Stores are in order; with a reduction
-    (add, mul, max, min), new elements are combined with the stored elements.
-    Shapes: with indices [n, d] and x [a1..ad, rest], updates are [n, rest]. Negative indices count
-    from the end; generated code drops stores out of bounds.
+    Each row along the last axis of `indices` is one index into leading axes of x. Stores are
+    executed in order; with a reduction (add, mul, max, min), new elements are combined with the
+    stored elements.
+    Shapes: with indices [n, d] and x [a1..ad, rest], updates have the shape [n, rest]. Negative
+    indices count from the end; generated code drops out-of-bounds stores.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX ScatterND-18.
     """
@@ -226,10 +227,10 @@ def max_unpool(
     strides: tuple[int, ...],
     pads: tuple[int, ...],
 ) -> TensorType:
-    """Invert max_pool: store each element at its index, and 0 at all other positions.
+    """Invert max_pool: store each element of x at its index, and 0 at all other positions.
 
-    Indices count the elements of the image that the windows cover. With `shape`, this image is the
-    corner of a larger result. Generated code drops stores out of bounds.
+    Indices count elements of the image that the windows of max_pool cover. With `shape`, the image
+    of the windows is the corner of a larger result. Generated code drops out-of-bounds stores.
     Shapes: x and places have equal shapes [N, C, spatial...]; `pads` lists all begins, then all
     ends.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
@@ -254,7 +255,7 @@ def max_unpool(
 
 
 def _unpooled(sizes: Any, kernel: Any, strides: Any, pads: Any) -> tuple[Any, ...]:
-    """Return the sizes of the image that the windows cover."""
+    """Return the sizes of the image that the pooling windows cover."""
     n_axes = len(kernel)
     return tuple(
         (n - 1) * strides[d] + kernel[d] - pads[d] - pads[n_axes + d] for d, n in enumerate(sizes)
@@ -328,7 +329,7 @@ def _(
     strides: tuple[int, ...],
     pads: tuple[int, ...],
 ) -> Operand | None:
-    """Export integers through f64, which represents 32-bit integers exactly."""
+    """Export to MaxUnpool; integers pass through f64, which represents 32-bit integers exactly."""
     if x.dtype.is_integer and x.dtype.bits > 32:
         return None
     given = standard("Cast", x, to=DType.f64) if x.dtype.is_integer else x

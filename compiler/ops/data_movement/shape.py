@@ -29,7 +29,7 @@ from compiler.ops.type_rules.dims import (
 def shape(x: Tensor, *, start: int = 0, end: int | None = None) -> TensorType:
     """The sizes of a tensor's axes as a list, from axis `start` up to `end`.
 
-    Shapes: a list of i64; axes outside the rank are omitted.
+    Shapes: a list of i64; `start` and `end` are clamped to the rank.
     Source: ONNX Shape-15.
     """
     return TensorType(DType.i64, (len(x.shape[start:end]),))
@@ -203,7 +203,7 @@ def _n_steps(operands: tuple[Tensor, ...], values: list[Any], dtype: DType) -> D
 
 
 def _count(first: Any, last: Any, step: Any) -> int:
-    """Return the length of a range: exact for integers, as in numpy for floats."""
+    """Return the length of a range: exact for integers, computed as in numpy for floats."""
     if isinstance(first, np.integer | int):
         return len(range(int(first), int(last), int(step)))
     steps = np.ceil((float(last) - float(first)) / float(step))

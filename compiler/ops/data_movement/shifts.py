@@ -1,4 +1,4 @@
-"""Reversal and placement of rows along an axis, by lengths or starts per batch."""
+"""Reversal and storing of rows along an axis, with a length or a start per batch."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ def tensor_scatter(
     axis: int = -2,
     mode: str = "linear",
 ) -> TensorType:
-    """Copy a cache and store new rows of every batch, from a start per batch.
+    """Copy a cache and store new rows of every batch, from a given start of each batch.
 
-    In mode `circular`, rows beyond the end wrap around; in `linear`, generated code drops them. The
-    default start is 0.
+    In mode `circular`, rows beyond the end wrap around; in mode `linear`, generated code drops such
+    rows. The default start of every batch is 0.
     Shapes: cache [B, ..., S, ...] with S at `axis`, the update with at most S rows, starts [B].
     Errors: E-OP-AXIS, E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE for an unknown mode.
     Source: ONNX TensorScatter-24.

@@ -1,4 +1,4 @@
-"""Slices of a tensor: from start to end, in steps, along some axes."""
+"""Slices of a tensor: elements from start to end, in steps, along some axes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def slice_(
     """Slice a tensor: every step-th element from start up to, but excluding, end.
 
     Shapes: one start and end for each of `axes` (default: all axes). Negative indices count from
-    the end of the axis; a negative step runs backwards.
+    the end of the axis; a negative step selects elements in reverse order.
     Errors: E-OP-SHAPE for lists of different lengths, E-OP-AXIS, E-OP-ATTRIBUTE for a step of 0.
     Source: ONNX Slice-13.
     """
@@ -74,7 +74,7 @@ def _element(t: Tensor | None, position: int) -> Dim | None:
 
 
 def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
-    """Return the number of elements of a slice; None without a closed form.
+    """Return the number of elements of a slice; None if no closed form exists.
 
     Errors: E-OP-ATTRIBUTE for a step of 0.
     """
@@ -95,7 +95,7 @@ def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
 def span(size: int, cut: slice) -> range:
     """Return the indices of a slice on an axis of known size.
 
-    A start before the axis is clamped to 0, also for a negative step, where Python's slice is
+    A start before the axis is clamped to 0, also for a negative step, for which Python's slice is
     empty.
     """
     start = 0 if cut.start < -size else cut.start
@@ -103,10 +103,10 @@ def span(size: int, cut: slice) -> range:
 
 
 def _from_front(position: Dim, size: Dim) -> Dim:
-    """Normalise a start or end to count from the front.
+    """Convert a start or end to an index from the front of the axis.
 
-    A symbolic position is a size, which is nonnegative, or a negated size, which is never -0 at
-    run time.
+    A symbolic position is a size or a negated size; a size is nonnegative, and a negated size is
+    never -0 at run time.
     """
     if isinstance(position, int) and position >= LARGEST_SIZE:
         return size
@@ -130,7 +130,7 @@ def _(
 
 
 def _first(cut: slice, size: Expr) -> Expr:
-    """Return the first index of a slice on an axis, possibly of open size."""
+    """Return the first index of a slice on an axis, whose size may be open."""
     if isinstance(size, int):
         return span(size, cut).start
     if cut.start >= 0:
@@ -142,7 +142,7 @@ def _first(cut: slice, size: Expr) -> Expr:
 def cuts_along(
     rank: int, starts: Array, ends: Array, axes: Array | None, steps: Array | None
 ) -> Iterator[tuple[int, slice]]:
-    """Return the slice of each named axis, with normalised axes."""
+    """Yield each sliced axis, as a nonnegative number, with its slice."""
     n = len(starts)
     at = range(n) if axes is None else axes_in_order(axes.tolist(), rank)
     each = np.ones(n, np.int64) if steps is None else steps

@@ -1,4 +1,4 @@
-"""The operator that copies a tensor between memories of a platform."""
+"""The operator that copies a tensor between two memories of a platform."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from compiler.ir.types import TensorType
 def transfer(x: Tensor, *, source: str, to: str) -> Tensor:
     """Copy a tensor from one memory to another, for a device that uses the second memory.
 
-    `source` and `to` are memories of a platform. Placement inserts these nodes; on a machine with
-    one memory, the result aliases x.
+    `source` and `to` are the names of memories of a platform. Placement inserts transfer nodes; on
+    a machine with one memory, the result aliases x.
     Shapes: any; the result has the type of x.
     """
     return x

@@ -70,7 +70,7 @@ def depth_to_space(x: Tensor, *, blocksize: int, mode: str = "DCR") -> TensorTyp
     """Rearrange blocks of channels to space: blocksize² channels become a square of pixels.
 
     Shapes: [N, C*b*b, H, W] to [N, C, H*b, W*b]. The outer part of the old channel index is the
-    position in the block (mode DCR) or the new channel (mode CRD).
+    position in the square (mode DCR) or the new channel (mode CRD).
     Errors: E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX DepthToSpace-13.
     """

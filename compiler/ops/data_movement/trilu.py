@@ -18,7 +18,8 @@ from compiler.ops.type_rules.dims import copied, known_value
 def trilu(x: Tensor, diagonal: Tensor | None = None, *, upper: bool = True) -> Tensor:
     """Copy the upper (or lower) triangle of each matrix and set the other elements to 0.
 
-    Shapes: any of rank 2 or more; `diagonal` shifts the boundary, positive numbers to the right.
+    Shapes: any of rank 2 or more; `diagonal` shifts the boundary of the triangle, positive numbers
+    to the right.
     Errors: E-OP-SHAPE, E-OP-DTYPE.
     Source: ONNX Trilu-14.
     """

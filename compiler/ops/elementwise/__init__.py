@@ -1,1 +1,1 @@
-"""Operators of one element per operand: arithmetic, comparison, conversion, activation."""
+"""Operators on corresponding elements: arithmetic, comparison, conversion, activation."""

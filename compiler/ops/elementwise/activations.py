@@ -1,4 +1,4 @@
-"""Activation functions: one table row per function without parameters, else a declaration."""
+"""Activation functions: a table row if the function has no parameters, else a declaration."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def hard_sigmoid(x: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> TensorT
 
 @hard_swish.onnx("HardSwish")
 def _(n: OnnxCall) -> Operand:
-    """In f64, follow the function body of the standard, whose slope is an f32 attribute."""
+    """In f64, follow the function body of the standard, in which the slope is an f32 attribute."""
     x = n.operand(0)
     assert x is not None
     if x.dtype is not DType.f64:
@@ -248,7 +248,7 @@ def swish(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 
 @swish.export
 def _(x: Tensor, *, alpha: float) -> Operand:
-    """Export as a product: few runtimes have kernels for Swish-24."""
+    """Export to a product: few runtimes have kernels for Swish-24."""
     scaled = x if alpha == 1 else standard("Mul", x, np.asarray(alpha, x.dtype.numpy))
     return standard("Mul", x, standard("Sigmoid", scaled))
 
@@ -350,7 +350,7 @@ def prelu(x: Tensor, slope: Tensor) -> TensorType:
 
 @prelu.onnx("PRelu")
 def _(n: OnnxCall) -> Operand | None:
-    """Before opset 7, a slope of rank 1 belongs to axis 1, not to the last axis."""
+    """Before opset 7, a slope of rank 1 varies along axis 1, not along the last axis."""
     x, slope = n.operand(0), n.operand(1)
     assert x is not None
     assert slope is not None

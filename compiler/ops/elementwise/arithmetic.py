@@ -1,4 +1,4 @@
-"""Elementwise arithmetic: one table row per operator."""
+"""Elementwise arithmetic operators: one table row per operator."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def with_symbols(
 
 
 def _symbolic_div(a: Expr, b: Expr) -> Expr:
-    """Divide nonnegative sizes; plain numbers truncate towards zero."""
+    """Divide nonnegative sizes; quotients of plain numbers are truncated towards zero."""
     if isinstance(a, Affine) or isinstance(b, Affine):
         return affine.floordiv(a, b)
     quotient = abs(a) // abs(b) if b else 0
@@ -86,14 +86,14 @@ div = binary(
 )
 max_ = binary(
     "max",
-    "The larger of two elements; NaN when one of them is NaN.",
+    "The larger of two elements; NaN if at least one is NaN.",
     traits=("commutative",),
     numpy=with_symbols(np.maximum, affine.maximum),
     scalar=lambda k, a, b: k.max(a, b),
 )
 min_ = binary(
     "min",
-    "The smaller of two elements; NaN when one of them is NaN.",
+    "The smaller of two elements; NaN if at least one is NaN.",
     traits=("commutative",),
     numpy=with_symbols(np.minimum, affine.minimum),
     scalar=lambda k, a, b: k.min(a, b),
@@ -127,7 +127,7 @@ def _mod_samples() -> Iterator[tuple[Any, ...]]:
     samples=_mod_samples,
 )
 def mod(a: Tensor, b: Tensor, *, fmod: bool = False) -> TensorType:
-    """The remainder of a division, with the sign of the divisor or, if `fmod`, of the dividend.
+    """The remainder of a division; it has the sign of the divisor or, with `fmod`, of the dividend.
 
     Source: ONNX Mod-13.
     """
@@ -345,7 +345,7 @@ def _(n: OnnxCall) -> Operand:
 
 @mod.export
 def _(a: Tensor, b: Tensor, *, fmod: bool) -> Operand:
-    """ONNX's float Mod has the dividend's sign: add the divisor where the signs differ."""
+    """ONNX's float Mod has the sign of the dividend: if the signs differ, the divisor is added."""
     if fmod or not a.dtype.is_float:
         return standard("Mod", a, b, fmod=fmod)
     rest, zero = standard("Mod", a, b, fmod=True), np.zeros((), a.dtype.numpy)
@@ -356,7 +356,7 @@ def _(a: Tensor, b: Tensor, *, fmod: bool) -> Operand:
 
 @pow_.onnx("Pow")
 def _(n: OnnxCall) -> Operand | None:
-    """Import Pow: the result has the type of the base, the computation the wider operand type."""
+    """Import Pow: the result has the base's type; the computation uses the wider operand type."""
     base, power = n.operand(0), n.operand(1)
     if base is None or power is None or base.dtype is power.dtype:
         return pow_(*old_broadcast(n))

@@ -18,7 +18,7 @@ _NO_NUMBERS = (DType.string, DType.c64, DType.c128)
 def bitcast(x: Tensor, *, to: DType) -> TensorType:
     """Reinterpret the bits of every element as another type of the same size.
 
-    Errors: E-OP-DTYPE when the types differ in size, for strings and for complex numbers.
+    Errors: E-OP-DTYPE if the types differ in size, for strings and for complex numbers.
     Source: ONNX BitCast-26.
     """
     require(isinstance(to, DType), "E-OP-ATTRIBUTE", f"bitcast needs an element type, got {to!r}")

@@ -29,10 +29,10 @@ def _require_numbers(op_name: str, *dtypes: DType) -> None:
 def cast(x: Tensor, *, to: DType) -> TensorType:
     """Convert every element to another element type.
 
-    Floats truncate to integers (undefined for NaN and numbers out of range). Integers drop their
-    high bits. Floats round to the nearest, halves to even; numbers too large for the type become
-    infinite, or NaN in a type without infinity. In a conversion to bool, all numbers but 0 become
-    true.
+    Floats are truncated to integers (undefined for NaN and for numbers out of range). In a
+    conversion to a shorter integer, the high bits are dropped. In a conversion to a float, numbers
+    round to the nearest, halves to even; numbers too large for the type become infinite, or NaN in
+    a type without infinity. In a conversion to bool, all numbers but 0 become true.
     Errors: E-OP-DTYPE for strings and complex numbers.
     Source: ONNX Cast-25 with saturate=0.
     """
@@ -85,10 +85,11 @@ FLOATS_OF_8_BITS = (DType.f8e4m3fn, DType.f8e4m3fnuz, DType.f8e5m2, DType.f8e5m2
 
 @op(kind="elementwise", inplace=())
 def cast_saturated(x: Tensor, *, to: DType) -> TensorType:
-    """Convert to an 8-bit float; larger numbers and infinity saturate at the largest number.
+    """Convert to an 8-bit float; numbers beyond the largest float, and infinity, become that float.
 
-    NaN stays NaN; other numbers round to the nearest, halves to even.
-    Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for other result types.
+    NaN remains NaN; other numbers round to the nearest, halves to even.
+    Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for result types that are not
+    8-bit floats.
     Source: ONNX Cast-25 with saturate=1.
     """
     fits = to in FLOATS_OF_8_BITS
@@ -102,7 +103,7 @@ def _largest(dtype: DType) -> float:
 
 
 def _computed_in(dtype: DType) -> DType:
-    """Return the float type of intermediate results."""
+    """Return the float type in which a conversion computes intermediate results."""
     return DType.f64 if dtype is DType.f64 else DType.f32
 
 
@@ -142,10 +143,10 @@ def _(x: Tensor, *, to: DType) -> Operand:
 
 @op(kind="elementwise", exact=False, inplace=())
 def cast_flushed(x: Tensor, *, to: DType) -> TensorType:
-    """Convert an f32 to bf16 as processors do: flush denormals to 0.
+    """Convert an f32 to bf16 as processors do, with denormals flushed to 0.
 
-    Other numbers round to the nearest, halves to even; numbers too large become infinite, and NaN
-    stays NaN.
+    Numbers that are not denormal round to the nearest, halves to even; numbers too large become
+    infinite, and NaN remains NaN.
     Errors: E-OP-DTYPE for operands other than f32, E-OP-ATTRIBUTE for results other than bf16.
     Source: VCVTNEPS2BF16 of Intel's manual.
     """
@@ -200,12 +201,12 @@ _LEAST, _MOST = 2.0**-127, 2.0**127
 
 @op(kind="elementwise", inplace=())
 def cast_to_power(x: Tensor, *, saturate: bool = True, round_mode: str = "up") -> TensorType:
-    """Convert magnitudes to f8e8m0, a power of two: rounded up, down, or to the nearest.
+    """Convert the magnitude of x to f8e8m0, a power of two: rounded up, down, or to the nearest.
 
-    Halves round up, as do all numbers between the two smallest powers. Numbers beyond the range
-    become the largest or smallest power with `saturate`, else NaN. The sign is dropped; NaN stays
-    NaN.
-    Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for other rounding modes.
+    With "nearest", numbers halfway between two powers round up, as do all numbers between the two
+    smallest powers. Numbers beyond the range become the largest or smallest power of two with
+    `saturate`, else NaN. The sign of a number is dropped; NaN remains NaN.
+    Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for an unknown rounding mode.
     Source: ONNX Cast-25; OCP Microscaling Formats 1.0.
     """
     fits = round_mode in ROUND_MODES

@@ -1,4 +1,4 @@
-"""Comparisons and tests with bool results, and the selections where and clip."""
+"""Comparisons and tests with bool results, and the selecting operators where and clip."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from compiler.ops.elementwise.table import (
 from compiler.ops.type_rules.requirements import broadcast_type, require_elements
 
 _ANY_SIZE = (0, 2**40)
-"""The range of a symbolic dimension."""
+"""The assumed range of a symbolic dimension."""
 
 
 def _difference(a: Expr, b: Expr) -> affine.Range:
@@ -96,7 +96,7 @@ less = _comparison(
     np.less, _is_less, "lt", "Less",
 )  # fmt: skip
 less_equal = _comparison(
-    "less_equal", "Whether the first element is smaller than the second or equal to it.",
+    "less_equal", "Whether the first element is smaller than or equal to the second.",
     np.less_equal, lambda a, b: not _is_less(b, a), "le", "LessOrEqual",
 )  # fmt: skip
 greater = _comparison(
@@ -104,7 +104,7 @@ greater = _comparison(
     np.greater, lambda a, b: _is_less(b, a), "gt", "Greater",
 )  # fmt: skip
 greater_equal = _comparison(
-    "greater_equal", "Whether the first element is larger than the second or equal to it.",
+    "greater_equal", "Whether the first element is larger than or equal to the second.",
     np.greater_equal, lambda a, b: not _is_less(a, b), "ge", "GreaterOrEqual",
 )  # fmt: skip
 
@@ -141,7 +141,7 @@ def _isinf_samples() -> Iterator[tuple[Any, ...]]:
 
 @elementwise(numpy=_isinf, scalar=_isinf_scalar, inplace=(), samples=_isinf_samples)
 def isinf(x: Tensor, *, detect_negative: bool = True, detect_positive: bool = True) -> TensorType:
-    """Return whether an element is infinite; the two flags select signs."""
+    """Return whether an element is infinite; two flags select the signs that count."""
     require_elements("isinf", "float", x)
     return TensorType(DType.bool, x.type.shape)
 
@@ -169,7 +169,7 @@ def _where_samples() -> Iterator[tuple[Any, ...]]:
     samples=_where_samples,
 )
 def where(condition: Tensor, a: Tensor, b: Tensor) -> TensorType:
-    """Select the element of `a` where the condition holds, else that of `b`.
+    """Select the element of `a` if the condition is true, else the element of `b`.
 
     Shapes: the operands broadcast as in numpy.
     """
@@ -213,7 +213,7 @@ def _clip_samples() -> Iterator[tuple[Any, ...]]:
 def clip(x: Tensor, lo: Tensor | None = None, hi: Tensor | None = None) -> TensorType:
     """Clamp every element to the range from `lo` to `hi`; both bounds are optional.
 
-    Shapes: the bounds have one element.
+    Shapes: the bounds have one element each.
     Source: ONNX Clip-13.
     """
     require_elements("clip", "number", x, lo, hi)
@@ -243,7 +243,7 @@ def _(x: Tensor, lo: Tensor | None = None, hi: Tensor | None = None) -> Operand:
 
 
 def _single(bound: Tensor | None) -> Operand:
-    """Reshape a bound to rank 0, as in ONNX."""
+    """Reshape a bound of one element to rank 0, which ONNX requires."""
     if bound is None or bound.type.shape == ():
         return bound
     if bound.value is not None:

@@ -9,22 +9,22 @@ from compiler.ir.types import DType
 from compiler.ops.elementwise.table import binary, unary
 
 logical_and = binary(
-    "logical_and", "True where both elements are true.",
+    "logical_and", "True if both elements are true.",
     traits=("commutative",),
     numpy=np.logical_and, scalar=lambda k, a, b: k.apply("and", a, b), onnx="And", elements="bool",
 )  # fmt: skip
 logical_or = binary(
-    "logical_or", "True where at least one element is true.",
+    "logical_or", "True if at least one of two elements is true.",
     traits=("commutative",),
     numpy=np.logical_or, scalar=lambda k, a, b: k.apply("or", a, b), onnx="Or", elements="bool",
 )  # fmt: skip
 logical_xor = binary(
-    "logical_xor", "True where exactly one element is true.",
+    "logical_xor", "True if exactly one of two elements is true.",
     traits=("commutative",),
     numpy=np.logical_xor, scalar=lambda k, a, b: k.apply("xor", a, b), onnx="Xor", elements="bool",
 )  # fmt: skip
 logical_not = unary(
-    "logical_not", "True where the element is false.",
+    "logical_not", "True if the element is false.",
     numpy=np.logical_not, scalar=lambda k, x: k.apply("not", x), onnx="Not", elements="bool",
     exact=True,
 )  # fmt: skip
@@ -64,7 +64,7 @@ shift_right = binary(
 
 @shift_right.export
 def _(a: Tensor, b: Tensor) -> Operand:
-    """Complement negative numbers before and after the shift, so that one bits are shifted in."""
+    """Complement negative numbers before and after the shift, so that 1 bits are shifted in."""
     if not (plain := _unsigned(a.dtype)):
         return standard("BitShift", a, b, direction="RIGHT")
     number = a.dtype.numpy.type
@@ -75,7 +75,7 @@ def _(a: Tensor, b: Tensor) -> Operand:
 
 
 def _unsigned(dtype: DType) -> DType | None:
-    """Return the unsigned type of the same width; None for an unsigned type."""
+    """Return the unsigned type of a signed type's width; None for an unsigned type."""
     return DType[f"u{dtype.bits}"] if dtype.label[0] == "i" else None
 
 

@@ -1,7 +1,7 @@
-"""Declaration of elementwise operators by two expressions, which generate all facets.
+"""Declaration of elementwise operators by two functions, from which all facets are generated.
 
-Each operator is one row: a numpy function and a scalar expression. Its type rule, cost, lowering,
-samples and ONNX facet are generated in the same way for every row.
+Each elementwise operator is one table row: a numpy function and a scalar expression. The type rule,
+cost, lowering, samples and ONNX facet of an operator are generated in the same way for every row.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ def elementwise(
     value_range: tuple[float, float] | None = None,
     samples: Callable[[], Iterator[tuple[Any, ...]]],
 ) -> Callable[[Callable[..., Any]], Operator]:
-    """Declare an operator from its type rule and two expressions.
+    """Declare an operator by its type rule, a numpy function and a scalar expression.
 
-    `numpy(*arrays, **attrs)` and `scalar(k, *scalars, **attrs)` receive None for omitted operands,
-    and short floats widened to f32. A numeric result has the element type of the operand `like`.
+    `numpy(*arrays, **attrs)` and `scalar(k, *scalars, **attrs)` receive None for omitted operands;
+    short floats are widened to f32 first. A numeric result has the element type of the operand at
+    position `like`.
     Units: flops per element of the result.
     """
 
@@ -101,7 +102,7 @@ def elementwise(
 
 
 def describe_row(rule: Callable[..., Any], name: str, words: str) -> None:
-    """Set a type rule's name, docstring and source location to those of its operator's row."""
+    """Set a type rule's name, docstring and source location to those of its table row."""
     row = sys._getframe(2)
     rule.__name__, rule.__doc__ = name, words
     rule.__code__ = rule.__code__.replace(
@@ -123,7 +124,7 @@ def unary(
     traits: Collection[Trait] = (),
     value_range: tuple[float, float] | None = None,
 ) -> Operator:
-    """Declare an operator of one operand; `result` is the element type if it differs from x."""
+    """Declare a unary operator; `result` is the result's element type if it differs from x's."""
 
     def rule(x: Tensor) -> TensorType:
         dtype = require_elements(name, elements, x)
@@ -192,7 +193,7 @@ def binary(
 
 
 def binary_samples(elements: Elements) -> Iterator[tuple[Any, ...]]:
-    """Yield operands of equal and different shapes, empty operands, pairs of special numbers."""
+    """Yield samples: operands of equal and different shapes, empty operands, special numbers."""
     for dtype in _dtypes(elements):
         yield [f"{dtype}[2,3,5]", f"{dtype}[2,3,5]"], {}
         yield [f"{dtype}[2,1,5]", f"{dtype}[3,1]"], {}
@@ -221,7 +222,7 @@ def _dtypes(elements: Elements) -> Sequence[str]:
 
 
 def old_broadcast(n: OnnxCall) -> tuple[Operand, Operand]:
-    """Return two operands of an ONNX node; before opset 7, `axis` may align the second operand."""
+    """Return two operands; before opset 7, the attribute `axis` may align the second operand."""
     a, b = n.operand(0), n.operand(1)
     if n.opset >= 7 or not n.attr("broadcast", 0) or a is None or b is None:
         return a, b
@@ -238,7 +239,7 @@ def with_trailing_ones(x: Tensor, n: int) -> Operand:
 
 
 def attributes_of(n: OnnxCall, operator: Operator) -> dict[str, Any]:
-    """Return the node's attributes whose names are attributes of the operator."""
+    """Return the attributes of a node that are also attributes of the operator."""
     kinds = operator.schema.kinds
     found: dict[str, Any] = {}
     for name in operator.schema.attributes:
@@ -252,9 +253,9 @@ LONGEST_CHAIN = 32
 
 
 def chain(operator: Operator, operands: Sequence[Operand]) -> Operand:
-    """Convert a variadic ONNX operator to binary calls: left to right, or a tree for many operands.
+    """Convert a variadic ONNX operator to binary calls: from left to right, or as a tree if long.
 
-    A chain of thousands of nested calls would exceed Python's recursion limit.
+    In a left-to-right chain, thousands of nested calls would exceed Python's recursion limit.
     """
     if len(operands) > LONGEST_CHAIN:
         middle = len(operands) // 2

@@ -1,4 +1,4 @@
-"""Foreign nodes at run time, by declarations whose sizes or parameters have become known."""
+"""Conversion of foreign nodes at run time to declared operators, for known operands."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from compiler.ops import protos
 from compiler.ops.evaluation.facets import is_declarable, through_facet
 
 PARAMETER = 1024
-"""The maximum number of elements of a declaration's parameter: shapes, axes, pads, scales."""
+"""The maximum number of elements of an operand that may be a parameter: shape, axes, pads or
+scales."""
 
 
 def declared_for(node: Node, operands: Sequence[Any]) -> Graph | None:
-    """Return the graph of a foreign node by its operator's declaration, for these operands.
+    """Return a graph of declared operators for a foreign node with these operands.
 
-    The graph's inputs are named by operand position; unnamed results are omitted. Return None if
-    the declaration rejects the node.
+    The graph's inputs are named by operand position; unnamed results of the node are omitted.
+    Return None if the operator's declaration rejects the node.
     """
     arrays = [o for o in operands if o is not None]
     if not is_declarable(node) or not all(isinstance(o, np.ndarray) for o in arrays):

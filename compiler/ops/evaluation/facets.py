@@ -1,4 +1,4 @@
-"""The import of an ONNX node by its operator's `onnx` facet: the call and its nodes."""
+"""The import of an ONNX node through its operator's `onnx` facet: the call and its nodes."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def through_facet(
     name: str,
     origins: tuple[str, ...],
 ) -> list[str] | None:
-    """Build the call that the facet returns for a node; return the outputs, "" if omitted.
+    """Build the call that the facet returns for a node; return the names of its outputs.
 
-    `outputs` are fresh names for the outputs of the node's own call. Return None if there is no
+    `outputs` are fresh names for the node's outputs. Return None if the operator has no `onnx`
     facet, or if the facet rejects the node.
-    Errors: those of the facet and the type rules; the editor is then unchanged.
+    Errors: those of the facet and of the type rules; after an error, the editor is unchanged.
     """
     facet = ONNX.get(facet_key(op_type, domain))
     if facet is None or any(i and not isinstance(editor.type(i), TensorType) for i in inputs):
@@ -94,7 +94,7 @@ def _build(
 
 
 def _is_whole(parts: Sequence[Operand]) -> bool:
-    """Return whether the operands are all outputs of one call, in order."""
+    """Return whether the operands are all outputs of one call, in their order."""
     return len({id(p.call) for p in parts if isinstance(p, Out)}) == 1 and all(
         isinstance(p, Out) and p.index == i for i, p in enumerate(parts)
     )

@@ -1,7 +1,8 @@
 """Foreign operators: ONNX operators without a declaration, run by onnx.reference.
 
-They are nodes of operators `onnx.Name` or `onnx.<domain>.Name`, with ONNX's attributes and `opset`.
-onnx's shape inference gives their types. Control flow is declared: see control.py.
+Foreign nodes have operators `onnx.Name` or `onnx.<domain>.Name`, ONNX's attributes, and `opset`.
+onnx's shape inference determines the types of outputs. Control-flow operators are not foreign: see
+control.py.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def foreign_types(
 ) -> tuple[Type, ...]:
     """Infer the types of a foreign node's outputs, opaque if unknown.
 
-    Errors: none for nodes that onnx's inference refuses; see `refusal`.
+    Errors: none for nodes that onnx's shape inference rejects; see `refusal`.
     """
     if node.op in control.CONTROL_FLOW:
         return control_types.types_of(node, types, known, outer)
@@ -115,28 +116,28 @@ def _inferred(
 
 
 def _forget_symbols(proto: Any) -> None:
-    """Remove the names of open sizes: onnx retains a name although an operand changes the size."""
+    """Remove the names of open sizes: onnx retains a name even if an operand changes the size."""
     for dim in proto.tensor_type.shape.dim:
         dim.ClearField("dim_param")
 
 
 TAME = (1 << 31) - 1
-"""The largest integer passed to a shape rule."""
+"""The largest integer in operands passed to onnx's shape inference."""
 
 LARGEST_COUNT = 1 << 20
-"""The maximum of scalar attributes, which are numbers of groups, outputs or units."""
+"""The maximum of scalar attributes, such as numbers of groups, outputs or units."""
 
 LONGEST_LIST = 1 << 16
-"""The maximum number of elements of one-dimensional operands passed to the inference."""
+"""The maximum number of elements of one-dimensional operands passed to onnx's shape inference."""
 
 MAY_BE_NEGATIVE = {"k", "pads", "output_padding", "min_gram_length", "max_skip_count"}
-"""The attributes, other than axes, that may be negative."""
+"""The attributes, other than axes, whose values may be negative."""
 
 
 def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | None]) -> bool:
-    """Return whether a node is safe for onnx's inference, which is C++ code without checks.
+    """Return whether a node is safe for onnx's shape inference, which is C++ code without checks.
 
-    Some rules of the inference index or allocate memory by an unchecked attribute.
+    Some rules of onnx's inference use an unchecked attribute as an index or as a size of memory.
     """
     ranks = [_rank(t) for t in types if t is not None]
     highest = max(ranks, default=0)
@@ -180,7 +181,7 @@ def _list_length(t: Type | None) -> int:
 
 
 def _rank(t: Type) -> int:
-    """Return the rank of a tensor, or 1 plus the rank of a sequence's elements."""
+    """Return the rank of a tensor; for a sequence, 1 plus the rank of its elements."""
     if isinstance(t, TensorType):
         return len(t.shape or ())
     element = getattr(t, "element", None)
@@ -195,7 +196,7 @@ def _has_opaque(t: Type) -> bool:
 
 
 def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
-    """Return a reader of inferred sizes: numbers, the operands' symbols, or new symbols."""
+    """Return a function that reads inferred sizes: numbers, operands' symbols, new symbols."""
     named = {str(d): d for t in types if isinstance(t, TensorType) for d in t.shape or ()}
 
     def read(dim: Any, position: int) -> Dim:
@@ -209,7 +210,7 @@ def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
 
 
 def _by_constraint(schema: Any, position: int, types: Sequence[Type | None]) -> Type:
-    """Return the element type that the schema determines: a constant type, or an operand's type."""
+    """Return the element type that the schema determines: constant, or that of an operand."""
     formal = _formal(schema.outputs, position)
     if formal is None:
         return OpaqueType()
@@ -255,7 +256,7 @@ def evaluate_foreign(
 ) -> tuple[Any, ...]:
     """Evaluate a foreign node on arrays, lists for sequences, and None for absent optionals.
 
-    `outer` holds the captured values.
+    `outer` maps captured names to values.
     Errors: E-RUN-OPERATOR if onnx.reference fails.
     """
     if node.op in control.CONTROL_FLOW:
@@ -289,7 +290,7 @@ def evaluate_foreign(
 
 
 _NEW_NAMES = {"onnx.Scatter": ("onnx.ScatterElements", 11)}
-"""Operators that onnx.reference implements only under a later name."""
+"""Operators that onnx.reference implements only under the name of a later opset."""
 
 
 def _under_new_name(node: Node) -> Node:
@@ -300,7 +301,7 @@ def _under_new_name(node: Node) -> Node:
 
 
 def to_bytes(node: Node) -> bytes:
-    """Serialise a foreign node without its name: nodes of equal semantics have equal bytes."""
+    """Serialise a foreign node without its name; nodes of equal semantics get equal bytes."""
     proto = protos.to_node_proto(node)
     proto.name = ""
     return proto.SerializeToString(deterministic=True)
@@ -316,7 +317,7 @@ def _kind(value: Any) -> Type:
 
 @lru_cache(maxsize=256)
 def _evaluator(proto: bytes, domain: str, opset: int, kinds: tuple[Type, ...]) -> Any:
-    """Create an evaluator for a model of this node alone."""
+    """Create an evaluator of a model that contains only this node."""
     import onnx
 
     node = onnx.NodeProto.FromString(proto)
@@ -335,7 +336,7 @@ def _evaluator(proto: bytes, domain: str, opset: int, kinds: tuple[Type, ...]) -
 
 
 def _settled(value: Any) -> Any:
-    """Normalise results as references do: arrays, strings as objects, lists of these."""
+    """Convert results to the form of references: arrays, strings as objects, lists of arrays."""
     if value is None or isinstance(value, dict):
         return value
     if isinstance(value, list | tuple):

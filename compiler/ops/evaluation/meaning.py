@@ -1,4 +1,4 @@
-"""Evaluation of nodes and graphs by the operators' references: the oracle of generated code."""
+"""Evaluation of nodes and graphs by the operators' references: the oracle for programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from compiler.ops.evaluation.declared import declared_for
 from compiler.ops.evaluation.foreign import as_array, evaluate_foreign
 
 WITHOUT_MEMORY = {"fill", "expand", "onnx.If"}
-"""Operators without a memory check: results are views of one element, or regions are checked."""
+"""Operators without a memory check: their results are views of one element, or their regions' nodes
+are checked."""
 
 
 TEXT_COPIES = 8
@@ -31,10 +32,11 @@ def evaluate_graph(
     outer: Mapping[str, Any] | None = None,
     keep: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Evaluate a graph's results, and the values in `keep`, by value name.
+    """Evaluate a graph; return its results and the values in `keep`, by value name.
 
-    `outer` holds captured values. Other values are freed after their last use.
-    Errors: E-RUN-OPERATOR and E-RUN-MEMORY, at the node.
+    `outer` holds captured values. Values other than results and `keep` are freed after their last
+    use.
+    Errors: E-RUN-OPERATOR and E-RUN-MEMORY, located at the node.
     """
     values = {name: outer[name] for name in graph.free_names} if outer else {}
     values.update(inputs)
@@ -62,8 +64,8 @@ def evaluate_node(
 ) -> tuple[Any, ...]:
     """Evaluate one node for these operands (None if omitted).
 
-    `run` runs the regions of control flow, by default with the references.
-    Errors: E-RUN-OPERATOR, E-RUN-MEMORY, at the node.
+    `run` evaluates the regions of control flow, by default with the operators' references.
+    Errors: E-RUN-OPERATOR, E-RUN-MEMORY, located at the node.
     """
     where = Where(node=node.name)
     try:
@@ -109,7 +111,8 @@ def _meaning(
 def check_node(node: Node, operands: Sequence[Any]) -> None:
     """Check a node's memory and time before numpy allocates: the system might kill the process.
 
-    Errors: E-RUN-MEMORY for its results, E-LIMIT-SECONDS for its operations.
+    Errors: E-RUN-MEMORY for the memory of the node's results, E-LIMIT-SECONDS for the time of its
+    operations.
     """
     operator = OPERATORS.get(node.op)
     types: list[Type | None] = [_type_of(v) for v in operands]
@@ -129,7 +132,7 @@ def check_node(node: Node, operands: Sequence[Any]) -> None:
 
 
 def _text_bytes(value: Any) -> int:
-    """Return the number of characters in an array of strings, which its type does not contain."""
+    """Return the number of characters in an array of strings; the array's type lacks it."""
     if not isinstance(value, np.ndarray) or value.dtype != np.object_:
         return 0
     return sum(len(v) for v in value.reshape(-1) if isinstance(v, str | bytes))
@@ -138,7 +141,7 @@ def _text_bytes(value: Any) -> int:
 def _types_now(
     node: Node, types: Sequence[Type | None], operands: Sequence[Any]
 ) -> tuple[Type, ...]:
-    """Infer the result types for these operands; use the recorded types if the rule fails."""
+    """Infer the result types for these operands; if inference fails, use the recorded types."""
     few = [isinstance(v, np.ndarray) and v.size <= KNOWN_LIMIT for v in operands]
     known = [v if is_few else None for v, is_few in zip(operands, few, strict=True)]
     try:

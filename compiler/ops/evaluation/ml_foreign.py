@@ -1,6 +1,6 @@
 """Foreign operators of ai.onnx.ml: on maps, or on operands of unknown rank.
 
-onnx.reference lacks maps of labels, and its classifiers differ from ONNX Runtime.
+onnx.reference lacks maps of labels, and its classifiers give other results than ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PREFIX = "onnx.ai.onnx.ml."
 
 
 def evaluate(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Evaluate a node of ai.onnx.ml; None to use onnx.reference.
+    """Evaluate a node of ai.onnx.ml; return None if onnx.reference should evaluate it.
 
-    Errors: those of the operators' declarations, E-OP-ATTRIBUTE.
+    Errors: those of the operators' type rules, E-OP-ATTRIBUTE.
     """
     on_map = ON_MAPS.get(node.op.removeprefix(PREFIX))
     if on_map is not None:
@@ -34,7 +34,7 @@ def evaluate(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
 
 
 def _through_declaration(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Evaluate a node by its operator's declaration, for known operands."""
+    """Evaluate a node by its operator's declaration; the operands are known."""
     from compiler.ops.evaluation.meaning import evaluate_graph  # that module imports this module
 
     if not all(v is None or isinstance(v, np.ndarray) for v in values):
@@ -78,7 +78,7 @@ def _zip_map(x: Array, attrs: Attributes, _: Type) -> list[dict[Any, float]]:
 
 
 def _dict_vectorizer(x: Mapping[Any, Any], attrs: Attributes, t: Type) -> Array:
-    """Return the values of a map in vocabulary order; missing values are 0 or empty."""
+    """Return the values of a map in vocabulary order; for missing keys, 0 or an empty string."""
     vocabulary = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
     dtype = t.dtype.numpy if isinstance(t, TensorType) else np.dtype(np.float32)
     nothing = "" if dtype == np.object_ else 0
@@ -86,7 +86,7 @@ def _dict_vectorizer(x: Mapping[Any, Any], attrs: Attributes, t: Type) -> Array:
 
 
 def _cast_map(x: Mapping[int, Any], attrs: Attributes, _: Type) -> Array:
-    """Return the values of a map in key order, or at the indices given by the keys."""
+    """Return the values of a map in the order of keys, or in an array indexed by the keys."""
     kind = attrs.get("cast_to", "TO_FLOAT")
     require(kind in _CASTS, "E-OP-ATTRIBUTE", f"CastMap cannot cast {kind!r:.40}")
     dtype, convert, nothing = _CASTS[kind]
@@ -116,4 +116,4 @@ ON_MAPS: dict[str, Callable[[Any, Attributes, Type], Any]] = {
     "DictVectorizer": _dict_vectorizer,
     "CastMap": _cast_map,
 }
-"""The operators on maps, which are not tensors."""
+"""The operators whose operands are maps, which are not tensors."""

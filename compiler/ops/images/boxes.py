@@ -36,12 +36,12 @@ def kept_boxes(
 ) -> tuple[TensorType, TensorType]:
     """Non-maximum suppression: drop the boxes of a class that overlap a box with a higher score.
 
-    At most `most` boxes per class are selected, in order of descending score, all with a score
-    above `threshold`. Two boxes overlap if their intersection over union exceeds `overlap` (default
-    0).
-    Shapes: boxes [N, B, 4] as two corners (y, x, y, x) or, `centered`, as (x, y, width, height);
-    scores [N, C, B]; the first result has rows (image, class, box) up to the largest possible
-    number, padded with zeros; the second is the number of selected boxes.
+    At most `most` boxes per class are selected, in order of descending score; the scores of
+    selected boxes exceed `threshold`. Two boxes overlap if their intersection over union exceeds
+    `overlap` (default 0).
+    Shapes: boxes [N, B, 4] as two corners (y, x, y, x) or, with `centered`, as (x, y, width,
+    height); scores [N, C, B]; the first result has rows (image, class, box) up to the maximum
+    number, padded with zeros; the second result is the number of selected boxes.
     Errors: E-OP-SHAPE, E-OP-DTYPE.
     Source: ONNX NonMaxSuppression-11.
     """
@@ -107,7 +107,7 @@ def _ends(boxes: Array, centered: bool) -> tuple[Array, Array]:
 
 
 def _share(low: Array, high: Array) -> Any:
-    """Return the intersection over union of two boxes; negative for boxes without area."""
+    """Return the intersection over union of two boxes; a negative number for boxes without area."""
     sides = np.min(high, axis=0) - np.max(low, axis=0)
     if np.any(sides <= 0):
         return -np.inf
@@ -183,7 +183,7 @@ def _(
 
 
 def _stored_ends(k: Lowering, boxes: Handle, centered: bool) -> Handle:
-    """Store the smallest coordinates of each box, then the largest."""
+    """Emit the stages that store the smallest coordinates of each box, then the largest."""
     ends = k.temporary(boxes.shape, boxes.dtype, "ends")
     for d in range(2):
         n, b = k.axes(boxes.shape[:2], "nb")
@@ -208,7 +208,7 @@ def _compare(
     free: Read,
     limit: Scalar,
 ) -> None:
-    """Set `free` to 0 if a selected box overlaps this box."""
+    """Emit code that sets `free` to 0 if a selected box overlaps this box."""
     j = r.cell(DType.i64, "j")
     r.store(j, 0)
     with r.repeat(k.apply("and", k.lt(j, n_kept), k.gt(free, 0))):
@@ -229,7 +229,7 @@ def _compare(
 
 @kept_boxes.onnx("NonMaxSuppression")
 def _(n: OnnxCall) -> Operand | None:
-    """Import NonMaxSuppression, which selects no box if the number of boxes is omitted."""
+    """Import NonMaxSuppression; if the number of boxes is omitted, no box is selected."""
     boxes, scores = n.operand(0), n.operand(1)
     if boxes is None or scores is None or boxes.type.shape is None or scores.type.shape is None:
         return None
@@ -255,7 +255,7 @@ def _(
     *,
     centered: bool,
 ) -> tuple[Operand, ...]:
-    """Export as the selected boxes, padded with zeros to the largest possible number."""
+    """Export as NonMaxSuppression; its boxes are padded with zeros to the maximum number."""
     single = [None if t is None else _of_rank_one(t) for t in (most, overlap, threshold)]
     found = standard("NonMaxSuppression", boxes, scores, *single, center_point_box=centered)
     count = standard("Shape", found, start=0, end=1)

@@ -15,20 +15,22 @@ from compiler.ops.linear_algebra.matmul import matmul
 from compiler.ops.type_rules.requirements import normal_axis
 
 LARGEST_GRID = 1 << 24
-"""The maximum number of points of a compile-time grid; the reference computes larger grids."""
+"""The maximum number of points of a grid computed at compile time; onnx.reference computes larger
+grids at run time."""
 
 
 def _sizes(t: Tensor | None) -> list[int] | None:
-    """Return the elements of a known parameter."""
+    """Return the elements of a parameter; None if they are unknown."""
     if t is None or t.value is None or t.value.dtype == np.object_:
         return None
     return [int(v) for v in t.known.reshape(-1)]
 
 
 def base_grid(sizes: list[int], *, align_corners: bool) -> Array:
-    """Return grid points from -1 to 1 along each axis: coordinates, the last axis first, and a 1.
+    """Return the grid's points: coordinates from -1 to 1, the last axis first, followed by a 1.
 
-    Shapes: [points, axes + 1]. With `align_corners`, the outermost points are at -1 and 1.
+    Shapes: the result is [points, axes + 1]. With `align_corners`, the outermost points are at -1
+    and 1.
     """
     lines = [
         np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1 for n in sizes
@@ -40,7 +42,7 @@ def base_grid(sizes: list[int], *, align_corners: bool) -> Array:
 
 @matmul.onnx("AffineGrid")
 def _(n: OnnxCall) -> Operand | None:
-    """Import AffineGrid: the grid's points times the matrix."""
+    """Import AffineGrid as the product of the grid's points and the matrix."""
     theta, sizes = n.operand(0), _sizes(n.operand(1))
     assert theta is not None
     if sizes is None or theta.type.shape is None:
@@ -57,7 +59,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @slice_.onnx("CenterCropPad")
 def _(n: OnnxCall) -> Operand | None:
-    """Import CenterCropPad: crop or zero-pad each axis on both sides, an odd element at the end."""
+    """Import CenterCropPad: crop or zero-pad axes at both ends; an odd element is at the end."""
     x, wanted = n.operand(0), _sizes(n.operand(1))
     assert x is not None
     if wanted is None or not x.type.is_static:

@@ -1,8 +1,9 @@
-"""Resizing by precomputed weights: cubic, antialiased, cropped, or with a fixed aspect ratio.
+"""Resizing with precomputed weights: cubic, antialiased, cropped, or with a fixed aspect ratio.
 
-An element of the result is a weighted sum of a few elements of the image; axes are resized one
-after the other. Indices and weights depend only on sizes and attributes.
-Source: ONNX Resize-19, whose reference these formulas follow.
+Each element of the result is a weighted sum of a few elements of the image; axes are resized one
+after the other. Indices and weights depend only on sizes and attributes, so they are computed at
+compile time.
+Source: ONNX Resize-19; the formulas follow its reference.
 """
 
 from __future__ import annotations
@@ -36,14 +37,15 @@ from compiler.ops.type_rules.requirements import (
 )
 
 TAP_BYTES = 64
-"""The memory per tap during the computation of weights. Units: bytes."""
+"""The memory that the computation of weights needs per tap. Units: bytes."""
 
 
 @op(kind="reduction", exact=False)
 def resample(x: Tensor, places: Tensor, weights: Tensor, *, axis: int) -> TensorType:
     """Compute each element along an axis as a weighted sum of elements of x along this axis.
 
-    Shapes: places (indices) and weights [M, T] for an axis of result size M; indices are in bounds.
+    Shapes: places (indices) and weights are [M, T], for an axis of size M in the result; indices
+    are in bounds.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS.
     Source: ONNX Resize-19, along one axis.
     """
@@ -92,7 +94,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @resample.export
 def _(x: Tensor, places: Tensor, weights: Tensor, *, axis: int) -> Operand:
-    """Export as a gather, a multiplication by the weights and a sum, in f32 for short floats."""
+    """Export as a gather, a multiplication by weights and a sum (in f32 for short floats)."""
     at = normal_axis(axis, x.rank)
     short = wide(x.dtype) is not x.dtype
     given: Operand = standard("Cast", x, to=wide(x.dtype)) if short else x
@@ -111,7 +113,7 @@ def _(x: Tensor, places: Tensor, weights: Tensor, *, axis: int) -> Operand:
 
 
 Coefficients = Callable[[float, float], Array]
-"""Maps the fraction of a coordinate and the scale to the weights of its neighbours."""
+"""A function from the fraction of a coordinate and the scale to the weights of the neighbours."""
 
 
 def _cubic(a: float) -> Coefficients:
@@ -165,7 +167,7 @@ def _nearest(rounding: str) -> Coefficients:
 
 @dataclass(frozen=True)
 class Taps:
-    """Taps along an axis: indices and weights [M, T], a mask [M] of results outside the image."""
+    """Taps along an axis: indices and weights [M, T], and a mask [M] of results outside."""
 
     places: Array
     weights: Array
@@ -175,7 +177,7 @@ class Taps:
 def coordinates_of(
     mode: str, size: int, new_size: int, scale: float, crop: tuple[float, float]
 ) -> Array:
-    """Map each index of the result to a coordinate of the image."""
+    """Map each index along an axis of the result to a coordinate in the image."""
     i = np.arange(new_size, dtype=np.float64)
     match mode:
         case "align_corners":
@@ -196,10 +198,10 @@ def coordinates_of(
 
 
 def taps(at: Array, size: int, scale: float, weigh: Coefficients, *, inside_only: bool) -> Taps:
-    """Return the neighbours of coordinates and their weights.
+    """Return the elements adjacent to each coordinate, and their weights.
 
-    Neighbours outside the image have weight 0 with `inside_only`; else they are clamped. An
-    integral coordinate belongs to the interval on its left.
+    With `inside_only`, neighbours outside the image have weight 0; otherwise, their indices are
+    clamped. For an integral coordinate, the interval on its left is used, with fraction 1.
     """
     whole = np.floor(at)
     ratios = np.where(at == whole, 1.0, at - whole)
@@ -221,7 +223,7 @@ def taps(at: Array, size: int, scale: float, weigh: Coefficients, *, inside_only
 
 
 def resampled(n: OnnxCall, scales: Array | None, sizes: Array | None) -> Operand | None:
-    """Import a Resize as one `resample` (or a gather) per axis; None if it must stay foreign."""
+    """Import a Resize as one `resample` or gather per axis; return None if it stays foreign."""
     x, roi = n.operand(0), n.operand(1)
     assert x is not None
     mode = str(n.attr("mode", "nearest"))
@@ -286,7 +288,10 @@ def _crops(roi: Tensor | None, n_axes: int) -> list[tuple[float, float]] | None:
 def _targets(
     old: Sequence[int], scales: Array | None, sizes: Array | None, policy: str
 ) -> list[tuple[int, float]]:
-    """Return the new size and scale of each axis. Errors: E-OP-SHAPE for a wrong number."""
+    """Return the new size and scale of each axis.
+
+    Errors: E-OP-SHAPE for a wrong number of scales or sizes.
+    """
     given = sizes if scales is None else scales
     assert given is not None
     fits = given.size == len(old)

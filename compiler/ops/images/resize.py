@@ -1,8 +1,8 @@
 """Resizing of images by nearest neighbours or linear interpolation.
 
-An index of the result corresponds to a fractional coordinate in the image. Since sizes are known at
-compile time, the coordinate is an exact fraction (a*i + b) / c of integers. Neighbours and weights
-follow by integer division, without rounding.
+Each index of the result corresponds to a fractional coordinate in the image. Since sizes are known
+at compile time, the coordinate is an exact fraction (a*i + b) / c of integers. Integer divisions of
+this fraction give neighbours and weights without rounding errors.
 """
 
 from __future__ import annotations
@@ -59,9 +59,10 @@ def resize(
 ) -> TensorType:
     """Resize along some axes, by factors (`scales`) or to given `sizes`.
 
-    `coordinates` maps an index of the result to a coordinate of the image. Mode "nearest" selects
-    the nearest element (`nearest` is the rounding), mode "linear" interpolates between the two
-    neighbours along each axis. Coordinates outside the image are clamped.
+    The mode `coordinates` determines the map from indices of the result to coordinates in the
+    image. Mode "nearest" selects the nearest element (`nearest` is the rounding), and mode "linear"
+    interpolates between the two neighbours along each axis. Coordinates outside the image are
+    clamped.
     Shapes: scales or sizes have one element per axis of `axes`; with scales an axis of size n
     becomes floor(n * scale).
     Errors: E-OP-ATTRIBUTE, E-OP-OPERANDS unless exactly one of scales and sizes is present,
@@ -124,7 +125,7 @@ def _wanted_sizes(
 
 @dataclass(frozen=True)
 class Line:
-    """The coordinate (a*i + b) / c of index i of the result."""
+    """A linear function: the coordinate (a*i + b) / c of index i of the result."""
 
     a: int
     b: int
@@ -132,28 +133,28 @@ class Line:
 
     @staticmethod
     def of(slope: Fraction, start: Fraction) -> Line:
-        """Return the line start + slope*i."""
+        """Return the linear function start + slope*i."""
         c = lcm(slope.denominator, start.denominator)
         return Line(int(slope * c), int(start * c), c)
 
     def plus(self, offset: Fraction) -> Line:
-        """Return the line shifted by an offset."""
+        """Return the linear function plus an offset."""
         return Line.of(Fraction(self.a, self.c), Fraction(self.b, self.c) + offset)
 
     def floor(self, i: Expr) -> Expr:
-        """Return the coordinate rounded down."""
+        """Return the coordinate for index i, rounded down."""
         return affine.floordiv(i * self.a + self.b, self.c)
 
     def ceil(self, i: Expr) -> Expr:
-        """Return the coordinate rounded up."""
+        """Return the coordinate for index i, rounded up."""
         return affine.floordiv(i * self.a + self.b + (self.c - 1), self.c)
 
 
 def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
     """Map the indices of an axis of `new_size` to coordinates on an axis of `size`.
 
-    ONNX's `length_resized` is `new_size`, rounded down; `output_width` is not rounded.
-    Errors: Undecided if the result differs for an open size of 1.
+    ONNX's `length_resized` is `new_size`, rounded down; ONNX's `output_width` is not rounded.
+    Errors: Undecided if the function for an open size of 1 differs from that for other sizes.
     """
     half = Fraction(1, 2)
     match coordinates:
@@ -190,7 +191,7 @@ def nearest_index(at: Line, i: Expr, rounding: str) -> Expr:
 
 @dataclass(frozen=True)
 class _Resized:
-    """A resized axis: its number, size and coordinates."""
+    """A resized axis: its number, its size in the image, and the coordinates of its indices."""
 
     axis: int
     size: int
@@ -220,7 +221,7 @@ def _resized(
 
 
 def _ratio(new_size: Expr, size: Expr) -> Fraction:
-    """Return the ratio of an axis's sizes; for open sizes, only if it is constant."""
+    """Return the ratio of two sizes of an axis; for open sizes, the ratio must be constant."""
     if isinstance(new_size, int) and isinstance(size, int):
         return Fraction(new_size, size)
     times, parts = affine.floordiv(new_size, size), affine.floordiv(size, new_size)
@@ -306,7 +307,7 @@ def _(
 
 
 def _clamped(at: Expr, i: Expr, n_places: int, size: int) -> Expr:
-    """Clamp an index to the axis if it can be out of bounds."""
+    """Clamp an index to the image's axis if the index can be out of bounds."""
     inside = affine.maximum(affine.minimum(at, size - 1), 0)
     return affine.simplify(inside, {str(i): (0, max(affine.last_of(n_places), 0))})
 
@@ -320,7 +321,7 @@ def _mixed(
     new_shape: Sequence[int],
     dtype: DType,
 ) -> Scalar:
-    """Interpolate linearly along the last changed axis, recursively over the others."""
+    """Interpolate linearly along the last resized axis, and recursively along the other axes."""
     if not changed:
         return k.convert(x[source], dtype)
     *others, r = changed
@@ -362,7 +363,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @resize.onnx("Resize")
 def _(n: OnnxCall) -> Operand | None:
-    """Import nearest and linear resizing by exact fractions; other modes: see resample."""
+    """Import nearest and linear modes with exact fractions, and other modes by `resampled`."""
     x = n.operand(0)
     assert x is not None
     mode = str(n.attr("mode", "nearest"))

@@ -1,4 +1,4 @@
-"""Scales of a resized axis: the fraction that an f32 approximates, and the resulting size."""
+"""Scales of a resized axis: the fraction that an f32 approximates, and the size of the result."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from compiler.ir.types import Dim
 def meant(scale: np.floating[Any]) -> Fraction:
     """Find the simplest fraction that rounds to a scale in its type: 17/10 for an f32 of 1.7.
 
-    The f32 itself is 1.7 + 5e-8. This exact value would shift every tenth coordinate away from the
-    element that runtimes select, and a scale of 0.7 would reduce 10 elements to 6. Runtimes compute
-    in f32, which rounds to the integer.
+    The exact value of this f32 is 1.7 + 5e-8. The exact value of an f32 would shift every tenth
+    coordinate away from the element that runtimes select. The f32 of 0.7 would reduce 10 elements
+    to 6. Runtimes compute in f32, in which this product rounds to 7.
     Errors: E-OP-ATTRIBUTE for a scale that is not positive and finite.
     """
     is_positive = bool(np.isfinite(scale) and scale > 0)

@@ -42,15 +42,17 @@ def roi_align(
     mode: str = "avg",
     half_pixel: bool = True,
 ) -> TensorType:
-    """Resample regions of images to one size, by the mean or maximum of samples per bin.
+    """Resample regions of images to one size: the mean or the maximum of the samples in each bin.
 
-    A region is divided into bins with `samples` x `samples` sampling points each (0: as many as the
-    bin's height and width in elements). The image is interpolated linearly at these points.
-    Coordinates are multiplied by `scale` and, with `half_pixel`, shifted by half an element.
-    Shapes: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), images [R] with image indices; the
-    result [R, C, *size].
+    A region is divided into bins, with `samples` x `samples` sampling points per bin (0: as many as
+    the bin's height and width in elements). The image is interpolated linearly at the sampling
+    points. Coordinates are multiplied by `scale` and, with `half_pixel`, shifted by half an
+    element.
+    Shapes: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), images [R] with the regions' image
+    indices; the result [R, C, *size].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode.
-    Source: ONNX RoiAlign-22; as in ONNX, the maximum is over weighted neighbours.
+    Source: ONNX RoiAlign-22; as in ONNX, the maximum is that of neighbours multiplied by their
+    weights.
     """
     require_elements("roi_align", "float", x, rois)
     require_positions("roi_align", images, "the numbers of images")
@@ -101,7 +103,7 @@ def _(
 
 
 Weighted = list[tuple[tuple[int, Any], tuple[int, Any]]]
-"""For each sample along an axis, the indices of its two neighbours and their weights."""
+"""For each sample along an axis: its two neighbours, each as an index and a weight."""
 
 
 def _samples(a: Any, b: Any, n: int, bins: int, samples: int, half_pixel: bool) -> list[Weighted]:
@@ -139,7 +141,7 @@ def _read_bin(image: Array, bins: tuple[Weighted, Weighted], mode: str) -> Array
 
 
 class _Region:
-    """Coordinates in one region, as scalars."""
+    """The regions of interest, with coordinates as scalar expressions."""
 
     def __init__(
         self, k: Lowering, x: Handle, rois: Handle, size: tuple[int, int], samples: int
@@ -162,11 +164,11 @@ class _Region:
     def place(
         self, first: Scalar, step: Scalar, bin_: Scalar, sample: Scalar, count: Scalar | float
     ) -> Scalar:
-        """Return the coordinate of a bin's sample, rounded as in the reference and ONNX Runtime."""
+        """Return the coordinate of a sample, rounded as in the reference and ONNX Runtime."""
         return first + bin_ * step + (sample + 0.5) * step / count
 
     def neighbours(self, place: Scalar, d: int) -> list[tuple[Scalar, Scalar]]:
-        """Return the two neighbours of a coordinate along axis d, and their weights."""
+        """Return the two elements adjacent to a coordinate along axis d, and their weights."""
         k = self.k
         size = k.index(self.x.shape[2 + d], self.dtype)
         outside = k.apply("or", k.lt(place, -1.0), k.gt(place, size))
@@ -222,7 +224,7 @@ def _(
 def _fixed_samples(
     region: _Region, steps: list[Handle], images: Handle, out: Handle, mode: str
 ) -> None:
-    """Lower a fixed number of samples per bin, as a reduction over the samples."""
+    """Lower a fixed number of samples per bin to a reduction over the samples."""
     k, n = region.k, region.samples
     tables: list[list[tuple[Handle, Handle]]] = []
     for d, step in enumerate(steps):
@@ -262,9 +264,9 @@ def _all(combine: Callable[[Scalar, Scalar], Scalar], parts: Sequence[Scalar]) -
 def _counted_samples(
     region: _Region, steps: list[Handle], images: Handle, out: Handle, mode: str
 ) -> None:
-    """Lower a number of samples per bin that depends on the data.
+    """Lower a number of samples per bin that depends on the data, to loops.
 
-    The position of a sample is computed once for all channels.
+    The coordinates of a sample are computed once for all channels.
     """
     k, channels = region.k, out.shape[1]
     total = k.temporary((channels,), region.dtype, "total")
@@ -307,7 +309,7 @@ def _counted_samples(
 
 @contextmanager
 def _count_up(k: Lowering, b: RoutineBuilder, cell: Read, stop: Scalar) -> Generator[None]:
-    """Open a loop with a bound that depends on data."""
+    """Open a loop whose number of iterations depends on data."""
     b.store(cell, 0)
     with b.repeat(k.lt(cell, stop)):
         yield
@@ -316,7 +318,7 @@ def _count_up(k: Lowering, b: RoutineBuilder, cell: Read, stop: Scalar) -> Gener
 
 @roi_align.onnx("RoiAlign")
 def _(n: OnnxCall) -> Operand:
-    """Import RoiAlign; since opset 16, coordinates are shifted by half an element by default."""
+    """Import RoiAlign; by default since opset 16, coordinates are shifted by half an element."""
     transformation = "half_pixel" if n.opset >= 16 else "output_half_pixel"
     transformation = n.attr("coordinate_transformation_mode", transformation)
     return roi_align(

@@ -26,12 +26,12 @@ from compiler.ops.type_rules.requirements import (
 )
 
 TAPS = {"nearest": 1, "linear": 2, "cubic": 4}
-"""The number of taps of each interpolation mode along an axis."""
+"""The number of taps along an axis for each interpolation mode."""
 
 PADDINGS = ("zeros", "border", "reflection")
 
 CUBIC = -0.75
-"""The free parameter of cubic convolution."""
+"""The free parameter of cubic convolution interpolation."""
 
 
 @op(kind="reduction", exact=False)
@@ -45,9 +45,10 @@ def grid_sample(
 ) -> TensorType:
     """Sample an image at the coordinates of a grid, with interpolation.
 
-    A point has one coordinate per axis, the last axis first, from -1 to 1. The ends are the centres
-    of the outermost elements with `align_corners`, and their outer borders without it. Padding is
-    zeros, the outermost elements (`border`), or the mirrored image (`reflection`).
+    A point of the grid has one coordinate per axis, the last axis first; -1 and 1 denote the ends
+    of the image. The ends of the image are the centres of the outermost elements with
+    `align_corners`, else the outer borders of these elements. Padding consists of zeros, of the
+    outermost elements (`border`), or of the mirrored image (`reflection`).
     Shapes: x [N, C, spatial...], grid [N, positions..., number of spatial axes], the result [N, C,
     positions...].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode or padding.
@@ -70,12 +71,12 @@ def grid_sample(
 
 
 def _border(size: Any, align_corners: bool) -> tuple[Any, Any]:
-    """Return the ends of the image along an axis."""
+    """Return the coordinates of the two ends of the image along an axis."""
     return (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
 
 
 def _is_moved(mode: str, padding: str) -> bool:
-    """Return whether coordinates outside are clamped or mirrored before their neighbours are read.
+    """Return whether coordinates outside the image are clamped or mirrored before reads.
 
     Cubic interpolation outside the image reads both border and inner elements, as in torch.
     """
@@ -130,7 +131,7 @@ def _mirrored(c: Array, low: float, high: float) -> Array:
 
 
 def _weights(f: Array, mode: str) -> list[Array]:
-    """Return the weights of the neighbours for the fraction of a coordinate."""
+    """Return the weight of each neighbour, given the fraction of a coordinate."""
     if mode == "nearest":
         return [np.ones_like(f)]
     if mode == "linear":
@@ -146,7 +147,7 @@ def _weights(f: Array, mode: str) -> list[Array]:
 
 @dataclass(frozen=True)
 class _Axis:
-    """One spatial axis: its size, the ends of the image, and the padding mode."""
+    """One spatial axis: its size, the coordinates of the image's ends, and the padding mode."""
 
     k: Lowering
     size: Any
@@ -155,7 +156,7 @@ class _Axis:
     align_corners: bool
 
     def coordinate(self, given: Scalar) -> Scalar:
-        """Convert a coordinate from -1..1 to elements, clamped or mirrored by the padding mode."""
+        """Convert a coordinate in -1..1 to elements; the padding mode may clamp or mirror it."""
         k, dtype = self.k, given.dtype
         size = k.index(self.size, dtype)
         if self.align_corners:
@@ -170,7 +171,7 @@ class _Axis:
         return k.where(k.apply("or", k.lt(c, low), k.gt(c, high)), moved, c)
 
     def mirrored(self, c: Scalar) -> Scalar:
-        """Reflect a coordinate at the ends until it is inside."""
+        """Reflect a coordinate at the ends of the image until it is inside."""
         k = self.k
         low, high = self._ends(c.dtype)
         if self.align_corners and self.size == 1:
@@ -188,7 +189,7 @@ class _Axis:
         return self.k.number(low, dtype), high
 
     def taps(self, c: Scalar) -> list[tuple[Scalar, Scalar]]:
-        """Return the indices of the neighbours of a coordinate (i64), and their weights."""
+        """Return the indices (i64) of the elements adjacent to a coordinate, and their weights."""
         k = self.k
         below = k.floor(c)
         first = below - 1.0 if self.mode == "cubic" else below
@@ -261,7 +262,7 @@ def _(
 
 
 OLD_MODES = {"bilinear": "linear", "bicubic": "cubic"}
-"""The names of modes before opset 20."""
+"""Maps the names of modes before opset 20 to the names since opset 20."""
 
 
 @grid_sample.onnx("GridSample")

@@ -27,7 +27,7 @@ def det(x: Tensor) -> TensorType:
 
     Shapes: x [..., N, N], the result [...]; the determinant of an empty matrix is 1.
     Errors: E-OP-SHAPE for matrices that are not square, E-OP-DTYPE.
-    Source: ONNX Det-22; Gaussian elimination with the largest element of a column as pivot.
+    Source: ONNX Det-22; Gaussian elimination in which the largest element of a column is the pivot.
     """
     require_elements("det", "float", x)
     require(x.rank >= 2, "E-OP-SHAPE", f"det takes matrices, got {x.type}")

@@ -29,9 +29,10 @@ from compiler.ops.type_rules.requirements import (
 
 @dataclass(frozen=True)
 class Equation:
-    """An equation with expanded ellipses: the labels of the axes of operands and result.
+    """An einsum equation with expanded ellipses: the labels of all axes of operands and result.
 
-    Axes of an ellipsis are labelled by their distance from its end: `...1` is the last.
+    Axes of an ellipsis are labelled by their distance from the end of the ellipsis: `...1` is the
+    last.
     """
 
     operands: tuple[tuple[str, ...], ...]
@@ -39,13 +40,13 @@ class Equation:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All labels: the labels of the result, then the reduced labels."""
+        """All labels of the equation: first those of the result, then the reduced labels."""
         every = dict.fromkeys((*self.result, *(x for o in self.operands for x in o)))
         return tuple(every)
 
     @property
     def summed(self) -> tuple[str, ...]:
-        """The reduced labels, absent from the result."""
+        """The labels that are summed over, which are absent from the result."""
         return tuple(x for x in self.labels if x not in self.result)
 
     def __str__(self) -> str:
@@ -97,8 +98,8 @@ def _labels(term: str, rank: int, equation: str) -> tuple[str, ...]:
 def einsum(*xs: Tensor, equation: str) -> TensorType:
     """Multiply elements along axes with equal labels, and sum over labels absent from the result.
 
-    Shapes: axes of one label have equal sizes; axes of size 1 broadcast. A label that occurs twice
-    in an operand selects its diagonal; `...` are the unnamed axes, which broadcast.
+    Shapes: axes of one label have equal sizes; axes of size 1 broadcast. If a label occurs twice in
+    an operand, the operand's diagonal is read; `...` denotes unnamed axes, which broadcast.
     Errors: E-OP-ATTRIBUTE, E-OP-SHAPE, E-OP-DTYPE.
     Source: ONNX Einsum-12, numpy.einsum.
     """

@@ -39,9 +39,9 @@ def matmul(
     """Multiply matrices: out[..., m, n] is the sum over k of a[..., m, k] * b[..., k, n].
 
     A transpose flag exchanges the last two axes of its operand; it has no effect on a vector.
-    Shapes: axes before the last two are batches and broadcast; a vector is a row on the left and a
-    column on the right, and its axis is removed from the result.
-    Errors: E-OP-SHAPE when the inner sizes differ, E-OP-DTYPE when the element types do.
+    Shapes: axes before the last two are batch axes and broadcast; a vector is a row on the left and
+    a column on the right, and the result lacks its axis.
+    Errors: E-OP-SHAPE if the inner sizes differ, E-OP-DTYPE if the element types differ.
     Source: ONNX MatMul-13, numpy.matmul.
     """
     dtype = require_elements("matmul", "number", a, b)
@@ -89,7 +89,7 @@ def _(
 
 
 def _element(t: Handle, batch: list[Expr], matrix: list[Expr], transpose: bool) -> list[Expr]:
-    """Return the index of a matrix element in a tensor whose batch axes broadcast."""
+    """Return the index of a matrix element in a tensor; the batch axes of the tensor broadcast."""
     own = batch[len(batch) - (t.rank - len(matrix)) :]
     sizes = t.shape[: t.rank - len(matrix)]
     outer = [t.repeated(i, n) for i, n in zip(own, sizes, strict=True)]
@@ -118,7 +118,7 @@ def _(n: OnnxCall) -> Operand:
 
 @matmul.onnx("Gemm")
 def _(n: OnnxCall) -> Operand:
-    """Import Gemm: alpha*a*b + beta*c, without terms and factors that have no effect."""
+    """Import Gemm, alpha*a*b + beta*c; terms and factors without effect are omitted."""
     a, b, c = n.operand(0), n.operand(1), n.operand(2)
     assert a is not None
     made = matmul(
@@ -133,7 +133,7 @@ def _(n: OnnxCall) -> Operand:
 
 @matmul.export
 def _(a: Tensor, b: Tensor, *, transpose_a: bool, transpose_b: bool) -> Operand | None:
-    """Export two matrices with transposes as Gemm; transpose operands of other ranks first."""
+    """Export matrices with transpose flags as Gemm; transpose operands of other ranks first."""
     if not (transpose_a or transpose_b):
         return standard("MatMul", a, b)
     if a.type.shape is None or b.type.shape is None:

@@ -1,4 +1,4 @@
-"""Weights of a few bits, packed into bytes, with one scale per block of inputs."""
+"""Weights of a few bits that are packed into bytes, with one scale per block of inputs."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def unpack_weights(
 ) -> TensorType:
     """Unpack weights of 2, 4 or 8 bits, subtract the zero point of their block, and scale them.
 
-    The first weight of a byte is in its lowest bits. The default zero point is the middle of
-    the range, such as 8 for 4 bits. Zero points are packed like weights, or have the type of
-    the scales.
-    Shapes: w [rows, blocks, block_size * bits / 8], scale [rows, blocks] or in one row, the result
-    [rows, columns]; there are ceil(columns / block_size) blocks. Packed zero points are
-    [rows, ceil(blocks * bits / 8)].
+    The first weight of a byte is in its lowest bits. The default zero point is the middle of the
+    range, such as 8 for 4 bits. Zero points are packed as the weights are, or have the type of the
+    scales.
+    Shapes: w is [rows, blocks, block_size * bits / 8], scale is [rows, blocks] or flat, the result
+    is [rows, columns]; there are ceil(columns / block_size) blocks. Packed zero points have the
+    shape [rows, ceil(blocks * bits / 8)].
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX Runtime's com.microsoft.MatMulNBits.
     """
@@ -148,7 +148,7 @@ def _(
 
 
 def _code(k: Lowering, packed: Handle, row: Expr, at: Expr, n_row: int, bits: int) -> Scalar:
-    """Return integer `at` of a row of `n_row` packed integers."""
+    """Return the integer at position `at` in a row of `n_row` packed integers."""
     in_byte = 8 // bits
     byte = _flat(packed, row * (n_row // in_byte) + affine.floordiv(at, in_byte))
     if in_byte == 1:
@@ -158,7 +158,7 @@ def _code(k: Lowering, packed: Handle, row: Expr, at: Expr, n_row: int, bits: in
 
 
 def _flat(t: Handle, at: Expr) -> Scalar:
-    """Return the element at a row-major index."""
+    """Return the element of a tensor at a row-major index."""
     index: list[Expr] = []
     for n in reversed(t.shape[1:]):
         index.append(affine.mod(at, n))
@@ -194,7 +194,7 @@ def _(
     bits: int,
     block_size: int,
 ) -> Operand:
-    """Export as shifts and masks for unpacking, a subtraction of zero points, and a product."""
+    """Export as shifts and masks that unpack, a subtraction of zero points, and a product."""
     blocks = _n_blocks(columns, block_size)
     codes = _reshaped(_exported_codes(w, rows, bits), rows, blocks, block_size)
     origin: Operand = np.float32(1 << (bits - 1))
@@ -212,7 +212,7 @@ def _(
 
 
 def _exported_codes(packed: Tensor, rows: int, bits: int) -> Operand:
-    """Export the unpacking of bytes. Shapes: the result [rows, integers per row]."""
+    """Export the unpacking of bytes to integers. Shapes: the result is [rows, integers per row]."""
     bytes_ = _reshaped(packed, rows, -1, 1)
     places = np.arange(0, 8, bits).astype(np.uint8)
     shifted = standard("BitShift", bytes_, places, direction="RIGHT")
@@ -245,7 +245,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @unpack_weights.onnx("com.microsoft:GatherBlockQuantized")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a gather of rows with scales per block of a row; u8 data holds packed elements."""
+    """Import a gather of quantized rows with one scale per block of a row; u8 holds packed data."""
     data, rows, scale, zero = (n.operand(i) for i in range(4))
     if data is None or rows is None or scale is None or data.type.shape is None:
         return None

@@ -1,6 +1,6 @@
 """The attention operators of ONNX Runtime: with projections, masks, and key-value caches.
 
-Nodes with other features (shared buffers of past and present in beam search, masks of packed
+Nodes with other features (beam search with shared buffers of past and present keys, masks of packed
 batches) stay foreign.
 Source: ONNX Runtime, docs/ContribOperators.md, and its CPU kernels.
 """
@@ -43,7 +43,7 @@ from compiler.ops.linear_algebra.matmul import matmul
 from compiler.ops.normalization.layer_norms import rms_norm
 
 MASKED = -10000.0
-"""The default addend of a masked key's score."""
+"""The default number that is added to the score of a masked key."""
 
 
 def _static(t: Tensor | None, axis: int) -> int | None:
@@ -70,7 +70,7 @@ class _Parts:
 
 
 def _mask(mask: Tensor | None, n: OnnxCall, k: Operand, batch: Any, dtype: DType) -> Any:
-    """Convert a mask to an addend of scores: 0 or a large negative number; False if unsupported."""
+    """Convert a mask to addends of scores (0 or a large negative number); False if unsupported."""
     if mask is None:
         return None
     if mask.type.shape is None:
@@ -97,7 +97,7 @@ def _mask(mask: Tensor | None, n: OnnxCall, k: Operand, batch: Any, dtype: DType
 
 
 def _finished(n: OnnxCall, parts: _Parts, n_heads: int, mask: Any, bias: Tensor | None) -> Operand:
-    """Compute attention over the queries, keys and values; return it as rows."""
+    """Compute attention over the heads of queries, keys and values; return the result as rows."""
     made = attended(
         parts.q,
         parts.k,
@@ -136,7 +136,7 @@ def of_projection(
     past: Tensor | None,
     added: Tensor | None,
 ) -> Operand | tuple[Operand, ...] | None:
-    """Compute attention from the projected queries, keys and values."""
+    """Compute attention from the packed product of the input and the projection weights."""
     heads = int(n.attr("num_heads", 1))
     width = _static(weights, 1)
     if width is None or n.attr("do_rotary", 0):
@@ -162,7 +162,7 @@ def of_projection(
 
 
 def _behind(past: Tensor | None, index: int, new: Operand) -> Operand:
-    """Append new keys or values to past keys or values, which share one tensor."""
+    """Append new keys or values to past keys or values; one tensor holds both kinds of past."""
     if past is None:
         return new
     return concat(squeeze(part(past, 0, index, index + 1), axes=(0,)), new, axis=2)
@@ -193,7 +193,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 
 def _given(n: OnnxCall, heads: int) -> _Parts | None:
-    """Convert the accepted forms of queries, keys and values to heads, with biases added."""
+    """Convert the accepted forms of queries, keys and values to heads, and add biases."""
     query, key, value, bias = (n.operand(i) for i in range(4))
     assert query is not None
     if query.rank == 5:
@@ -232,7 +232,7 @@ def _plus(x: Tensor, bias: Operand) -> Operand:
 
 
 def _packed(x: Tensor, index: int) -> Operand:
-    """Extract one of the tensors packed as [batch, positions, heads, tensors, size]."""
+    """Extract one of several tensors packed as [batch, positions, heads, tensors, size]."""
     taken = squeeze(part(x, 3, index, index + 1), axes=(3,))
     return transpose(taken, perm=(0, 2, 1, 3)).out(0)
 
@@ -279,7 +279,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 
 def _is_plain_group(n: OnnxCall, query: Tensor) -> bool:
-    """Return whether a node uses only supported features."""
+    """Return whether a node uses only features that the import supports."""
     special = (
         n.attr("smooth_softmax", -1) == 1
         or n.attr("sliding_window_cache", 0)
@@ -311,7 +311,7 @@ def _heads_of_groups(n: OnnxCall, heads: int, few: int, head: int) -> tuple[Oper
 
 
 def _turned(n: OnnxCall, x: Operand, before: Operand, head: int) -> Operand:
-    """Rotate heads by the angles of their positions, which follow the cached positions."""
+    """Rotate heads by angles of their positions; new positions follow the cached positions."""
     cos, sin, given = n.operand(7), n.operand(8), n.operand(9)
     half = _static(cos, 1)
     assert half is not None, "the table of angles has a known width"
@@ -326,7 +326,7 @@ def _turned(n: OnnxCall, x: Operand, before: Operand, head: int) -> Operand:
 
 
 def _written(past: Tensor | None, new: Operand, before: Operand, count: Operand) -> Operand:
-    """Write new keys to the cache, which is first extended to `count` keys if it is shorter."""
+    """Write new keys to the cache; a cache of fewer than `count` keys is extended first."""
     if past is None:
         return once(new)
     more = max_(sub(count, length(past, 2)), np.asarray(0, np.int64))
@@ -340,7 +340,7 @@ def _written(past: Tensor | None, new: Operand, before: Operand, count: Operand)
 
 @matmul.onnx("com.microsoft:RotaryEmbedding")
 def _(n: OnnxCall) -> Operand | None:
-    """Import RotaryEmbedding: rotate heads (or rows of heads) by the angles of their positions."""
+    """Import RotaryEmbedding: rotate heads, or rows of heads, by angles of their positions."""
     x, positions, cos, sin = (n.operand(i) for i in range(4))
     assert x is not None
     assert positions is not None

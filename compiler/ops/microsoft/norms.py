@@ -1,4 +1,4 @@
-"""Normalisations of ONNX Runtime, with preceding additions or in other layouts.
+"""Normalisations of ONNX Runtime, which include additions or use other layouts.
 
 Source: ONNX Runtime, docs/ContribOperators.md.
 """
@@ -29,7 +29,7 @@ def _epsilon(n: OnnxCall, default: float = 1e-12) -> float:
 
 @rms_norm.onnx("SimplifiedLayerNormalization", "com.microsoft:SimplifiedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import an older name of RMS normalisation, which ONNX Runtime writes into ONNX's domain."""
+    """Import an old name of RMSNormalization, which ONNX Runtime uses in ONNX's own domain."""
     x, scale = n.operand(0), n.operand(1)
     assert x is not None
     assert scale is not None
@@ -47,14 +47,14 @@ def _as(t: Tensor, dtype: DType) -> Operand:
 
 
 def _inverse_root(squares: Operand, axes: tuple[int, ...], epsilon: float, dtype: DType) -> Operand:
-    """Return 1 / sqrt(mean of squares + epsilon)."""
+    """Return 1 / sqrt(mean of `squares` + epsilon)."""
     mean = reduce_mean(squares, axes=axes, keepdims=True)
     return reciprocal(sqrt(add(mean, np.asarray(epsilon, dtype.numpy))))
 
 
 @layer_norm.onnx("com.microsoft:SkipLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as a normalised sum of input, skip and bias, then the statistics and the sum."""
+    """Import as the normalised sum of input, skip and bias; then the statistics and the sum."""
     x, skip, gamma, beta, bias = (n.operand(i) for i in range(5))
     assert x is not None
     if x.type.shape is None:
@@ -71,7 +71,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @rms_norm.onnx("com.microsoft:SkipSimplifiedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as an RMS-normalised sum of input, skip and bias, then the statistics and the sum."""
+    """Import as the RMS-normalised sum of input, skip and bias; then statistics and the sum."""
     x, skip, gamma, bias = (n.operand(i) for i in range(4))
     assert x is not None
     if x.type.shape is None:
@@ -87,7 +87,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @layer_norm.onnx("com.microsoft:EmbedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as the normalised sum of word, position and segment rows, and the word counts."""
+    """Import as the normalised sum of word, position and segment embeddings, and word counts."""
     ids, segments, words, places, kinds, gamma, beta, mask, at = (n.operand(i) for i in range(9))
     assert ids is not None
     assert places is not None
@@ -133,7 +133,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 
 def _grouped(n: OnnxCall, x: Operand, like: Tensor) -> Operand:
-    """Import a group normalisation, by default of channels-last images."""
+    """Import a group normalisation; by default, images are channels-last."""
     gamma, beta = n.operand(1), n.operand(2)
     assert gamma is not None
     assert beta is not None

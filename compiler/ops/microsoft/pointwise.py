@@ -48,7 +48,7 @@ def _(n: OnnxCall) -> Operand:
 
 @gelu.onnx("com.microsoft:BiasSplitGelu")
 def _(n: OnnxCall) -> Operand | None:
-    """Import as the first half of the last axis times the gelu of the second half."""
+    """Import as the product of the first half of the last axis and the gelu of the second half."""
     x = n.operand(0)
     assert x is not None
     if x.type.shape is None or not isinstance(x.shape[-1], int):
@@ -66,7 +66,7 @@ def _(n: OnnxCall) -> Operand:
 
 @add.onnx("com.microsoft:BiasDropout")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import for inference: no element is dropped, and the mask is all true."""
+    """Import for inference: no element is dropped, and the mask is true everywhere."""
     x, training = n.operand(0), n.operand(4)
     if training is not None and (training.value is None or bool(training.known.any())):
         return None
@@ -78,7 +78,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @softmax.onnx("com.microsoft:BiasSoftmax")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a softmax over the last axis of a sum; nodes with several axes stay foreign."""
+    """Import a softmax over the last axis of a sum; a node with more softmax axes stays foreign."""
     x, bias = n.operand(0), n.operand(1)
     assert x is not None
     assert bias is not None
@@ -118,7 +118,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @pad.onnx("com.microsoft:Pad")
 def _(n: OnnxCall) -> Operand | None:
-    """Import Pad, whose pads may be a matrix of one row."""
+    """Import Pad; its list of pads may be a matrix of one row."""
     pads = n.operand(1)
     assert pads is not None
     if pads.value is None:

@@ -1,4 +1,4 @@
-"""The fused products and convolutions of ONNX Runtime's optimiser, with epilogues.
+"""The matrix products and convolutions with activations that ONNX Runtime's optimiser creates.
 
 Source: ONNX Runtime, docs/ContribOperators.md.
 """
@@ -44,7 +44,7 @@ ACTIVATIONS: Mapping[str, Callable[[Operand, Parameters, DType], Operand]] = {
         x, np.asarray(_at(p, 0, -np.inf), dtype.numpy), np.asarray(_at(p, 1, np.inf), dtype.numpy)
     ),
 }
-"""Builds an epilogue from the value, the parameters and the element type."""
+"""Functions that build an activation from the value, the parameters and the element type."""
 
 
 def _at(parameters: Parameters, position: int, default: float) -> float:
@@ -61,7 +61,7 @@ def activated(made: Operand, name: str, parameters: Parameters, dtype: DType) ->
 def as_standard(
     n: OnnxCall, op_type: str, opset: int, n_operands: int = 64, **attrs: Any
 ) -> Operand | tuple[Operand, ...] | None:
-    """Import a node by the operator of this name in ONNX's own domain."""
+    """Import a node as ONNX's own operator of this name, without the node's activation."""
     extra = {k: v for k, v in n.attrs.items() if not k.startswith("activation")}
     call = replace(
         n,
@@ -78,7 +78,7 @@ def as_standard(
 
 
 def _turned(x: Tensor, batch: bool) -> Operand:
-    """Move the first axis after the other batch axes."""
+    """Move the first axis after the other batch axes, to the third position from the end."""
     if not batch or x.rank < 3:
         return x
     return transpose(x, perm=(*range(1, x.rank - 1), 0, x.rank - 1))
@@ -108,7 +108,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 
 def _letters(n: OnnxCall) -> list[float]:
-    """Return the parameters of an activation, which are separate attributes."""
+    """Return the parameters of an activation, each of which is a separate attribute."""
     names = ("activation_alpha", "activation_beta", "activation_gamma")
     return [float(n.attr(k)) for k in names if n.attr(k) is not None]
 

@@ -1,4 +1,4 @@
-"""Table lookup, and ONNX's encoders of categories built on it."""
+"""Table lookup, and ONNX's encoders of categories that use it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from compiler.ops.type_rules.requirements import n_elements, require_rank, requi
 
 @op(kind="opaque")
 def look_up(x: Tensor, keys: Tensor, values: Tensor, default: Tensor) -> TensorType:
-    """Look up the value of the key equal to each element of x, else the default.
+    """Look up each element of x among the keys; return the value of its key, or the default.
 
-    The keys are sorted, NaN last; of equal keys, the first is found. The lookup is a binary search.
-    Elements may be strings, for which no code is generated.
+    The keys are sorted, NaN last; if keys are equal, the lookup finds the first. The lookup is a
+    binary search. Elements may be strings, for which no machine code is generated.
     Shapes: keys and values [n], the default is a scalar; the result has the shape of x.
     Errors: E-OP-DTYPE, E-OP-SHAPE.
     Source: ONNX LabelEncoder-4 (ai.onnx.ml).
@@ -45,7 +45,7 @@ def look_up(x: Tensor, keys: Tensor, values: Tensor, default: Tensor) -> TensorT
 
 
 def _strides(n: int) -> list[int]:
-    """Return the powers of two up to n, the largest first."""
+    """Return the powers of two up to n in descending order."""
     return [1 << k for k in reversed(range(n.bit_length()))]
 
 
@@ -121,7 +121,7 @@ _DEFAULTS = {"strings": "_Unused", "int64s": -1, "floats": -0.0}
 
 
 def _side(n: OnnxCall, side: str) -> tuple[Array, str]:
-    """Return the keys or values of a LabelEncoder, and the kind of their list.
+    """Return the keys or values of a LabelEncoder, and the kind of the list that has them.
 
     Errors: E-OP-ATTRIBUTE.
     """
@@ -197,7 +197,7 @@ def _(x: Tensor, keys: Tensor, values: Tensor, default: Tensor) -> Operand | Non
 
 
 def _both_ways(x: Tensor, whole: Array, words: Array, n: OnnxCall) -> Operand:
-    """Map strings to integers, or integers to strings."""
+    """Map strings to integers, or integers to strings, depending on the type of x."""
     if x.dtype is DType.string:
         return _table(x, words, whole, np.array(n.attr("default_int64", -1), np.int64))
     return _table(x, whole, words, np.array(n.attr("default_string", "_Unused"), np.object_))
@@ -205,7 +205,7 @@ def _both_ways(x: Tensor, whole: Array, words: Array, n: OnnxCall) -> Operand:
 
 @equal.onnx("ai.onnx.ml:OneHotEncoder")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a one-hot encoding of categories; all zeros for an unknown category."""
+    """Import a one-hot encoding of categories; an unknown category gives all zeros."""
     x = n.operand(0)
     if x is None or x.type.shape is None:
         return None
@@ -222,7 +222,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @concat.onnx("ai.onnx.ml:FeatureVectorizer")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a concatenation of features as f32, each cropped to its declared width."""
+    """Import a concatenation of features as f32; each feature is cropped to its declared width."""
     sizes = n.attr("inputdimensions") or ()
     parts: list[Operand] = []
     for k, x in enumerate(n.operands):

@@ -1,6 +1,6 @@
-"""The outputs of ONNX's tree ensembles from tree scores: targets, or labels and probabilities.
+"""The outputs of ONNX's tree ensembles, from tree scores: targets, or labels and probabilities.
 
-For two classes, which ONNX does not specify, the results follow ONNX Runtime.
+ONNX does not specify the case of two classes; its results follow ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from compiler.ops.ml.trees import AGGREGATES, Tables, listed, numbers_of, split
 
 
 def _computed_in(x: Tensor) -> DType:
-    """Return the type of comparisons: f64 for f64, else f32."""
+    """Return the element type for comparisons: f64 if x is f64, else f32."""
     return DType.f64 if x.dtype is DType.f64 else DType.f32
 
 
@@ -98,7 +98,7 @@ def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
 
 
 Hit = Operand | bool
-"""The rows with scores of a class: True for all, False for none, else a bool column."""
+"""The rows in which a class has scores: True for all rows, False for no row, else a bool column."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class _Votes:
     transform: str
 
     def many(self) -> tuple[Operand, Operand]:
-        """Convert three or more classes: the label has the largest score among scored classes."""
+        """Convert scores of three or more classes; of the classes with scores, the best wins."""
         count = len(self.labels.values)
         scores: Operand = self.tables.scores(self.x, count)
         if len(self.base) == count:
@@ -124,7 +124,7 @@ class _Votes:
         return self.labels.best(judged), transformed(scores, count, self.transform)
 
     def few(self) -> tuple[Operand, Operand]:
-        """Convert a single class, or two classes, possibly with only one column of scores."""
+        """Convert the scores of one or two classes; two classes may share one column of scores."""
         if len(self.labels.values) == 1:
             score = _plus(self.tables.scores(self.x, 1), self.base[:1])
             above = greater(squeeze(score, axes=(1,)), self._number(0))
@@ -152,7 +152,7 @@ class _Votes:
         return self._label(squeeze(decisive, axes=(1,))), made
 
     def _hits(self) -> tuple[Hit, Hit]:
-        """Return, for each of the two classes, the rows with a score of the class."""
+        """Return, for each of two classes, the rows in which a leaf has a weight for the class."""
         always = [self.tables.always(c) for c in (0, 1)]
         never = [not np.any(self.tables.targets == c) for c in (0, 1)]
         if all(a or n for a, n in zip(always, never, strict=True)):
@@ -162,7 +162,7 @@ class _Votes:
 
     @property
     def _is_one_sided(self) -> bool:
-        """Whether all weights belong to one of the two classes."""
+        """Whether the weights of all leaves belong to the same one of two classes."""
         return len(np.unique(self.tables.targets[self.tables.targets >= 0])) == 1
 
     @property
@@ -170,12 +170,12 @@ class _Votes:
         return bool(np.all(self.tables.weights >= 0))
 
     def _shared(self, score: Operand) -> Operand:
-        """Compute both columns from the only column with scores."""
+        """Compute the columns of both classes from the only column with scores."""
         complement = self._is_one_sided and self._is_positive
         return with_opposite(score, self.transform, complement=complement)
 
     def _label(self, score: Operand) -> Operand:
-        """Return the label that the decisive score determines."""
+        """Return the label of each row: a threshold is applied to the decisive score."""
         limit = 0.5 if self._is_one_sided and self._is_positive else 0
         above = greater(score, self._number(limit))
         if self._is_one_sided or self.labels.are_words:
@@ -187,7 +187,7 @@ class _Votes:
 
 
 def _pick(hit: Hit, then: Operand, otherwise: Operand) -> Operand:
-    """Select `then` in the rows with scores, else `otherwise`."""
+    """Select `then` in rows with scores of a class, `otherwise` in other rows."""
     if isinstance(hit, bool):
         return then if hit else otherwise
     return where(hit, then, otherwise)

@@ -1,6 +1,6 @@
-"""Decision forests as tables: every row of x descends every tree, and leaves are aggregated.
+"""Decision forests as tables: rows of x descend every tree, and reached leaves are aggregated.
 
-ml_trees.py converts ONNX's attributes to these tables.
+ml/trees.py converts ONNX's attributes to these tables.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from compiler.ops.type_rules.requirements import (
 )
 
 LESS, EQUAL, GREATER, UNORDERED = 1, 2, 4, 8
-"""The relations of a number to a threshold; unordered means that one of them is NaN."""
+"""The relations of a number to a threshold; "unordered" means that at least one of the two is
+NaN."""
 
 AGGREGATES = ("sum", "min", "max")
 
 
 ROWS_AT_ONCE = 64
-"""The number of rows that descend a tree together, since their steps are independent."""
+"""The number of rows that descend a tree in lockstep; the steps of different rows are
+independent."""
 
 
 @op(kind="opaque", exact=False)
@@ -49,14 +51,15 @@ def forest(
     aggregate: str = "sum",
     absent: float = 0.0,
 ) -> TensorType:
-    """Evaluate a decision forest: descend every tree with every row of x, and aggregate the leaves.
+    """Evaluate a decision forest: every row of x descends every tree; aggregate the reached leaves.
 
     nodes[k] lists a feature and two branches. x[n, feature] is compared with thresholds[k]; the
-    first branch is taken if the relation (1 less, 2 equal, 4 greater, 8 unordered) is in
-    relations[k], else the second. Negative branches are leaves; -1 is leaf 0. For every j, a leaf
-    adds weights[leaf, j] to target targets[leaf, j], or contributes to its minimum or maximum. A
-    target of -1 means no target. A target without weights in the reached leaves has the value
-    `absent`. Tree t has at most depths[t] steps.
+    first branch is taken if their relation (1 less, 2 equal, 4 greater, 8 unordered) is in
+    relations[k], else the second branch. A negative branch is a leaf; -1 is leaf 0, -2 is leaf 1,
+    and so on. For every j, a leaf contributes weights[leaf, j] to the sum, minimum or maximum of
+    target targets[leaf, j]. A target of -1 marks the absence of a target. If no reached leaf has a
+    weight for a target, the target has the value `absent`. Every path in tree t has at most
+    depths[t] steps.
     Shapes: x [N, F], nodes [n, 3], thresholds and relations [n], roots and depths [trees], targets
     and weights [leaves, J]; the result is [N, n_targets]. Indices out of bounds are clamped.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
@@ -81,7 +84,7 @@ def forest(
 
 
 def _fetched(table: Array, at: Array) -> Array:
-    """Return elements as generated code does: with clamped indices, and 0 from an empty table."""
+    """Return the elements that generated code reads: indices are clamped; no element gives 0."""
     if table.shape[0] == 0:
         return np.zeros((*at.shape, *table.shape[1:]), table.dtype)
     return table[np.clip(at, 0, table.shape[0] - 1)]
@@ -130,7 +133,7 @@ def _(
 
 @forest.cost
 def _(x: TensorType, *tables: TensorType, out: TensorType, **_: Any) -> Cost:
-    """Count four operations per step; nodes are assumed evenly distributed over steps and trees."""
+    """Count four operations per step, for nodes evenly distributed over trees and steps."""
     n_nodes, n_trees = tables[1].n_elements, tables[3].n_elements
     steps = (n_nodes // max(n_trees, 1) + 1).bit_length()
     added = tables[5].static_shape[1]
@@ -154,7 +157,7 @@ def _(
     aggregate: str,
     absent: float,
 ) -> None:
-    """Lower by blocks of rows: the rows of a block descend one tree after another, in lockstep."""
+    """Lower by blocks of rows; the rows of a block descend one tree after another, in lockstep."""
     n_rows, n_trees = out.shape[0], roots.shape[0]
     at = k.temporary((ROWS_AT_ONCE,), DType.i32, "at")
     hits = k.temporary((ROWS_AT_ONCE, n_targets), DType.bool, "hits")
@@ -197,7 +200,7 @@ def _(
 
 
 def _holds(k: Lowering, value: Scalar, limit: Scalar, allowed: Scalar) -> Scalar:
-    """Return whether the relation of a feature and a threshold is among the allowed relations."""
+    """Return whether the relation of a feature to a threshold is one of the allowed relations."""
     tests = {
         LESS: k.lt(value, limit),
         EQUAL: k.eq(value, limit),

@@ -1,4 +1,4 @@
-"""The export of forests: one TreeEnsemble if it can express the forest, else step by step."""
+"""The export of forests: one TreeEnsemble if it can express the forest, else single steps."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _AGGREGATES = {"sum": 1, "min": 2, "max": 3}
 _REDUCTIONS = {"sum": "add", "min": "min", "max": "max"}
 
 DEEPEST = 64
-"""The maximum depth of a tree that is exported step by step."""
+"""The maximum depth of a tree that is exported as operators for each step."""
 
 
 @dataclass(frozen=True)
 class _Tables:
-    """The elements of a forest's tables."""
+    """The elements of the tables that describe a forest."""
 
     nodes: Array
     thresholds: Array
@@ -79,9 +79,10 @@ def _(
 
 
 def _is_ensemble(t: _Tables, n_targets: int, aggregate: str) -> bool:
-    """Return whether TreeEnsemble can express the comparisons, and every leaf has its targets.
+    """Return whether TreeEnsemble can express all comparisons and all targets of leaves.
 
-    TreeEnsemble's "not equal" is also true for NaN. For sums, a leaf without targets may add 0.
+    TreeEnsemble's "not equal" is also true for NaN. If targets are sums, a leaf without targets may
+    add 0.
     """
     aimed = aggregate == "sum" or t.targets.min(initial=0) >= 0
     inside = t.targets.max(initial=0) < n_targets
@@ -105,7 +106,7 @@ def _is_tree(t: _Tables) -> bool:
 
 
 def _without_bare_leaves(t: _Tables) -> _Tables:
-    """Add an arbitrary node above each leaf that is the only node of its tree."""
+    """Add an inner node with arbitrary comparison above each leaf that is a tree's only node."""
     bare = t.roots < 0
     leaves = t.roots[bare]
     rows = np.stack([np.zeros_like(leaves), leaves, leaves], axis=1)
@@ -121,7 +122,7 @@ def _without_bare_leaves(t: _Tables) -> _Tables:
 
 
 def _with_one_weight(t: _Tables) -> _Tables:
-    """Copy the trees once per weight of a leaf; weights without a target add 0."""
+    """Copy the trees once for each weight of a leaf; a missing weight adds 0."""
     n_copies, n_nodes, n_leaves = t.targets.shape[1], len(t.nodes), len(t.weights)
     copies: list[Array] = []
     for k in range(n_copies):
@@ -162,7 +163,7 @@ def _attributes(t: _Tables) -> dict[str, Any]:
 
 
 def _walked(x: Tensor, t: _Tables, depths: Array, n_steps: int) -> Operand:
-    """Compute the leaf of each row in each tree, [N, trees], in parallel steps."""
+    """Compute the leaf that each row reaches in each tree, [N, trees], in parallel steps."""
     n_rows = standard("Shape", x, start=0, end=1)
     shape = standard("Concat", n_rows, np.array([len(t.roots)]), axis=0)
     at: Operand = standard("Expand", t.roots.astype(np.int64)[None], shape)
@@ -177,7 +178,7 @@ def _walked(x: Tensor, t: _Tables, depths: Array, n_steps: int) -> Operand:
 
 
 def _step(x: Tensor, t: _Tables, at: Operand) -> Operand:
-    """Compute the next node of each row and tree."""
+    """Compute the next node for each row and tree."""
     last = x.shape[1] - 1 if isinstance(x.shape[1], int) else np.iinfo(np.int64).max
     features = np.clip(t.nodes[:, 0].astype(np.int64), 0, last)
     value = standard("GatherElements", x, standard("Gather", features, at), axis=1)
@@ -201,7 +202,7 @@ def _step(x: Tensor, t: _Tables, at: Operand) -> Operand:
 def _combined(
     x: Tensor, leaves: Operand, t: _Tables, n_targets: int, aggregate: str, absent: float
 ) -> Operand:
-    """Aggregate the weights of leaves by target; weights without a target go to an extra column."""
+    """Aggregate weights of leaves by target; weights without a target go to an extra column."""
     number = x.dtype.numpy.type
     found = (t.targets >= 0) & (t.targets < n_targets)
     targets = np.where(found, t.targets, n_targets).astype(np.int64)

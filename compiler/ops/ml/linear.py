@@ -25,9 +25,9 @@ from compiler.ops.reductions.reduce import reduce_max, reduce_sum
 
 
 def affine(x: Operand, coefficients: Array, intercepts: Array, n_targets: int) -> Operand:
-    """Return x times the coefficients of each target, plus its intercept if there are intercepts.
+    """Return x times the coefficients of each target, plus the target's intercept if present.
 
-    Errors: E-OP-ATTRIBUTE when the coefficients do not divide into targets.
+    Errors: E-OP-ATTRIBUTE if the coefficients cannot be divided equally among targets.
     """
     fits = n_targets >= 1 and coefficients.size and coefficients.size % n_targets == 0
     require(
@@ -57,7 +57,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @matmul.onnx("ai.onnx.ml:LinearClassifier")
 def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
-    """Import LinearClassifier: one row of coefficients may score the second of two classes."""
+    """Import LinearClassifier; one row of coefficients may score the second of two classes."""
     x = n.operand(0)
     if x is None or not has_rows(x):
         return None
@@ -80,7 +80,7 @@ def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
 
 
 def per_feature(name: str, values: Array, x: Tensor) -> Array:
-    """Return one number for all features, or one per feature. Errors: E-OP-ATTRIBUTE."""
+    """Return one number for all features, or one number per feature. Errors: E-OP-ATTRIBUTE."""
     size = x.shape[-1] if x.rank else 1
     fits = len(values) == 1 or not isinstance(size, int) or len(values) == size
     require(
@@ -93,7 +93,7 @@ def per_feature(name: str, values: Array, x: Tensor) -> Array:
 
 @mul.onnx("ai.onnx.ml:Scaler")
 def _(n: OnnxCall) -> Operand | None:
-    """Import Scaler: (x - offset) * scale, in f64 for f64."""
+    """Import Scaler: (x - offset) * scale, computed in f64 if x is f64."""
     x = n.operand(0)
     if x is None or x.type.shape is None:
         return None

@@ -1,7 +1,7 @@
 """Post-processing of classifier scores: transforms, the second column, labels.
 
-ONNX does not specify one column for two classes, ties, and transforms of a single column. In these
-cases, the results follow ONNX Runtime.
+ONNX does not specify a single column of scores for two classes, ties, and transforms of a single
+column. In these cases, the results follow ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from compiler.ops.reductions.softmax import softmax
 from compiler.ops.type_rules.requirements import require_elements, require_rank, traffic
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
-"""The transforms in TreeEnsemble's encoding."""
+"""The values of post_transform, at their positions in TreeEnsemble's encoding."""
 
 
 # Transforms
@@ -69,7 +69,7 @@ probit = unary(
     "probit",
     """The quantile function of the normal distribution, by Winitzki's approximation.
 
-    It is accurate to three digits; outside (0, 1) it is NaN or infinite.
+    The result is accurate to three digits, and is NaN or infinite outside (0, 1).
     Source: ONNX post_transform PROBIT as ONNX Runtime computes it; S. Winitzki, A handy
     approximation for the error function and its inverse, 2008.
     """,
@@ -81,7 +81,7 @@ probit = unary(
 
 @probit.export
 def _(x: Tensor) -> Operand | None:
-    """Export as the formula, in f32 for short floats."""
+    """Export as the formula; short floats are computed in f32."""
     if x.dtype.bits < 32:
         wide = standard("Cast", x, to=DType.f32)
         return standard("Cast", _quantile(wide, np.float32), to=x.dtype)
@@ -102,7 +102,7 @@ NEXT_TO_ZERO = 1e-7
 
 
 def like(x: Operand, value: float) -> Array:
-    """Return a number in an operand's element type."""
+    """Return a number as an array of the operand's element type."""
     t = as_tensor(x)
     assert t is not None
     return np.asarray(value, t.dtype.numpy)
@@ -118,7 +118,7 @@ def _softmax_zero(scores: Operand) -> Call:
 
 
 def transformed(scores: Operand, n_columns: int, transform: str) -> Operand:
-    """Apply ONNX's post_transform to scores; only PROBIT transforms a single column.
+    """Apply ONNX's post_transform to scores; a single column is transformed only by PROBIT.
 
     Errors: E-OP-ATTRIBUTE for an unknown transform.
     """
@@ -139,8 +139,8 @@ def transformed(scores: Operand, n_columns: int, transform: str) -> Operand:
 def with_opposite(score: Operand, transform: str, *, complement: bool) -> Operand:
     """Compute the scores of two classes from the score of the second class.
 
-    The first column is 1 - score with `complement`, else -score. LOGISTIC transforms both columns.
-    PROBIT transforms only the first column; the second is the untransformed score.
+    The first column is 1 - score with `complement`, and -score without it. LOGISTIC transforms both
+    columns. PROBIT transforms only the first column; the second column is the untransformed score.
     """
     if transform == "PROBIT":
         return concat(probit(score), score, axis=1)
@@ -154,9 +154,9 @@ def with_opposite(score: Operand, transform: str, *, complement: bool) -> Operan
 
 @op(kind="reduction")
 def class_of(scores: Tensor, labels: Tensor) -> TensorType:
-    """The label of the largest score in each row, the first of equal scores.
+    """The label of the largest score in each row; of equal scores, the first counts.
 
-    NaN is not larger than any score, and no score is larger than a leading NaN.
+    NaN in the first column counts as the largest score; NaN in another column is never chosen.
     Shapes: scores [N, C], labels [C]; the result is [N].
     Errors: E-OP-DTYPE, E-OP-SHAPE.
     """
@@ -238,7 +238,7 @@ class Labels:
 
     @staticmethod
     def of(n: OnnxCall, ints: str, strings: str) -> Labels:
-        """Read a node's labels under these names, preferring strings."""
+        """Read a node's labels from these attributes; string labels take precedence."""
         return Labels(tuple(n.attr(strings) or n.attr(ints) or ()))
 
     @property

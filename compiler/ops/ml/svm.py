@@ -35,7 +35,10 @@ MOST_ROUNDS = 100
 
 
 def n_classes_of(n_pairs: int) -> int:
-    """Return the number of classes with this many pairs. Errors: E-OP-SHAPE if there is none."""
+    """Return the number of classes with this many pairs.
+
+    Errors: E-OP-SHAPE if no number of classes has this many pairs.
+    """
     n = round((1 + (1 + 8 * n_pairs) ** 0.5) / 2)
     require(
         n * (n - 1) // 2 == n_pairs > 0,
@@ -47,10 +50,11 @@ def n_classes_of(n_pairs: int) -> int:
 
 @op(kind="opaque", exact=False)
 def couple(pairs: Tensor) -> TensorType:
-    """Pairwise coupling: class probabilities from pairwise probabilities.
+    """Pairwise coupling: computes class probabilities from the probabilities of pairs of classes.
 
-    Pair (i, j), i < j, in the order (0,1), (0,2), ..., (1,2), ..., is the probability of class i
-    given i or j. At most 100 iterations reduce the error below 0.005 / classes.
+    The probability of pair (i, j), i < j, is that of class i given i or j; the order is (0,1),
+    (0,2), ..., (1,2), ... At most 100 iterations reduce the error below 0.005 / (number of
+    classes).
     Shapes: pairs [N, C*(C-1)/2], the result [N, C].
     Errors: E-OP-DTYPE, E-OP-SHAPE.
     Source: Wu, Lin and Weng 2004, second method, as in LIBSVM; ONNX SVMClassifier-1 (ai.onnx.ml).
@@ -170,7 +174,10 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 
 def kernel(n: OnnxCall, x: Operand, vectors: Array) -> Operand:
-    """Compute the kernel of every row with every support vector. Errors: E-OP-ATTRIBUTE."""
+    """Evaluate the kernel function for every row and every support vector.
+
+    Errors: E-OP-ATTRIBUTE.
+    """
     gamma, shift, degree = (*numbers(n, "kernel_params"), 0, 0, 0)[:3]
     kind = n.attr("kernel_type", "LINEAR")
     require(
@@ -239,7 +246,7 @@ def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
 
 
 def _linear(n: OnnxCall, rows: Operand, labels: Labels) -> tuple[Operand, Operand]:
-    """Compute one score per class; of two classes, the second is the label above a threshold."""
+    """Compute one score per class; of two classes, a score above a threshold selects the second."""
     count, coefficients = len(labels.values), numbers(n, "coefficients")
     rho = numbers(n, "rho")
     require(len(rho) > 0, "E-OP-ATTRIBUTE", "a support vector machine needs rho")
@@ -258,7 +265,7 @@ def _linear(n: OnnxCall, rows: Operand, labels: Labels) -> tuple[Operand, Operan
 def _by_pairs(
     n: OnnxCall, rows: Operand, labels: Labels, sizes: list[int]
 ) -> tuple[Operand, Operand]:
-    """Compute one score per pair of classes; each pair votes for one of its classes."""
+    """Compute one score per pair of classes; each pair votes for one of its two classes."""
     count, n_vectors = len(labels.values), sum(sizes)
     pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
     rho, coefficients = numbers(n, "rho"), numbers(n, "coefficients")
@@ -288,7 +295,7 @@ def _by_pairs(
 
 
 def _weights(coefficients: Array, sizes: list[int], pairs: list[tuple[int, int]]) -> Array:
-    """Return the weight of each vector in each pair: 0 unless the pair contains its class."""
+    """Return the weight of each vector in each pair; 0 if the pair lacks the vector's class."""
     owner = np.repeat(np.arange(len(sizes)), sizes)
     made = np.zeros((len(owner), len(pairs)), np.float32)
     for p, (i, j) in enumerate(pairs):
@@ -298,7 +305,7 @@ def _weights(coefficients: Array, sizes: list[int], pairs: list[tuple[int, int]]
 
 
 def _votes(scores: Operand, pairs: list[tuple[int, int]], count: int) -> Operand:
-    """Count the votes of each class: a pair votes for its first class if its score exceeds 0."""
+    """Count the votes for each class: a pair votes for its first class if its score exceeds 0."""
     first, second = np.zeros((2, len(pairs), count), np.float32)
     for p, (i, j) in enumerate(pairs):
         first[p, i], second[p, j] = 1, 1

@@ -24,17 +24,18 @@ MODES = {
     "BRANCH_EQ": EQUAL,
     "BRANCH_NEQ": LESS | GREATER | UNORDERED,
 }
-"""The relations for a node's true branch, in TreeEnsemble's encoding."""
+"""The relations for which a node's true branch is taken, by mode, in TreeEnsemble's order of
+modes."""
 
 MEMBER = len(MODES)
-"""TreeEnsemble's encoding of set membership."""
+"""The number of the mode "set membership" in TreeEnsemble's encoding."""
 
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a forest: negative branches are leaves, as in `forest`."""
+    """The tables of a forest; negative branches denote leaves, as in `forest`."""
 
     features: Array
     thresholds: Array
@@ -46,7 +47,7 @@ class Tables:
     weights: Array
 
     def scores(self, x: Operand, n_targets: int, aggregate: str = "SUM", absent: float = 0) -> Call:
-        """Aggregate the weights of leaves by target. Errors: E-OP-ATTRIBUTE."""
+        """Aggregate the weights of the reached leaves by target. Errors: E-OP-ATTRIBUTE."""
         inside = self.targets.max(initial=0) < n_targets
         require(
             bool(inside), "E-OP-ATTRIBUTE", f"a leaf has a target outside the {n_targets} targets"
@@ -75,7 +76,7 @@ class Tables:
 
     @cached_property
     def levels(self) -> list[list[Array]]:
-        """Return the nodes and leaves of each tree, by depth.
+        """Return the nodes and leaves of each tree, grouped by depth.
 
         Errors: E-OP-ATTRIBUTE for a cycle of nodes.
         """
@@ -91,18 +92,18 @@ class Tables:
         return found
 
     def hits(self, x: Operand, n_targets: int) -> Call:
-        """Compute, for each row of x, the targets with a weight in the leaves reached."""
+        """Compute, for each row of x, the targets for which a reached leaf has a weight."""
         ones = replace(self, weights=np.ones_like(self.weights))
         return greater(ones.scores(x, n_targets, "MAX"), np.asarray(0.5, self.dtype))
 
     def always(self, target: int) -> bool:
-        """Return whether every leaf of some tree has a weight for the target."""
+        """Return whether the leaves of at least one tree all have a weight for the target."""
         has = np.any(self.targets == target, axis=1)
         return any(all(has[-1 - at[at < 0]].all() for at in tree) for tree in self.levels)
 
 
 def _splat_if_equal(table: Array) -> Array:
-    """Replace a table of equal numbers by a broadcast view, which becomes a literal in code."""
+    """Replace a table of equal numbers by a broadcast view; in code, it becomes a literal."""
     same = table.size > 1 and (table == table[0]).all()
     return np.broadcast_to(table[0], table.shape) if same else table
 
@@ -111,7 +112,10 @@ def _splat_if_equal(table: Array) -> Array:
 
 
 def listed(n: OnnxCall, weights: str, dtype: np.dtype[Any]) -> Tables:
-    """Read the tables of a node; `weights` is the prefix of its lists. Errors: E-OP-ATTRIBUTE."""
+    """Read the tables of a tree ensemble node; `weights` is the name prefix of the weight lists.
+
+    Errors: E-OP-ATTRIBUTE.
+    """
     tree, own = _ints(n, "nodes_treeids"), _ints(n, "nodes_nodeids")
     modes = np.array(n.attr("nodes_modes") or (), np.object_)
     limits = numbers_of(n, "nodes_values", dtype)
@@ -164,7 +168,7 @@ def listed(n: OnnxCall, weights: str, dtype: np.dtype[Any]) -> Tables:
 
 
 class _Places:
-    """The index from tree and node numbers to list positions."""
+    """The map from tree and node numbers to positions in the node lists."""
 
     def __init__(self, tree: Array, own: Array) -> None:
         self._span = int(own.max(initial=0)) + 1
@@ -180,7 +184,10 @@ class _Places:
         require(not twice, "E-OP-ATTRIBUTE", "two nodes of a tree have the same number")
 
     def of(self, tree: Array, own: Array) -> Array:
-        """Return the positions of nodes. Errors: E-OP-ATTRIBUTE for a missing node."""
+        """Return the positions in the node lists of these nodes.
+
+        Errors: E-OP-ATTRIBUTE if a node does not exist.
+        """
         require(len(tree) == len(own), "E-OP-ATTRIBUTE", "a tree's lists differ in length")
         inside = (own >= 0) & (own < self._span)
         keys = np.where(inside, tree * self._span + own, -1)
@@ -191,7 +198,7 @@ class _Places:
 
 
 def _by_leaf(leaf: Array, target: Array, value: Array, n_leaves: int) -> tuple[Array, Array]:
-    """Arrange targets and weights as one row per leaf, in list order; -1 is no target."""
+    """Arrange targets and weights as one row per leaf, in list order; -1 marks a missing target."""
     same = len(leaf) == len(target) == len(value)
     require(same, "E-OP-ATTRIBUTE", "a tree's lists of weights differ in length")
     kept = leaf >= 0
@@ -208,12 +215,12 @@ def _by_leaf(leaf: Array, target: Array, value: Array, n_leaves: int) -> tuple[A
 
 
 def _ints(n: OnnxCall, name: str) -> Array:
-    """Return a list of integers, clamped to the range of a table."""
+    """Return an attribute's list of integers, clamped to the range of a table."""
     return np.clip(np.array(n.attr(name) or (), np.int64), -1, 2**31 - 1)
 
 
 def numbers_of(n: OnnxCall, name: str, dtype: np.dtype[Any]) -> Array:
-    """Return a list of numbers, which may be a tensor attribute."""
+    """Return a list of numbers from an attribute of numbers or a tensor attribute."""
     stored = n.attr(f"{name}_as_tensor")
     return np.array(n.attr(name) or (), dtype) if stored is None else flat(stored, dtype)
 
@@ -286,9 +293,9 @@ def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
 
 
 def _with_members(tables: Tables, nodes: Array, values: Array) -> Tables:
-    """Expand membership nodes into chains of equality nodes.
+    """Expand nodes that test set membership into chains of nodes that test equality.
 
-    The sets are concatenated, each terminated by NaN.
+    The member sets are concatenated, each terminated by NaN.
     """
     limits, relations, no = (
         [a] for a in (tables.thresholds.copy(), tables.relations.copy(), tables.no.copy())

@@ -1,4 +1,4 @@
-"""Normalisation by the tensor's own statistics: layer, root mean square, instance, group."""
+"""Normalisation by statistics of the tensor itself: layer, root mean square, instance, group."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _standardised(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
 def layer_norm(
     x: Tensor, scale: Tensor, bias: Tensor | None = None, *, axis: int = -1, epsilon: float = 1e-5
 ) -> TensorType:
-    """Normalise the axes from `axis` on to mean 0 and variance 1, then scale and shift.
+    """Normalise the axes from `axis` to the last to mean 0 and variance 1, then scale and shift.
 
     Shapes: scale and bias broadcast to x.
     Errors: E-OP-AXIS, E-OP-SHAPE.
@@ -77,18 +77,18 @@ def _(
 
 
 class _Groups:
-    """The stages of mean and variance over some axes; the other axes index the groups."""
+    """The stages for mean and variance over inner axes; the outer axes index the groups."""
 
     def __init__(self, k: Lowering, x: Handle, n_outer: int) -> None:
         self.k, self.x, self.n_outer = k, x, n_outer
         self.dtype = wide(x.dtype)
 
     def element(self, index: Sequence[Expr]) -> Scalar:
-        """Return an element of x, widened."""
+        """Return an element of x in the type of arithmetic."""
         return self.k.convert(self.x[tuple(index)], self.dtype)
 
     def mean_of(self, hint: str, power: int, centre: Handle | None = None) -> Handle:
-        """Emit the mean per group of x, or of the squared deviation from `centre`."""
+        """Emit the mean of each group of x, or the mean of the squared deviations from `centre`."""
         k, shape = self.k, self.x.shape
         made = k.temporary(shape[: self.n_outer], self.dtype, hint)
         outer, inner = (
@@ -107,7 +107,7 @@ class _Groups:
     def standardised(
         self, index: Sequence[Expr], mean: Handle, var: Handle, epsilon: float
     ) -> Scalar:
-        """Return the element minus its group's mean, divided by the standard deviation."""
+        """Return an element minus its group's mean, divided by the group's standard deviation."""
         group = tuple(index[: self.n_outer])
         return (self.element(index) - mean[group]) * (1.0 / self.k.sqrt(var[group] + epsilon))
 
@@ -149,7 +149,7 @@ layer_norm.exports_as("LayerNormalization")
 
 @op(kind="reduction", exact=False)
 def rms_norm(x: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5) -> TensorType:
-    """Divide by the root mean square over the axes from `axis` on, then scale.
+    """Divide by the root mean square over the axes from `axis` to the last, then scale.
 
     Shapes: scale broadcasts to x.
     Source: Zhang and Sennrich 2019, arXiv:1910.07467; ONNX RMSNormalization-23.
@@ -268,7 +268,7 @@ instance_norm.exports_as("InstanceNormalization")
 def group_norm(
     x: Tensor, scale: Tensor, bias: Tensor, *, groups: int, epsilon: float = 1e-5
 ) -> TensorType:
-    """Normalise each group of channels of each image to mean 0, variance 1, then scale and shift.
+    """Normalise each group of channels of each image to mean 0, variance 1; then scale and shift.
 
     Shapes: x [N, C, ...], scale and bias [C]; C is a multiple of `groups`.
     Source: Wu and He 2018, arXiv:1803.08494; ONNX GroupNormalization-21.

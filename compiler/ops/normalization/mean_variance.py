@@ -10,15 +10,15 @@ from compiler.ops.reductions.reduce import reduce_mean
 from compiler.ops.type_rules.requirements import normal_axes
 
 EPSILON = 1e-9
-"""The epsilon that the standard's function body adds to the standard deviation."""
+"""The epsilon that the function body in the standard adds to the standard deviation."""
 
 
 @reduce_mean.onnx("MeanVarianceNormalization")
 def _(n: OnnxCall) -> Operand | None:
     """Import as (x - mean) / sqrt(mean of (x - mean)^2), as in the standard's text.
 
-    The standard's function body computes the variance as E[x^2] - E[x]^2, which cancels completely
-    in f32 for a mean of 10,000.
+    The function body in the standard computes the variance as E[x^2] - E[x]^2; in f32, this loses
+    all digits for a mean of 10,000.
     """
     x = n.operand(0)
     assert x is not None

@@ -1,8 +1,8 @@
-"""The import of LayerNormalization and GroupNormalization, with statistics and wider types.
+"""The import of LayerNormalization and GroupNormalization with optional statistics and wider types.
 
-The standard's function bodies compute the variance as E[x^2] - E[x]^2, which cancels completely in
-f32 for a mean of 10,000. Here it is always the mean of squared deviations, as in the standard's
-text.
+The function bodies in the standard compute the variance as E[x^2] - E[x]^2; in f32, this loses all
+digits for a mean of 10,000. The import always computes the variance as the mean of squared
+deviations, as in the standard's text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compiler.ops.type_rules.requirements import normal_axis
 
 
 def _stash(n: OnnxCall) -> DType:
-    """Return the type of the statistics."""
+    """Return the element type of the mean and the inverse standard deviation."""
     return DType.from_onnx(int(n.attr("stash_type", 1)))
 
 
@@ -30,7 +30,7 @@ def _as(t: Tensor | None, dtype: DType) -> Operand | None:
 
 
 def _computed_in(x: Tensor, stash: DType) -> DType:
-    """Return the type of the computation: f32, or f64 for f64 operands."""
+    """Return the element type of the computation: f64 for f64 operands, else of the statistics."""
     return x.dtype if stash is DType.f32 else stash
 
 
@@ -55,7 +55,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 def _statistics(
     x: Tensor, stash: DType, axes: tuple[int, ...], epsilon: float
 ) -> tuple[Operand, Operand]:
-    """Compute mean and inverse standard deviation."""
+    """Compute the mean and the inverse standard deviation."""
     wide = x if x.dtype in (DType.f64, stash) else cast(x, to=stash).out(0)
     mean = reduce_mean(wide, axes=axes, keepdims=True).out(0)
     centred = sub(wide, mean).out(0)
@@ -69,7 +69,7 @@ def _statistics(
 
 @group_norm.onnx("GroupNormalization")
 def _(n: OnnxCall) -> Operand | None:
-    """Before opset 21, scale and bias had one element per group, so groups become channels."""
+    """Before opset 21, scale and bias have one element per group: groups become channels."""
     x, scale, bias = n.operand(0), n.operand(1), n.operand(2)
     assert x is not None
     if x.type.shape is None:

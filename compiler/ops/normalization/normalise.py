@@ -1,4 +1,4 @@
-"""Normalisation by stored statistics (batch) and across neighbouring channels."""
+"""Normalisation by stored statistics (batch normalisation), and across neighbouring channels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def require_per_channel(op_name: str, x: Tensor, **operands: Tensor) -> None:
 
 
 def column(x: Array, rank: int) -> Array:
-    """Reshape a vector along axis 1 of a tensor of this rank."""
+    """Reshape a vector so that it broadcasts along axis 1 of a tensor of this rank."""
     return x.reshape(-1, *[1] * (rank - 2))
 
 
@@ -46,8 +46,9 @@ def batch_norm(
 ) -> TensorType:
     """Normalise each channel: (x - mean) / sqrt(var + epsilon) * scale + bias.
 
-    This is batch normalisation for inference: mean and variance are operands, not statistics of x.
-    Shapes: x [N, C, ...], the other operands [C].
+    The operator is batch normalisation for inference: mean and variance are operands, not
+    statistics of x.
+    Shapes: x [N, C, ...]; all other operands [C].
     Source: Ioffe and Szegedy 2015, arXiv:1502.03167; ONNX BatchNormalization-15.
     """
     require_elements("batch_norm", "float", x, scale, bias, mean, var)
@@ -89,7 +90,7 @@ def _(
 
 @batch_norm.decompose
 def _(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float) -> Call:
-    """Decompose into x * factor + shift, where each has one element per channel."""
+    """Decompose into x * factor + shift; factor and shift have one element per channel."""
 
     def per_channel(t: Operand) -> Call:
         return OPERATORS["reshape"](t, np.array([-1] + [1] * (x.rank - 2), np.int64))
@@ -111,7 +112,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @batch_norm.onnx("BatchNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import; training mode before opset 14, with five outputs, stays foreign."""
+    """Import BatchNormalization; training before opset 14, with five outputs, stays foreign."""
     x = n.operand(0)
     assert x is not None
     training = bool(n.attr("training_mode", 0)) if n.opset >= 14 else n.n_outputs > 1
@@ -133,7 +134,7 @@ batch_norm.exports_as("BatchNormalization")
 
 
 def _in_training(n: OnnxCall, x: Tensor) -> tuple[Operand, ...]:
-    """Normalise by the batch's mean and variance, and update the running statistics."""
+    """Normalise by the mean and variance of the batch, and update the running statistics."""
     _, scale, bias, mean, var = n.operands[:5]
     kept = float(n.attr("momentum", 0.9))
     axes = (0, *range(2, x.rank))
@@ -159,7 +160,7 @@ def _in_training(n: OnnxCall, x: Tensor) -> tuple[Operand, ...]:
 def lrn(
     x: Tensor, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
 ) -> TensorType:
-    """Divide each element by a power of the sum of squares over `size` adjacent channels.
+    """Divide each element by a power of a sum of squares over `size` adjacent channels.
 
     out = x / (bias + alpha/size * sum of squares) ** beta, where channels outside count as 0.
     Shapes: x [N, C, ...].
@@ -173,7 +174,7 @@ def lrn(
 
 
 def _reach(size: int, n_channels: int) -> tuple[int, int]:
-    """Return the number of channels before and after each channel, limited to existing channels."""
+    """Return how many channels before and after each channel are summed, at most all channels."""
     before = (size - 1) // 2
     furthest = max(affine.last_of(n_channels), 0)
     return min(before, furthest), min(size - 1 - before, furthest)

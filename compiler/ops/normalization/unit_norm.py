@@ -15,7 +15,7 @@ NORMS = {1: reduce_l1, 2: reduce_l2}
 
 @reduce_l2.onnx("LpNormalization")
 def _(n: OnnxCall) -> Operand | None:
-    """Import LpNormalization: x divided by its norm along an axis; zero vectors stay zero."""
+    """Import LpNormalization: x is divided by its norm along an axis; zero vectors stay zero."""
     x, p = n.operand(0), int(n.attr("p", 2))
     assert x is not None
     if x.type.shape is None or p not in NORMS:

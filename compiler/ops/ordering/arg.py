@@ -1,4 +1,4 @@
-"""Operators for the index of the largest or smallest element of an axis, by two reductions."""
+"""Operators for the index of the largest or smallest element along an axis, by two reductions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compiler.ops.type_rules.requirements import normal_axis, require_elements, 
 
 
 def arg(name: str, words: str, *, numpy: Any, combine: str, onnx: str) -> Operator:
-    """Declare an operator: `numpy` finds the index in arrays, `combine` reduces to the element."""
+    """Declare an operator: `numpy` computes the index, `combine` reduces elements."""
 
     def rule(x: Tensor, *, axis: int, keepdims: bool = True, last: bool = False) -> TensorType:
         require_elements(name, "number", x)
@@ -85,25 +85,25 @@ def arg(name: str, words: str, *, numpy: Any, combine: str, onnx: str) -> Operat
 
 
 def is_same(k: Lowering, x: Scalar, best: Scalar) -> Scalar:
-    """Return whether an element equals the result of a reduction, which propagates NaN."""
+    """Return whether an element equals a reduction's result; NaN counts as equal."""
     hit = k.eq(x, best)
     return k.apply("or", hit, k.isnan(x)) if x.dtype.is_float else hit
 
 
 argmax = arg(
     "argmax",
-    """The index of the largest element along an axis, the first of equal elements.
+    """The index of the largest element along an axis; of equal elements, the first counts.
 
-    With `last`, the last of equal elements. NaN is larger than every number.
+    With `last`, the last of equal elements counts. NaN is larger than every number.
     Source: ONNX ArgMax-13, numpy.argmax.
     """,
     numpy=np.argmax, combine="max", onnx="ArgMax",
 )  # fmt: skip
 argmin = arg(
     "argmin",
-    """The index of the smallest element along an axis, the first of equal elements.
+    """The index of the smallest element along an axis; of equal elements, the first counts.
 
-    With `last`, the last of equal elements. NaN is smaller than every number.
+    With `last`, the last of equal elements counts. NaN is smaller than every number.
     Source: ONNX ArgMin-13, numpy.argmin.
     """,
     numpy=np.argmin, combine="min", onnx="ArgMin",
@@ -112,9 +112,9 @@ argmin = arg(
 
 @op(value_range=(0.0, 1.0), kind="reduction")
 def hardmax(x: Tensor, *, axis: int = -1) -> TensorType:
-    """Set the first largest element along an axis to 1, and all others to 0.
+    """Set the first of the largest elements along an axis to 1, and all other elements to 0.
 
-    Errors: E-OP-AXIS when the axis is outside [-rank, rank).
+    Errors: E-OP-AXIS if the axis is outside [-rank, rank).
     Source: ONNX Hardmax-13.
     """
     require_elements("hardmax", "float", x)

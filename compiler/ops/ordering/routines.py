@@ -1,4 +1,4 @@
-"""Sorting in routines, shared by operators that order elements."""
+"""Sorting in routines of loops, shared by the operators that order elements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 
 Before = Callable[[Scalar, Scalar], Scalar]
-"""Builds the test whether a value precedes another value."""
+"""A function that builds the test whether a value precedes another value."""
 
 
 def order(k: Lowering, dtype: DType, *, descending: bool) -> Before:
@@ -31,7 +31,7 @@ def order(k: Lowering, dtype: DType, *, descending: bool) -> Before:
 class Sorter:
     """A stable merge sort of numbered keys, which merges runs of 1, 2, 4... elements.
 
-    It has two buffers, between which the passes alternate.
+    The passes of the merge sort alternate between two buffers.
     """
 
     k: Lowering
@@ -43,7 +43,7 @@ class Sorter:
 
     @staticmethod
     def of(k: Lowering, r: RoutineBuilder, room: Expr, dtype: DType, before: Before) -> Sorter:
-        """Create a sorter of capacity `room`."""
+        """Create a sorter whose capacity is `room` elements."""
         keys = k.temporary((2, room), dtype, "keys")
         numbers = k.temporary((2, room), DType.i64, "numbers")
         return Sorter(k, r, keys, numbers, r.cell(DType.i64, "side"), before)
@@ -53,7 +53,7 @@ class Sorter:
         self.r.store(self.side, 0)
 
     def put(self, t: Scalar | Expr, key: Scalar, number: Scalar) -> None:
-        """Set an element, before or after sorting."""
+        """Store the key and the number of an element, before or after sorting."""
         self.r.store(self.keys.at(self.side, t), key)
         self.r.store(self.numbers.at(self.side, t), number)
 
@@ -81,7 +81,7 @@ class Sorter:
             r.store(width, width * 2)
 
     def _merge(self, place: Read, middle: Read, end: Read) -> None:
-        """Merge two sorted runs, [place, middle) and [middle, end); `place` is `end` afterwards."""
+        """Merge the adjacent sorted runs [place, middle), [middle, end); set `place` to `end`."""
         k, r = self.k, self.r
         left, right = r.cell(DType.i64, "left"), r.cell(DType.i64, "right")
         step = r.cell(DType.i64, "step")
@@ -101,9 +101,9 @@ class Sorter:
 
 @dataclass
 class Heap:
-    """A binary heap of numbered keys: the best key is at the top, or the worst if reversed.
+    """A binary heap of numbered keys: the first in the order is at the top; if reversed, the last.
 
-    Of equal keys, the key with the lower number is better.
+    Of equal keys, the key with the lower number precedes.
     """
 
     k: Lowering
@@ -125,7 +125,7 @@ class Heap:
         *,
         is_reversed: bool = False,
     ) -> Heap:
-        """Create a heap of capacity `room`."""
+        """Create a heap whose capacity is `room` elements."""
         keys = k.temporary((room,), dtype, "heap")
         numbers = k.temporary((room,), DType.i64, "numbers")
         cells = {name: r.cell(DType.i64, name) for name in ("hole", "child", "goes", "number")}
@@ -139,12 +139,12 @@ class Heap:
 
     @property
     def key(self) -> Fetch:
-        """Return the key at the top."""
+        """Return the key at the top of the heap."""
         return self.keys.at(0)
 
     @property
     def number(self) -> Fetch:
-        """Return the number of the top element."""
+        """Return the number of the element at the top of the heap."""
         return self.numbers.at(0)
 
     def push(self, key: Scalar, number: Scalar) -> None:
@@ -167,12 +167,12 @@ class Heap:
         self._sink()
 
     def replace(self, key: Scalar, number: Scalar) -> None:
-        """Replace the top by another element."""
+        """Replace the top of the heap by another element."""
         self._hold(key, number)
         self._sink()
 
     def _sink(self) -> None:
-        """Sift the new element down from the top."""
+        """Sift the replaced top element down the heap."""
         k, r = self.k, self.r
         hole, child, goes = (self.cells[n] for n in ("hole", "child", "goes"))
         r.store(hole, 0)
@@ -211,7 +211,7 @@ class Heap:
         return self._first(first, (self.keys.at(b), self.numbers.at(b)))
 
     def _first(self, a: tuple[Scalar, Scalar], b: tuple[Scalar, Scalar]) -> Scalar:
-        """Return whether a numbered key precedes another numbered key in the heap."""
+        """Return whether one numbered key precedes another in the heap."""
         k = self.k
         a, b = (b, a) if self.is_reversed else (a, b)
         (key, number), (other, other_number) = a, b

@@ -32,11 +32,13 @@ from compiler.ops.type_rules.requirements import is_one_of, normal_axis, require
 
 @op(kind="movement")
 def leading(x: Tensor, count: Tensor, *, axis: int = 0) -> TensorType:
-    """The first `count` elements along an axis: the used part of a result of maximal size.
+    """The first `count` elements along an axis: the used part of a result of maximum size.
 
-    Shapes: `count` is a scalar; unless it is constant, the axis has an open size.
-    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for a count beyond the axis.
-    Source: NonZero-13, Unique-11, NonMaxSuppression-11 of ONNX, whose results have such sizes.
+    Shapes: `count` is a scalar; unless `count` is constant, the size of the axis in the result is
+    open.
+    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for a count above the size of the axis.
+    Source: NonZero-13, Unique-11, NonMaxSuppression-11 of ONNX, whose results have data-dependent
+    sizes.
     """
     require(count.dtype is DType.i64, "E-OP-DTYPE", f"a count must be an i64, got {count.type}")
     require_rank("leading", count, [0], "count")
@@ -79,9 +81,9 @@ def _() -> Iterator[tuple[Any, ...]]:
 def nonzero_places(x: Tensor) -> tuple[TensorType, TensorType]:
     """The indices of nonzero elements, in row-major order, and their number.
 
-    Shapes: the first result has a row of indices per axis, of maximal size and padded with zeros.
-    The second result is one i64.
-    Errors: E-OP-DTYPE for elements that cannot be zero.
+    Shapes: the first result has one row of indices per axis; its rows have the maximum size and are
+    padded with zeros. The second result is the number of nonzero elements, one i64.
+    Errors: E-OP-DTYPE for elements without a zero, such as strings.
     Source: ONNX NonZero-13.
     """
     require(_can_be_zero(x), "E-OP-DTYPE", f"nonzero_places takes numbers or bool, got {x.type}")
@@ -131,7 +133,7 @@ def _(call: OnnxCall) -> Operand | None:
 
 @nonzero_places.export
 def _(x: Tensor) -> tuple[Operand, ...]:
-    """Export the indices, padded with zeros to the maximal size."""
+    """Export as NonZero; its indices are padded with zeros to the maximum size."""
     found = standard("NonZero", x if x.rank else standard("Reshape", x, np.array([1])))
     places: Operand = found if x.rank else standard("Slice", found, np.array([1]), np.array([1]))
     count = standard("Shape", found, start=1, end=2)
@@ -140,7 +142,7 @@ def _(x: Tensor) -> tuple[Operand, ...]:
 
 
 def filled_up(x: Operand, count: Operand, room: Operand, rank: int, axis: int) -> Standard:
-    """Pad an axis of a standard operand with zeros to the size `room`."""
+    """Pad an axis of an ONNX operand with zeros up to the size `room`."""
     none = np.zeros(rank + axis, np.int64)
     after = np.zeros(rank - axis - 1, np.int64)
     pads = standard("Concat", none, standard("Sub", room, count), after, axis=0)
@@ -149,7 +151,7 @@ def filled_up(x: Operand, count: Operand, room: Operand, rank: int, axis: int) -
 
 @leading.onnx("Compress")
 def _(call: OnnxCall) -> Call | None:
-    """Import Compress: gather the rows where a condition holds, into a result of maximal size."""
+    """Import Compress: gather the rows with a true condition into a result of maximum size."""
     x, condition, axis = call.operand(0), call.operand(1), call.attr("axis")
     if x is None or condition is None or x.type.shape is None or condition.type.shape is None:
         return None
@@ -161,7 +163,7 @@ def _(call: OnnxCall) -> Call | None:
 
 
 def _cut_to(x: Tensor | Call, axis: int, condition: Tensor) -> Operand:
-    """Crop a condition to an axis; further elements are ignored, as in runtimes.
+    """Crop a condition to the size of an axis; runtimes ignore further elements, too.
 
     Open sizes of one name may differ, so equal names do not prove equal sizes.
     """

@@ -19,13 +19,14 @@ from compiler.ops.type_rules.dims import known_value, open_dim
 from compiler.ops.type_rules.requirements import normal_axis, require_elements, traffic, widened
 
 INSERTIONS = 8
-"""The maximum number of selected elements, per bit of the axis size, for an insertion sort.
+"""The maximum number of selected elements for an insertion sort, per bit of the axis size.
 
-The worst case of insertion sort is quadratic; for more elements, other algorithms are used.
+The worst case of an insertion sort is quadratic, so other algorithms select more elements.
 """
 
 HEAPED = 4
-"""The minimum ratio of axis size to selected elements for a heap; else the axis is sorted."""
+"""The minimum ratio of axis size to number of selected elements for a heap; below it, the axis is
+sorted."""
 
 
 @op(kind="opaque")
@@ -34,9 +35,9 @@ def top_k(
 ) -> tuple[TensorType, TensorType]:
     """The n largest (or smallest) elements along an axis, in order, and their indices.
 
-    Equal elements stay in the order of x; NaN is larger than all numbers.
-    Shapes: n is a scalar, the size of both results on `axis`; indices are i64.
-    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for n beyond the axis.
+    Equal elements retain the order of x; NaN is larger than all numbers.
+    Shapes: n is a scalar, which is the size of both results on `axis`; indices are i64.
+    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for n above the size of the axis.
     Source: ONNX TopK-24.
     """
     require_elements("top_k", "number", x)
@@ -111,7 +112,7 @@ def _(
 
 
 class _Row:
-    """The indices of elements along one axis, for fixed indices on the others."""
+    """The full indices of elements along one axis; the indices on other axes are fixed."""
 
     def __init__(self, others: list[Expr], at: int) -> None:
         self.head, self.tail = others[:at], others[at:]
@@ -134,7 +135,7 @@ def _insert_each(
     places: Handle,
     before: Before,
 ) -> None:
-    """Select by insertion sort of the best elements so far."""
+    """Select by an insertion sort of the best elements so far."""
     n = values.shape[len(row.head)]
     hole = r.cell(DType.i64, "hole")
     with r.loop(x.shape[len(row.head)], "t") as t:
@@ -162,7 +163,7 @@ def _through_heap(
     places: Handle,
     heap: Heap,
 ) -> None:
-    """Select by a heap of the best elements so far; its top, the worst of them, is popped first."""
+    """Select by a heap of the best elements so far; the top of the heap is the worst of these."""
     n = values.shape[len(row.head)]
     heap.clear()
     with r.loop(n, "t") as t:
@@ -180,7 +181,7 @@ def _through_heap(
 
 @top_k.onnx("TopK")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import TopK; n is an attribute before opset 10; the results are sorted in any case."""
+    """Import TopK; n is an attribute before opset 10; the results are always sorted."""
     given = n.operand(1)
     count: Operand = np.array(n.attr("k"), np.int64) if given is None else given
     made = top_k(n.operand(0), count, axis=n.attr("axis", -1), largest=bool(n.attr("largest", 1)))

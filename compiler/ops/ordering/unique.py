@@ -34,7 +34,8 @@ def unique_rows(x: Tensor, *, axis: int = 0, rising: bool = True) -> Types:
     occurrence of each distinct row; the result index of every row of x; the count of each distinct
     row; the number of distinct rows, as one i64. Unused elements are zeros.
     Errors: E-OP-DTYPE, E-OP-AXIS.
-    Source: ONNX Unique-11; rows are ordered by their first elements, then the second and so on.
+    Source: ONNX Unique-11; rows are compared by their first elements, then by their second elements
+    and so on.
     """
     require_elements("unique_rows", "number", x)
     at = normal_axis(axis, x.rank)
@@ -135,7 +136,7 @@ def _differ(k: Lowering, a: Scalar, b: Scalar) -> Scalar:
 def _sort_rows(
     k: Lowering, r: RoutineBuilder, rows: Sorter, x: Handle, at: int, others: Sequence[Expr]
 ) -> None:
-    """Sort rows by stable sorts of their elements, the last element first."""
+    """Sort rows by stable sorts on each element position, from the last position to the first."""
     rows.clear()
     number = r.cell(DType.i64, "number")
     with r.loop(x.shape[at], "t") as t:
@@ -157,7 +158,7 @@ def _numbering(
     size: Expr,
     rising: bool,
 ) -> Handle:
-    """Return the result index of each group: sorted, or by its first row."""
+    """Return the position of each group in the result: sorted, or in order of occurrence."""
     number = k.temporary((size,), DType.i64, "order")
     if rising:
         with r.loop(size, "t") as t:
@@ -174,7 +175,7 @@ def _numbering(
 
 @unique_rows.onnx("Unique")
 def _(n: OnnxCall) -> tuple[Operand, ...] | None:
-    """Import Unique; without an axis, the elements are the rows."""
+    """Import Unique; without an axis, each element is a row."""
     x, axis = n.operand(0), n.attr("axis")
     if x is None or x.type.shape is None or not is_one_of(x.dtype, "number"):
         return None
@@ -195,7 +196,7 @@ def _(n: OnnxCall) -> tuple[Operand, ...] | None:
 
 @unique_rows.export
 def _(x: Tensor, *, axis: int, rising: bool) -> tuple[Operand, ...]:
-    """Export the distinct rows, padded with zeros to the number of rows of x."""
+    """Export as Unique; the distinct rows are padded with zeros to the number of rows of x."""
     at = normal_axis(axis, x.rank)
     found = standard("Unique", x, axis=axis, sorted=rising, n_outputs=4)
     count = standard("Shape", found.out(3))

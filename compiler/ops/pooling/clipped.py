@@ -11,13 +11,14 @@ from compiler.ir.types import Dim
 from compiler.ops.convolution.window import Window, extent
 
 LARGE = 32
-"""The maximum number of taps along an axis for which a window is not clipped to an open size."""
+"""The maximum number of taps along an axis of open size for which a window is not clipped."""
 
 
 def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
     """Remove the outer taps that are outside the image at every window position.
 
-    The pads of the result are those of its first tap, negative if this tap is always inside.
+    The pads of the clipped window are those of its first tap; a pad is negative if this tap is
+    always inside the image.
     """
     first, n_taps = [0] * len(sizes), list(w.kernel)
     for d, (size, n) in enumerate(zip(sizes, places, strict=True)):
@@ -32,7 +33,7 @@ def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
 
 
 def _seen(size: int, n_places: int, w: Window, d: int) -> tuple[int, int]:
-    """Return the first tap that is ever inside the image, and the number of taps from it on."""
+    """Return the first tap that is ever inside the image, and the number of taps to the last."""
     begin, step = w.pads_begin[d], w.dilations[d]
     last_start = max(n_places - 1, 0) * w.strides[d] - begin
     first = max(-(last_start // step), 0)
@@ -63,9 +64,9 @@ def _every_place_sees_the_pixel(n_places: int, w: Window, d: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """A window with fewer taps, nonnegative pads, and the same number of positions.
+    """A window with fewer taps and nonnegative pads that has the same number of positions.
 
-    `first` is the index of its first tap in the original window, along each axis.
+    `first` is the index along each axis, in the original window, of the first remaining tap.
     """
 
     first: tuple[int, ...]
@@ -75,7 +76,7 @@ class Trimmed:
 
 
 def trimmed(sizes: Sequence[int], places: Sequence[int], w: Window) -> Trimmed | None:
-    """Express the clipped window by an operator's attributes; None if impossible."""
+    """Express the clipped window as attributes of a window operator; None if impossible."""
     axes = [_trimmed_axis(sizes[d], places[d], w, d) for d in range(len(sizes))]
     if any(axis is None for axis in axes):
         return None

@@ -30,26 +30,26 @@ class Pooling:
         check_window(op_name, n_spatial, *self._windows)
 
     def places(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
-        """Return the number of window positions along each spatial axis, for these sizes."""
+        """Return the number of window positions along each spatial axis of the image."""
         return output_dims(dims, *self._windows, ceil_mode=self.ceil_mode)
 
     def window(self, dims: Sequence[int]) -> Window:
-        """Return the window with resolved pads, for these spatial sizes."""
+        """Return the window for an image of these sizes, with `auto_pad` converted to pads."""
         return resolve(dims, *self._windows)
 
     def clipped(self, dims: Sequence[Expr], places: Sequence[Expr]) -> Window:
-        """Return the window without taps that are always outside the image."""
+        """Return the window without the taps that are outside the image at every position."""
         return clipped(dims, places, self.window(dims))  # pyright: ignore[reportArgumentType]
 
     def taken(self, x: Array, fill: Any) -> Array:
-        """Return the elements of each clipped window of x."""
+        """Return the elements of each clipped window of x; the taps are the last axes."""
         dims = x.shape[2:]
         places = [int(n) for n in self.places(dims)]
         return windows(x, self.clipped(dims, places), places, fill)
 
     @property
     def tap_axes(self) -> tuple[int, ...]:
-        """Return the axes of taps in the result of `taken`."""
+        """Return the axes of `taken`'s result that are taps."""
         return tuple(range(-len(self.kernel), 0))
 
     @property
@@ -58,5 +58,5 @@ class Pooling:
 
 
 def pooling_of(attrs: Mapping[str, Any]) -> Pooling:
-    """Return the window attributes of a pool."""
+    """Return the attributes of a pooling node that describe its window."""
     return Pooling(**{f.name: attrs[f.name] for f in fields(Pooling) if f.name in attrs})

@@ -1,4 +1,4 @@
-"""Max pooling with indices, which a second reduction computes."""
+"""Max pooling with indices; a second reduction computes the indices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from compiler.ops.type_rules.requirements import n_elements, traffic
 Ints = tuple[int, ...]
 
 NOWHERE = 1 << 62
-"""A number larger than every index."""
+"""A number larger than every index of an element."""
 
 
 @op(kind="reduction")
@@ -45,9 +45,9 @@ def max_pool_places(
 ) -> tuple[TensorType, TensorType]:
     """The largest element of each window, and its row-major index in x.
 
-    Of equal elements, the first in row-major order is selected. With `column_major`, the first
-    spatial axis of an index varies fastest.
-    Shapes: both results as for max_pool.
+    If elements are equal, the first in row-major order is selected. With `column_major`, indices
+    count elements in column-major order.
+    Shapes: both results have the shape of the result of max_pool.
     Errors: E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX MaxPool-22 with its second output.
     """
@@ -57,7 +57,7 @@ def max_pool_places(
 
 
 def _steps(shape: tuple[int, ...], column_major: bool) -> list[int]:
-    """Return the strides of indices along each axis."""
+    """Return the number of elements between neighbours along each axis: the strides of indices."""
     spatial = shape[2:]
     order = range(len(spatial)) if column_major else reversed(range(len(spatial)))
     steps, size = [0] * len(spatial), 1
@@ -88,7 +88,7 @@ def _(
 
 
 def _recounted(place: Any, shape: tuple[int, ...], divide: Callable[[Any, int], Any]) -> Any:
-    """Convert a row-major index to column-major; `divide` divides integers."""
+    """Convert a row-major index to a column-major index; `divide` is the division of integers."""
     made: Any = 0
     for row_step, step in zip(_steps(shape, False), _steps(shape, True), strict=True):
         along = divide(place, row_step)

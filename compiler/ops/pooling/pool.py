@@ -70,7 +70,8 @@ def max_pool(
     """The largest element of each window; padding does not count.
 
     Shapes: x [N, C, spatial...] with one to three spatial axes; `pads` lists all begins, then all
-    ends. With `ceil_mode`, the last window may extend beyond the padded image, but not start there.
+    ends. With `ceil_mode`, the last window may extend beyond the padded image, but may not start
+    beyond it.
     Errors: E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX MaxPool-22.
     """
@@ -112,11 +113,11 @@ def average_pool(
 ) -> TensorType:
     """The mean of the elements of each window.
 
-    Padding counts as zeros with `count_include_pad`, else not at all; elements that `ceil_mode`
-    adds beyond the padding never count. The mean of an empty window is 0.
+    With `count_include_pad`, padding counts as zeros, else not at all; positions that `ceil_mode`
+    adds beyond the padding never count. The mean of a window without elements is 0.
     Shapes: as for max_pool.
     Errors: E-OP-ATTRIBUTE for invalid windows.
-    Source: ONNX AveragePool-22; ONNX Runtime for empty windows.
+    Source: ONNX AveragePool-22; for empty windows, ONNX Runtime.
     """
     require_elements("average_pool", "float", x)
     pooling = Pooling(kernel, strides, pads, dilations, ceil_mode, auto_pad)
@@ -200,7 +201,7 @@ def lp_pool(
     """The p-norm of the elements of each window: (sum of |x|**p)**(1/p).
 
     Shapes: as for max_pool.
-    Errors: E-OP-ATTRIBUTE for invalid windows, or p below 1.
+    Errors: E-OP-ATTRIBUTE for invalid windows, or for p below 1.
     Source: ONNX LpPool-22.
     """
     require_elements("lp_pool", "float", x)

@@ -1,4 +1,4 @@
-"""Convolutions of quantized elements without subtraction of zero points."""
+"""Convolutions of quantized elements that do not subtract zero points."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def conv_codes(
 ) -> TensorType:
     """Convolve bytes of an image and of weights, exactly in i32; `around` is the padding value.
 
-    No zero point is subtracted, so that one instruction multiplies and sums four channels. The
-    correction for zero points is a sum over the weights, known at compile time.
+    Because no zero point is subtracted, one instruction can multiply and sum four channels. The
+    correction for zero points is a sum over weights, which is known at compile time.
     Shapes: as for conv.
     Errors: those of conv, E-OP-DTYPE for types other than u8 and i8, E-OP-ATTRIBUTE if `around` is
     not a value of the image's type.
@@ -89,7 +89,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @conv_codes.export
 def _(x: Tensor, w: Tensor, *, groups: int, auto_pad: str, around: int, **window: Ints) -> Operand:
-    """Export with the padding value as the zero point, and add its correction to the result."""
+    """Export as ConvInteger with the padding value as zero point; add the correction for it."""
     exported = exported_window(auto_pad, **window)
     if not around:
         return standard("ConvInteger", x, w, group=groups, **exported)

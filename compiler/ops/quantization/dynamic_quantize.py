@@ -1,4 +1,4 @@
-"""Dynamic quantization: the scale follows from the range of the numbers at run time."""
+"""Dynamic quantization: the scale is computed from the range of the numbers at run time."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ TOP = 255.0
 def dynamic_quantize(x: Tensor) -> tuple[TensorType, TensorType, TensorType]:
     """Quantize to u8, with a scale and zero point computed from the range of the elements.
 
-    The range always includes 0, which u8 then represents exactly. Returns the quantized tensor, the
-    scale and the zero point. A tensor of zeros has the scale 1/255.
-    Shapes: the second and third result are one number.
+    The range always includes 0, so u8 represents 0 exactly. Returns the quantized tensor, the scale
+    and the zero point. A tensor of zeros has the scale 1/255.
+    Shapes: the scale and the zero point are one number each.
     Errors: E-OP-DTYPE for elements other than floats.
     Source: ONNX DynamicQuantizeLinear-11.
     """
@@ -112,11 +112,11 @@ def _(x: Tensor) -> Operand:
 
 @op(kind="reduction", exact=False)
 def quantization_range(x: Tensor) -> tuple[TensorType, TensorType, TensorType, TensorType]:
-    """Compute the scale and the zero point of dynamic_quantize for a tensor.
+    """Compute the scale and the zero point with which dynamic_quantize quantizes a tensor.
 
-    The quantization itself is then elementwise and can be fused or moved. Further results are the
-    smallest and the largest number of the range, which includes 0.
-    Shapes: all results are one number.
+    With the scale known, quantization is an elementwise operator, which can be fused or moved. The
+    third and fourth results are the smallest and the largest number of the range, which includes 0.
+    Shapes: each result is one number.
     Errors: E-OP-DTYPE for elements other than floats.
     Source: ONNX DynamicQuantizeLinear-11.
     """

@@ -31,7 +31,7 @@ from compiler.ops.type_rules.requirements import (
 
 _WHOLE_BYTES = {DType.u8, DType.i8, DType.u16, DType.i16}
 QUANTIZED = frozenset(_WHOLE_BYTES | {d for d in DType if d.is_storage} - {DType.f8e8m0})
-"""The result types of quantization; i32 can only be dequantized."""
+"""The types to which numbers can be quantized; i32 can only be dequantized."""
 
 
 def limits(dtype: DType) -> tuple[float, float]:
@@ -77,7 +77,7 @@ def _check_parameters(
 
 
 def _axis(axis: int, rank: int) -> int:
-    """Return the axis of the scales, always 0 for a vector."""
+    """Return the axis along which scales vary; for a vector, axis 0."""
     return 0 if rank == 1 else normal_axis(axis, rank)
 
 
@@ -120,11 +120,11 @@ def quantize(
 ) -> TensorType:
     """Divide by a scale, round to the nearest integer, add a zero point, and saturate.
 
-    Halves round to even. The division is computed in `precision`. For short float types, numbers
-    round to the type instead, and saturate at its largest number. 8-bit floats saturate only with
-    `saturate`, and their zero point is 0.
-    Shapes: scale and zero are scalars, [D] for the D indices along `axis`, or the shape of x with
-    size ceil(D / block_size) on that axis.
+    Halves round to even. The division is computed in the element type `precision`. For short float
+    types, numbers are rounded to the type, and saturate at its largest number. 8-bit floats
+    saturate only with `saturate`, and have the zero point 0.
+    Shapes: scale and zero are scalars, [D] for the D indices along `axis`, or have the shape of x
+    with size ceil(D / block_size) on that axis.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS, E-OP-ATTRIBUTE.
     Source: ONNX QuantizeLinear-25.
     """
@@ -192,7 +192,7 @@ def _(
 
 
 def saturated(k: Lowering, ratio: Scalar, zero: Scalar | None, to: DType) -> Scalar:
-    """Quantize a ratio: round, add the zero point, and saturate."""
+    """Quantize the quotient of a number and its scale: round, add the zero point, and saturate."""
     work = DType.f64 if ratio.dtype is DType.f64 else DType.f32
     value = k.convert(k.round(ratio) if to.is_integer else ratio, work)
     if zero is not None and to not in FLOATS_OF_8_BITS:
@@ -280,7 +280,7 @@ def _(
 
 
 def granularity(n: OnnxCall, scale: Tensor) -> dict[str, int]:
-    """Return the attributes for the axis of the scales; before opset 13, a scale had no axis."""
+    """Return the attributes for the axis of the scales; scales before opset 13 had no axis."""
     if scale.type.shape is not None and _is_single(scale):
         return {}
     return {"axis": int(n.attr("axis", 1)), "block_size": int(n.attr("block_size", 0))}
@@ -299,11 +299,11 @@ def dequantize(
     axis: int = 1,
     block_size: int = 0,
 ) -> TensorType:
-    """Subtract the zero point, and multiply by the scale.
+    """Subtract the zero point, then multiply by the scale.
 
-    The difference of integers is exact; the product is computed in f32, and rounded once.
-    Shapes: scale and zero are scalars, [D] for the D indices along `axis`, or the shape of x with
-    size ceil(D / block_size) on that axis.
+    The difference of integers is exact; the product is computed in f32 and rounded once.
+    Shapes: scale and zero are scalars, [D] for the D indices along `axis`, or have the shape of x
+    with size ceil(D / block_size) on that axis.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS, E-OP-ATTRIBUTE.
     Source: ONNX DequantizeLinear-25.
     """
@@ -320,7 +320,7 @@ def dequantize(
 
 
 def _difference_in(dtype: DType) -> DType:
-    """Return the type of the difference of an element and its zero point."""
+    """Return the element type for the difference of an element and its zero point."""
     return DType.i32 if dtype.is_integer else DType.f32
 
 
@@ -414,7 +414,7 @@ def _(
     axis: int,
     block_size: int,
 ) -> Operand:
-    """Export with a zero point even if it is 0: runtimes that move the node read its type."""
+    """Export with a zero point even if it is 0: its type is read by runtimes that move the node."""
     point: Operand = zero
     if zero is None and scale.type.is_static and x.dtype.is_integer and x.dtype is not DType.i32:
         point = np.zeros(scale.type.static_shape, x.dtype.numpy)

@@ -35,11 +35,11 @@ def conv_integer(
     groups: int = 1,
     auto_pad: str = "notset",
 ) -> TensorType:
-    """Convolve bytes minus zero points of image and weights, exactly in i32.
+    """Convolve bytes of image and weights minus their zero points, exactly in i32.
 
-    The padding is the zero point of the image, which contributes 0.
-    Shapes: as for conv. A zero point is a scalar; that of the weights may be one per output
-    channel, [O].
+    The padding value is the zero point of the image, so padding contributes 0.
+    Shapes: as for conv. Zero points are scalars; the weights may instead have one zero point per
+    output channel, [O].
     Errors: those of conv, E-OP-DTYPE for types other than u8 and i8.
     Source: ONNX ConvInteger-10.
     """
@@ -108,9 +108,9 @@ def lower_sums(
     auto_pad: str,
     around: int = 0,
 ) -> None:
-    """Lower sums of products of bytes minus optional zero points.
+    """Lower the sum of products of bytes minus optional zero points.
 
-    The padding is the zero point of the image, or `around` if there is no zero point.
+    The padding value is the zero point of the image, or `around` if the image has no zero point.
     """
     window = resolve(x.shape[2:], w.shape[2:], strides, pads, dilations, auto_pad)
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
@@ -170,7 +170,7 @@ def _(
     auto_pad: str,
     **window: Any,
 ) -> Operand:
-    """Export equal zero points of all channels as one zero point: some runtimes accept no list."""
+    """Export equal zero points of all channels as one scalar: some runtimes accept no list."""
     point: Operand = w_zero
     if w_zero is not None and w_zero.value is not None and len(np.unique(w_zero.known)) == 1:
         point = w_zero.known.reshape(-1)[0]

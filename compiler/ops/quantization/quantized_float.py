@@ -1,7 +1,7 @@
-"""The import of ONNX Runtime's operators on quantized tensors as float operators.
+"""The import of ONNX Runtime's operators on quantized tensors, as operators on floats.
 
-Each operator becomes dequantize, the operator in f32, and quantize. Fusion combines these into one
-kernel if possible.
+Each quantized operator becomes a dequantize node, the operator in f32, and a quantize node. Fusion
+combines the three nodes into one kernel if possible.
 
 Source: ContribOperators.md of ONNX Runtime.
 """
@@ -27,7 +27,7 @@ from compiler.ops.reductions.softmax import along_axis, softmax
 
 
 def _numbers(n: OnnxCall, at: int) -> Call | None:
-    """Dequantize a tensor, given by three operands: elements, scale and zero point."""
+    """Dequantize a tensor that is given by three operands: elements, scale and zero point."""
     x, scale, zero = (n.operand(at + i) for i in range(3))
     if x is None or scale is None or x.dtype not in BYTES:
         return None
@@ -35,7 +35,7 @@ def _numbers(n: OnnxCall, at: int) -> Call | None:
 
 
 def _steps(x: Operand, scale: Tensor | None, zero: Tensor | None, to: DType) -> Operand | None:
-    """Quantize numbers to a type by a scale and zero point."""
+    """Quantize floats to an integer type by a scale and zero point."""
     if scale is None:
         return None
     return quantize(x, scale, zero, to=to, precision=DType.f32)
@@ -84,7 +84,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @quantize.onnx("com.microsoft:QLinearSoftmax")
 def _(n: OnnxCall) -> Operand | None:
-    """Import QLinearSoftmax; its attribute `opset` selects the axes, several before opset 13."""
+    """Import QLinearSoftmax; its attribute `opset` determines the axes, as in Softmax."""
     scale, zero = n.operand(1), n.operand(2)
     if scale is None or _element_type(n) not in BYTES:
         return None
@@ -116,7 +116,7 @@ def _(n: OnnxCall) -> Operand | None:
 def _with_channels_first(
     n: OnnxCall, x: Operand, pooled: Callable[[Operand, int], Operand]
 ) -> Operand | None:
-    """Apply `pooled` to a channels-first view of an image, and restore its axis order."""
+    """Apply `pooled` to a channels-first view of an image, and restore the original axis order."""
     given = n.operand(0)
     if given is None or given.type.shape is None or not 3 <= given.rank <= 5:
         return None

@@ -24,10 +24,11 @@ BYTES = (DType.u8, DType.i8)
 def matmul_integer(
     a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
 ) -> TensorType:
-    """Multiply matrices of bytes minus zero points; the sums are i32, exact or wrapped.
+    """Multiply matrices of bytes minus zero points; the sums are i32 and wrap on overflow.
 
-    Shapes: as for matmul. A zero point is a scalar, one per row of a or column of b ([M] and
-    [N]), or one per row or column of each matrix ([..., M, 1] and [..., 1, N]).
+    Shapes: as for matmul. A zero point is a scalar, or has one element per row of a or column of b
+    ([M] and [N]). With batches, a zero point may have one element per row or column of each matrix
+    ([..., M, 1] and [..., 1, N]).
     Errors: E-OP-DTYPE for types other than u8 and i8, E-OP-SHAPE.
     Source: ONNX MatMulInteger-10.
     """
@@ -95,7 +96,7 @@ def _(
 
 
 def _place(t: Handle, batch: list[Expr], matrix: list[Expr]) -> list[Expr]:
-    """Return the index of a matrix element with broadcast batch axes."""
+    """Return the index of a matrix element; the batch axes are broadcast."""
     sizes = t.shape[: t.rank - len(matrix)]
     own = batch[len(batch) - len(sizes) :]
     return [*(t.repeated(i, n) for i, n in zip(own, sizes, strict=True)), *matrix]
@@ -104,7 +105,7 @@ def _place(t: Handle, batch: list[Expr], matrix: list[Expr]) -> list[Expr]:
 def _zero(
     k: Lowering, zero: Handle, batch: list[Expr], matrix: list[Expr], line: list[Expr]
 ) -> Scalar:
-    """Return the zero point of a row or column."""
+    """Return the zero point of the row or column of an element."""
     if all(n == 1 for n in zero.shape):
         index: list[Expr] = [0] * zero.rank
     else:

@@ -1,4 +1,4 @@
-"""The import of ONNX Runtime's quantized matrix products as i32 sums with epilogues.
+"""The import of ONNX Runtime's quantized matrix products, as i32 sums that are then scaled.
 
 Source: ContribOperators.md of ONNX Runtime.
 """
@@ -50,7 +50,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @requantize.onnx("com.microsoft:QGemm")
 def _(n: OnnxCall) -> Operand | None:
-    """Import QGemm: the result is float if it has no scale; C has the scale of the products."""
+    """Import QGemm: a result without scale is float; C has the scale of the products of A, B."""
     a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero = (n.operand(i) for i in range(9))
     if not _are_bytes(a, b):
         return None
@@ -69,7 +69,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @matmul_integer.onnx("com.microsoft:QAttention")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import QAttention: only the projection to queries, keys and values is quantized."""
+    """Import QAttention, in which only the projection to queries, keys and values is quantized."""
     x, w, bias, x_scale, w_scale, mask, x_zero, w_zero, past = (n.operand(i) for i in range(9))
     if x is None or w is None or not _are_bytes(x, w) or x.type.shape is None:
         return None

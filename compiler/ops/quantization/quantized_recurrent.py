@@ -1,4 +1,4 @@
-"""The import of ONNX Runtime's LSTM with quantized weights as an LSTM of dequantized weights.
+"""The import of ONNX Runtime's LSTM with quantized weights, as an LSTM of dequantized weights.
 
 Source: DynamicQuantizeLSTM in ContribOperators.md of ONNX Runtime.
 """
@@ -17,7 +17,7 @@ from compiler.ops.recurrent.layers import common_operands, lstm
 
 @lstm.onnx("com.microsoft:DynamicQuantizeLSTM")
 def _(n: OnnxCall) -> Operand | None:
-    """Import: the input is fake-quantized as one tensor, as is the state of every step."""
+    """Import DynamicQuantizeLSTM: the input as one tensor, and each state, are fake-quantized."""
     given, attrs = common_operands(n, 8)
     operands: list[Operand] = list(given)
     x, w, r = operands[:3]
@@ -35,10 +35,10 @@ def _(n: OnnxCall) -> Operand | None:
 
 
 def _weights(q: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
-    """Dequantize weights [D, I, 4H], with scales per direction or column, to [D, 4H, I].
+    """Dequantize weights [D, I, 4H], scaled per direction or column, and transpose to [D, 4H, I].
 
-    Products of dequantized operands can be computed in integers. A scale per column is expressed as
-    one block over the entire reduced axis.
+    A product of dequantized operands can be computed in integers. One scale per column is expressed
+    as a scale per block, with blocks as long as the reduced axis.
     """
     points: list[Operand] = [scale, zero]
     if scale.rank == 1:

@@ -1,4 +1,4 @@
-"""Requantization of sums of quantized products."""
+"""Requantization of the i32 sums of quantized products."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TARGETS = (DType.u8, DType.i8, DType.u16, DType.i16)
 def requantize(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> TensorType:
     """Multiply by a scale, round to the nearest, add a zero point, and saturate.
 
-    The product is an f32; halves are rounded to even before the zero point is added.
+    The product with the scale is an f32; halves are rounded to even before the zero point is added.
     Shapes: scale and zero broadcast to x, as in numpy.
     Errors: E-OP-DTYPE unless x is i32 or f32, scale is f32 and zero has the result type;
     E-OP-ATTRIBUTE unless the result type is an integer of 8 or 16 bits; E-OP-SHAPE.
@@ -84,7 +84,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @requantize.export
 def _(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> Operand:
-    """Export as a multiplication and a quantization of scale 1, or as elementary operators."""
+    """Export as a multiplication and a QuantizeLinear of scale 1, or as elementary operators."""
     floats = x if x.dtype is DType.f32 else standard("Cast", x, to=DType.f32)
     product = standard("Mul", floats, scale)
     if zero is None:
@@ -99,6 +99,6 @@ def _(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> Ope
 
 
 def product_scale(a: Operand, b: Operand, y: Operand) -> Operand:
-    """Return the factor for requantization of a product, from the scales of operands and result."""
+    """Return the requantization factor of a product, from the scales of operands and result."""
     made = div(mul(a, b), y)
     return made if made.type.dtype is DType.f32 else cast(made, to=DType.f32)

@@ -1,4 +1,4 @@
-"""Sums of bytes in windows, the factors of weight zero points in quantized convolutions."""
+"""Sums of the bytes in windows, which weight zero points multiply in quantized convolutions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def window_sums(
 ) -> TensorType:
     """Sum the bytes of all channels in each window, exactly in i32.
 
-    The channels of each pixel are summed first, then the pixels of each window. A
-    quantized convolution with a weight zero point needs these sums, equal for all filters.
+    The channels of each pixel are summed first, then the pixels of each window. A quantized
+    convolution whose weights have a zero point needs the sums of windows; all filters share them.
     Shapes: x [N, C, spatial...] gives [N, 1, positions...]; windows stay inside the image.
     Errors: E-OP-DTYPE for types other than u8 and i8, E-OP-ATTRIBUTE for invalid windows.
     Source: the arithmetic of Jacob et al. 2018 (arXiv:1712.05877), section 2.3.

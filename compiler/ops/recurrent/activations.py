@@ -24,7 +24,7 @@ from compiler.ops.elementwise.arithmetic import add, mul, tanh
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A function: its numpy form, its call as operators, and the defaults of alpha and beta."""
+    """An activation: its numpy function, its call as operators, defaults of alpha and beta."""
 
     numpy: Callable[[Array, float, float], Array]
     call: Callable[[Operand, float, float, type], Call]
@@ -34,19 +34,19 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """A function with its parameters."""
+    """An activation function with its parameters alpha and beta."""
 
     kind: Kind
     alpha: float
     beta: float
 
     def numpy(self, x: Array) -> Array:
-        """Apply the function to an array, in the array's type."""
+        """Apply the activation to an array, in the array's type."""
         with np.errstate(all="ignore"):
             return self.kind.numpy(x, self.alpha, self.beta).astype(x.dtype)
 
     def call(self, x: Operand, dtype: type) -> Call:
-        """Build the call of the function as operators, for elements of this numpy type."""
+        """Build the call of the activation as operators, for elements of this numpy type."""
         return self.kind.call(x, self.alpha, self.beta, dtype)
 
 
@@ -93,15 +93,15 @@ KINDS: dict[str, Kind] = {
         0.5,
     ),
 }
-"""The functions by lower-case name. Source: the list in ONNX RNN-22, LSTM-22, GRU-22."""
+"""The activations by lower-case name. Source: the list in ONNX RNN-22, LSTM-22, GRU-22."""
 
 
 def activations_of(
     names: Sequence[str], alphas: Sequence[float], betas: Sequence[float]
 ) -> list[Activation]:
-    """Return the functions with their parameters, which are consumed in order.
+    """Return activations with their parameters; parameters are taken from the lists in order.
 
-    Errors: E-OP-ATTRIBUTE for an unknown function.
+    Errors: E-OP-ATTRIBUTE for an unknown activation.
     """
     left_alphas, left_betas = list(alphas), list(betas)
     found: list[Activation] = []

@@ -1,7 +1,7 @@
 """Recurrent layers over sequences, in one direction or both: rnn, gru, lstm.
 
 Each layer decomposes into one matrix product for the inputs of all steps, and a Scan for the gates
-and the product of the state: see recurrent_steps.py.
+and the product with the state: see recurrent/steps.py.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DEFAULTS = {
     "gru": ("Sigmoid", "Tanh"),
     "lstm": ("Sigmoid", "Tanh", "Tanh"),
 }
-"""The activations of one direction."""
+"""The default activations of a layer in one direction."""
 
 Names = tuple[str, ...]
 Numbers = tuple[float, ...]
@@ -51,7 +51,7 @@ def _reverses(direction: str) -> tuple[bool, ...]:
 def _functions(
     name: str, reverses: Sequence[bool], given: Names, alphas: Numbers, betas: Numbers
 ) -> list[list[Any]]:
-    """Return the activations of each direction. Errors: E-OP-ATTRIBUTE."""
+    """Return the list of activations for each direction. Errors: E-OP-ATTRIBUTE."""
     n = len(DEFAULTS[name])
     names = given or DEFAULTS[name] * len(reverses)
     needed = n * len(reverses)
@@ -75,7 +75,7 @@ def _types(
     p: Tensor | None,
     **attrs: Any,
 ) -> tuple[TensorType, ...]:
-    """Infer the types of the outputs of all steps, then of the last states."""
+    """Infer the types of the results: the outputs of all steps, then the last states."""
     given = [t for t in starts if t is not None]
     dtype = require_elements(name, "float", x, w, r, *given, *filter(None, (b, p)))
     if lengths is not None:
@@ -170,13 +170,13 @@ def rnn(
     direction: str = "forward",
     layout: int = 0,
 ) -> tuple[TensorType, ...]:
-    """A recurrent layer with state f(x w + h r + b), where x is the input and h the previous state.
+    """A recurrent layer with state f(x w + h r + b); x is the input, h is the previous state.
 
-    Returns the states of all steps, then the last state. A clip of 0 means no clip. The default
-    activation is tanh. `alphas` and `betas` are the parameters of the parametrised activations, in
-    order.
-    Shapes: x [T, B, I], w [D, H, I], r [D, H, H], b [D, 2H], states [D, B, H]; the results are
-    [T, D, B, H] and [D, B, H]; in layout 1, the batch is the first axis of all of them.
+    The results are the states of all steps and the last state. A clip of 0 means that no value is
+    clipped. The default activation is tanh. `alphas` and `betas` list the parameters of the
+    activations that have parameters, in order.
+    Shapes: x [T, B, I], w [D, H, I], r [D, H, H], b [D, 2H], states [D, B, H]; the results are [T,
+    D, B, H] and [D, B, H]; in layout 1, the batch is the first axis of x, states and results.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for unknown activations, directions, layouts.
     Source: ONNX RNN-22.
     """
@@ -249,10 +249,10 @@ def gru(
 ) -> tuple[TensorType, ...]:
     """A layer of gated recurrent units, with update gate z, reset gate r and candidate n.
 
-    With activations f1 and f2, both gates are f1(x w + h r + b). The candidate n is
-    f2(x w + (reset h) r + b) or, with `linear_before_reset`, f2(x w + b + reset (h r + b)),
-    where `reset` is the reset gate. The new state is (1 - z) n + z h.
-    Shapes: as rnn, with w [D, 3H, I], r [D, 3H, H], b [D, 6H] for the gates z, r, n.
+    With activations f1 and f2, the update gate z and the reset gate `reset` are f1(x w + h r + b).
+    The candidate n is f2(x w + (reset h) r + b) or, with `linear_before_reset`, f2(x w + b + reset
+    (h r + b)). The new state is (1 - z) n + z h.
+    Shapes: as for rnn, but w [D, 3H, I], r [D, 3H, H], b [D, 6H] for the gates z, r, n.
     Errors: as rnn.
     Source: ONNX GRU-22; Cho et al. 2014, arXiv:1406.1078.
     """
@@ -321,11 +321,11 @@ def lstm(
 
     With activations f1, f2 and f3, the gates i, o and f are f1(x w + h r + b + p c), where o reads
     the new cell. The new cell is f c + i f2(x w + h r + b), and the new state h is o f3(new cell).
-    With `input_forget`, f is 1 - i. With `rounded_states`, h is quantized to 8 bits by one scale
-    before it is multiplied.
-    Returns the states of all steps, the last state and the last cell.
-    Shapes: as rnn, with w [D, 4H, I], r [D, 4H, H], b [D, 8H] for the gates i, o, f, c, and
-    p [D, 3H] for i, o, f.
+    With `input_forget`, the forget gate f is 1 - i. With `rounded_states`, h is quantized to 8 bits
+    by one scale before multiplications. The results are the states of all steps, the last state and
+    the last cell.
+    Shapes: as for rnn, but w [D, 4H, I], r [D, 4H, H], b [D, 8H] for the gates i, o, f, c, and p
+    [D, 3H] for i, o, f.
     Errors: as rnn.
     Source: ONNX LSTM-22; Hochreiter and Schmidhuber 1997.
     """
@@ -377,7 +377,7 @@ def _(
 
 
 def common_operands(n: OnnxCall, n_operands: int) -> tuple[list[Tensor | None], dict[str, Any]]:
-    """Return the operands and attributes of an ONNX node that all three layers share."""
+    """Return the operands and attributes of an ONNX node that RNN, GRU and LSTM share."""
     names = n.attr("activations") or ()
     attrs = {
         "activations": tuple(x.decode() if isinstance(x, bytes) else x for x in names),

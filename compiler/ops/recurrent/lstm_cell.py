@@ -1,4 +1,4 @@
-"""The gates of one LSTM step, as one operator for the page."""
+"""The gates of one LSTM step as one operator, which the page shows."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ from compiler.ops.type_rules.requirements import (
 def lstm_cell(gates: Tensor, c: Tensor, *, order: str = "ifgo") -> tuple[TensorType, TensorType]:
     """The gates of one LSTM step: forget gate f, input gate i, output gate o, candidate g.
 
-    With sigmoid of i, f, o and tanh of g, the new cell is f c + i g, and the new state is o
-    tanh(new cell). Returns the cell, then the state. `order` is the order of the gates in `gates`.
+    The activations are sigmoid for i, f, o and tanh for g; the new cell is f c + i g, and the new
+    state is o tanh(new cell). The first result is the new cell, the second is the new state.
+    `order` names the four gates in their order along the last axis of `gates`.
     Shapes: gates [..., 4H], c [..., H]; both results have the shape of c.
-    Errors: E-OP-ATTRIBUTE for another order, E-OP-SHAPE, E-OP-DTYPE.
+    Errors: E-OP-ATTRIBUTE for an invalid order of gates, E-OP-SHAPE, E-OP-DTYPE.
     Source: Hochreiter and Schmidhuber 1997; Gers et al. 2000 for the forget gate.
     """
     require_elements("lstm_cell", "float", gates, c)

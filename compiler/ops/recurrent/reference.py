@@ -25,7 +25,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The parameters of one direction, by gate, with separate input and recurrent biases."""
+    """The parameters of one direction, by gate; input and recurrent biases are separate."""
 
     w: Sequence[Array]
     r: Sequence[Array]
@@ -36,17 +36,18 @@ class Weights:
     clip: float
 
     def gate(self, k: int, x: Array, h: Array) -> Array:
-        """Compute the sum of both products and biases of one gate."""
+        """Compute the sum of both products (input, state) and both biases of one gate."""
         return x @ self.w[k].T + h @ self.r[k].T + self.wb[k] + self.rb[k]
 
     def activated(self, f: int, x: Array) -> Array:
-        """Apply the clip and an activation."""
+        """Clip an array, and apply an activation."""
         bounded = np.clip(x, -self.clip, self.clip) if self.clip > 0 else x
         return self.functions[f].numpy(bounded)
 
 
 Cell = Callable[[Weights, Array, Sequence[Array]], Sequence[Array]]
-"""Maps parameters, a step's input and states to new states; the first is the output."""
+"""A function from parameters, a step's input and the states to new states, of which the first is
+the output."""
 
 
 def run(
@@ -60,7 +61,7 @@ def run(
     starts: Sequence[Array | None],
     p: Array | None,
 ) -> tuple[Array, ...]:
-    """Run all steps; return their outputs, then the last states."""
+    """Run all steps of a direction; return the outputs of all steps, then the last states."""
     if cells.layout:
         x = x.swapaxes(0, 1)
     n_steps, batch, _ = x.shape
@@ -112,7 +113,7 @@ def rnn_cell(s: Weights, x: Array, states: Sequence[Array]) -> list[Array]:
 
 
 def lstm_cell(input_forget: bool, rounded_states: bool) -> Cell:
-    """Return the cell function of an lstm."""
+    """Return the function that computes one step of an lstm."""
 
     def cell(s: Weights, x: Array, states: Sequence[Array]) -> list[Array]:
         h, c = states
@@ -127,7 +128,7 @@ def lstm_cell(input_forget: bool, rounded_states: bool) -> Cell:
 
 
 def gru_cell(linear_before_reset: bool) -> Cell:
-    """Return the cell function of a gru."""
+    """Return the function that computes one step of a gru."""
 
     def cell(s: Weights, x: Array, states: Sequence[Array]) -> list[Array]:
         (h,) = states

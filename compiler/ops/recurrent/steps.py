@@ -1,7 +1,7 @@
-"""The decomposition of recurrent operators: one product for all inputs, then a Scan.
+"""The decomposition of recurrent operators into one matrix product for all inputs, and a Scan.
 
-Expressions that depend only on inputs are computed for all steps at once. A step computes only the
-product of its state and the recurrent weights, and then the gates.
+Expressions that depend only on inputs are computed for all steps at once. Each step computes only
+the product of the state and the recurrent weights, and then the gates.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SCAN_OPSET = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
-    """The operands and attributes of a recurrent operator; some have an entry per direction."""
+    """The operands and attributes of a recurrent operator; some list one entry per direction."""
 
     x: Tensor
     w: Tensor
@@ -54,17 +54,18 @@ class Setting:
 
     @property
     def hidden(self) -> int:
-        """The size of the state."""
+        """The number of elements of the state."""
         return _number(self.r.shape[2], "the hidden size")
 
     @property
     def dtype(self) -> type:
-        """The numpy type of all operands."""
+        """The numpy element type of all operands."""
         return self.x.dtype.numpy.type
 
 
 Step = Callable[["Cell", Sequence[Operand], Operand], Sequence[Operand]]
-"""Maps the cell, the states and the step's inputs to new states; the first is the output."""
+"""A function from a cell, the states and a step's inputs to new states, of which the first is the
+output."""
 
 
 def _number(d: Any, what: str) -> int:
@@ -74,7 +75,7 @@ def _number(d: Any, what: str) -> int:
 
 
 def shared(operand: Operand) -> Operand:
-    """Share one node of a call among all readers."""
+    """Share one node for a call among all readers of the call's result."""
     return operand.out(0) if isinstance(operand, Call) else operand
 
 
@@ -84,21 +85,21 @@ def part(x: Operand, axis: int, start: int, end: int) -> Call:
 
 
 def of_direction(x: Operand, d: int, n_directions: int) -> Call:
-    """Select one direction, an index of the first axis."""
+    """Select the slice of one direction, which is an index of the first axis."""
     chosen = part(x, 0, d, d + 1) if n_directions > 1 else x
     return squeeze(chosen, axes=(0,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cell:
-    """The parameters of one direction in a step, and the clip of its gates."""
+    """The parameters of one direction in a step, and the clipping and activations of its gates."""
 
     setting: Setting
     direction: int
 
     @property
     def functions(self) -> Sequence[Activation]:
-        """The activations f, g, h."""
+        """The activations f, g and h of this direction."""
         return self.setting.functions[self.direction]
 
     def recurrent(self) -> Operand:
@@ -112,14 +113,14 @@ class Cell:
     def halves(self, n: int) -> list[Out]:
         """Split the recurrent weights after the first `n` gates.
 
-        Both parts are outputs of one split, so that constants are split without a copy.
+        One split yields both groups of gates, so that constants are split without a copy.
         """
         sizes = (n * self.setting.hidden, (self.setting.n_gates - n) * self.setting.hidden)
         made = split(self.recurrent(), axis=0, sizes=sizes)
         return [made.out(0), made.out(1)]
 
     def recurrent_bias(self, gate: int) -> Operand:
-        """Return the bias of one gate's recurrent product, or None."""
+        """Return the bias of one gate for the state's product, or None."""
         s = self.setting
         if s.b is None:
             return None
@@ -134,12 +135,12 @@ class Cell:
         return part(self._own(s.p), 0, number * s.hidden, (number + 1) * s.hidden)
 
     def gates(self, x: Operand, n: int) -> list[Out]:
-        """Split x into `n` gates."""
+        """Split the last axis of x into `n` gates."""
         made = split(x, axis=-1, sizes=(self.setting.hidden,) * n)
         return [made.out(k) for k in range(n)]
 
     def activated(self, f: int, x: Operand) -> Operand:
-        """Apply the clip and an activation."""
+        """Clip a value, and apply an activation."""
         s = self.setting
         if s.clip > 0:
             x = clip(x, np.array(-s.clip, s.dtype), np.array(s.clip, s.dtype))
@@ -152,9 +153,9 @@ class Cell:
 def decomposed(
     s: Setting, step: Step, bias: Callable[[Setting, Operand], Operand]
 ) -> tuple[Operand, ...]:
-    """Return the decomposed outputs of every step, followed by the last states.
+    """Return the outputs of all steps, followed by the last states, as calls of other operators.
 
-    `bias` computes the bias of the inputs' product from the biases of a direction.
+    `bias` combines the biases of a direction into the bias of the inputs' product.
     """
     x = s.x if s.layout == 0 else shared(transpose(s.x, perm=(1, 0, 2)))
     scans = [_direction(s, Cell(s, d), x, step, bias) for d in range(len(s.reverses))]
@@ -202,7 +203,7 @@ def _as_tensor(operand: Operand) -> TensorType:
 
 
 def rows_product(x: Operand, w: Operand, transpose_b: bool) -> Call:
-    """Multiply the inputs of all steps by the weights, as one matrix if sizes are known.
+    """Multiply the inputs of all steps by the weights, in one product if sizes are known.
 
     Shapes: x [T, ..., I], w [I, O], or [O, I] with `transpose_b`.
     """
@@ -222,7 +223,7 @@ def rows_product(x: Operand, w: Operand, transpose_b: bool) -> Call:
 
 
 def _numbered_steps(x: Operand, dtype: DType) -> Operand:
-    """Return the step numbers, in this element type."""
+    """Return the numbers of the steps, in this element type."""
     n_steps = _as_tensor(x).dims[0]
     if isinstance(n_steps, int):
         return np.arange(n_steps).astype(dtype.numpy)
@@ -231,7 +232,7 @@ def _numbered_steps(x: Operand, dtype: DType) -> Operand:
 
 
 def _start(s: Setting, k: int, d: int, x: Operand, state: TensorType) -> Operand:
-    """Return the initial state, which is zero for an empty sequence, as in ONNX Runtime."""
+    """Return the initial state; for an empty sequence it is zero, as in ONNX Runtime."""
     given = s.starts[k]
     if given is None and state.is_static:
         return np.zeros(state.static_shape, s.dtype)
@@ -249,7 +250,7 @@ def _start(s: Setting, k: int, d: int, x: Operand, state: TensorType) -> Operand
 
 
 def _state_sizes(x: Operand, state: TensorType) -> Operand:
-    """Return the shape of a state as an operand, with the batch size of x if open."""
+    """Return the shape of a state as an operand; an open batch size is that of x."""
     if state.is_static:
         return np.array(state.static_shape, np.int64)
     hidden = np.array(state.dims[1:], np.int64)
@@ -257,7 +258,7 @@ def _state_sizes(x: Operand, state: TensorType) -> Operand:
 
 
 def _of_batch(lengths: Tensor, batch: Operand, state: TensorType) -> Operand:
-    """Reconcile the number of lengths with the batch, either of which may be open."""
+    """Reshape the lengths to the size of the batch; the size of either may be open."""
     size = state.dims[0]
     if lengths.shape[0] == size:
         return lengths
@@ -266,7 +267,7 @@ def _of_batch(lengths: Tensor, batch: Operand, state: TensorType) -> Operand:
 
 
 def _body(s: Setting, cell: Cell, step: Step, state: TensorType, inputs: TensorType) -> Graph:
-    """Build the body: it maps states and the step's slice of the product to states and output."""
+    """Build the body, from states and the step's slice of the product to states and output."""
     names = [f"state{k}" for k in range(len(s.starts))]
     values = [*(Value(n, state) for n in names), Value("inputs", inputs)]
     if s.lengths is not None:
@@ -289,7 +290,7 @@ def _body(s: Setting, cell: Cell, step: Step, state: TensorType, inputs: TensorT
 
 
 def all_biases(s: Setting, b: Operand) -> Call:
-    """Sum the biases of both products."""
+    """Sum the biases of the input's product and of the state's product."""
     n = s.n_gates * s.hidden
     return add(part(b, 0, 0, n), part(b, 0, n, 2 * n))
 
@@ -325,7 +326,7 @@ def _peeped(gate: Operand, p: Operand, c: Operand) -> Operand:
 
 
 def gru_step(linear_before_reset: bool) -> Step:
-    """Return the step with gates z, r from X + H R and candidate n from X and the reset state."""
+    """Return the step function: gates z, r from X + H R, candidate n from X and the reset state."""
 
     def step(cell: Cell, states: Sequence[Operand], x: Operand) -> list[Operand]:
         (h,) = states
@@ -352,7 +353,7 @@ def gru_step(linear_before_reset: bool) -> Step:
 
 
 def gru_biases(linear_before_reset: bool) -> Callable[[Setting, Operand], Operand]:
-    """Sum the biases, except the candidate's recurrent bias if the reset applies to it."""
+    """Sum both biases; omit the candidate's recurrent bias if the reset gate multiplies it."""
 
     def biases(s: Setting, b: Operand) -> Operand:
         if not linear_before_reset:

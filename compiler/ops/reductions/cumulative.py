@@ -99,7 +99,7 @@ def _lower(
     exclusive: bool,
     reverse: bool,
 ) -> None:
-    """Emit one running value for the last axis, else a contiguous row of running values."""
+    """Emit one running value if the axis is the last, else a contiguous row of running values."""
     n, is_last = x.shape[at], at == x.rank - 1
     width = 1 if is_last else x.shape[-1]
     total = k.temporary((width,), wide(x.dtype), "total")
@@ -142,7 +142,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
 
 
 cumsum = _scan(
-    "cumsum", "Cumulative sums along an axis; `exclusive` sums omit the element itself, "
+    "cumsum", "Cumulative sums along an axis; `exclusive` sums omit the element itself, and "
     "`reverse` sums start at the end.",
     numpy=np.add, combine=lambda total, x: total + x, neutral=0, onnx="CumSum",
 )  # fmt: skip
@@ -151,7 +151,7 @@ cumsum = _scan(
 cumsum.exports_as("CumSum")
 cumprod = _scan(
     "cumprod", "Cumulative products along an axis; `exclusive` products omit the element itself, "
-    "`reverse` products start at the end.",
+    "and `reverse` products start at the end.",
     numpy=np.multiply, combine=lambda total, x: total * x, neutral=1, onnx="CumProd",
 )  # fmt: skip
 

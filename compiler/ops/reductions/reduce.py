@@ -31,11 +31,14 @@ from compiler.ops.type_rules.requirements import (
 
 Axes = tuple[int, ...]
 Points = Callable[[], Scalar]
-"""A function that returns the element of x at the current point; each call is a read."""
+"""A function that returns the element of x at the current index; each call emits a read."""
 
 
 def reduced(x: Tensor, axes: Axes, keepdims: bool) -> TensorType:
-    """Return the type of x with axes removed, or retained with size 1. Errors: E-OP-AXIS."""
+    """Return the type of x with the reduced axes removed, or retained with size 1.
+
+    Errors: E-OP-AXIS.
+    """
     if x.type.shape is None:
         return x.type
     require(
@@ -64,8 +67,8 @@ def reduction(
 ) -> Operator:
     """Declare a reduction by `numpy(x, axes, keepdims)` and `scalar(k, element, over, n)`.
 
-    `n` has the sizes of the reduced axes. `of_images` is ONNX's operator for all spatial axes,
-    which runtimes support in their layouts.
+    `n` lists the sizes of the reduced axes. `of_images` is the ONNX operator for all spatial axes;
+    runtimes support it in their image layouts.
     Units: flops per element of x.
     """
 
@@ -124,7 +127,7 @@ def _finish(
 
     @operator.export
     def _(x: Tensor, *, axes: Axes, keepdims: bool) -> Operand:
-        """Export a reduction of no axes by a new axis of size 1: in ONNX, no axes may mean all."""
+        """Export a reduction of no axes over a new axis of size 1: in ONNX, none may mean all."""
         if of_images and _is_of_images(x, axes, keepdims):
             return standard(of_images, x)
         if axes:
@@ -134,7 +137,7 @@ def _finish(
 
 
 def _is_of_images(x: Tensor, axes: Axes, keepdims: bool) -> bool:
-    """Return whether the reduction is over all spatial axes."""
+    """Return whether the reduced axes are exactly the spatial axes."""
     behind = tuple(range(2, x.rank))
     return keepdims and axes == behind != () and x.dtype is DType.f32 and 0 not in x.shape
 
@@ -142,7 +145,7 @@ def _is_of_images(x: Tensor, axes: Axes, keepdims: bool) -> bool:
 def reduction_axes(
     k: Lowering, shape: tuple[int, ...], axes: Axes, keepdims: bool
 ) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """Return the indices of the result, of the operand, and of the reduction."""
+    """Return the indices of the result, the indices of the operand, and the reduction indices."""
     target: list[Expr] = []
     source: list[Expr] = []
     for d, n in enumerate(shape):
@@ -205,7 +208,7 @@ def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Any]) -> Scalar:
 
 
 def _real(dtype: DType) -> DType:
-    """Return the type in which functions of real numbers are computed."""
+    """Return the element type in which functions of real numbers are computed."""
     return wide(dtype) if dtype.is_float else DType.f64
 
 
@@ -228,13 +231,15 @@ reduce_mean = reduction(
     numpy=_mean, scalar=_mean_scalar, onnx="ReduceMean", of_images="GlobalAveragePool",
 )  # fmt: skip
 reduce_max = reduction(
-    "reduce_max", "The largest element along axes (the lowest number if empty); propagates NaN.",
+    "reduce_max",
+    "The largest element along axes (the lowest number if there are none); propagates NaN.",
     numpy=_extreme(np.maximum, affine.maximum, "max"),
     scalar=lambda k, x, over, n: k.reduce("max", x, over=over),
     onnx="ReduceMax", exact=True, shape_math=True,
 )  # fmt: skip
 reduce_min = reduction(
-    "reduce_min", "The smallest element along axes (the largest number if empty); propagates NaN.",
+    "reduce_min",
+    "The smallest element along axes (the largest number if there are none); propagates NaN.",
     numpy=_extreme(np.minimum, affine.minimum, "min"),
     scalar=lambda k, x, over, n: k.reduce("min", x, over=over),
     onnx="ReduceMin", exact=True, shape_math=True,
@@ -318,7 +323,7 @@ _finish(reduce_log_sum_exp, "number", "ReduceLogSumExp", 3)
 
 
 def import_reduction(n: OnnxCall, operator: Operator) -> Operand | None:
-    """Import axes from a known operand or an attribute; an empty list means all axes."""
+    """Import the axes from a known operand or an attribute; an empty list means all axes."""
     x, given = n.operand(0), n.operand(1)
     assert x is not None
     truth = x.dtype is DType.bool
@@ -344,7 +349,7 @@ def import_reduction(n: OnnxCall, operator: Operator) -> Operand | None:
 _MEAN_SOMETHING_ALONE = {
     "reduce_l1", "reduce_l2", "reduce_sum_square", "reduce_log_sum", "reduce_log_sum_exp",
 }  # fmt: skip
-"""Reductions that change the elements even if there are no axes."""
+"""Reductions that change the elements even for an empty list of axes."""
 
 
 def _over_image(n: OnnxCall, operator: Operator) -> Operand | None:

@@ -42,9 +42,9 @@ def _along(name: str, x: Tensor, axis: int) -> TensorType:
 def softmax(x: Tensor, *, axis: int = -1) -> TensorType:
     """Convert scores to probabilities along one axis: exp(x - max) / sum(exp(x - max)).
 
-    Shapes: any float tensor of rank 1 or more; the result has the type of x.
-    Errors: E-OP-AXIS when the axis is outside [-rank, rank).
     Short floats are rounded after every step, as in ONNX's function body.
+    Shapes: any float tensor of rank 1 or more; the result has the type of x.
+    Errors: E-OP-AXIS if the axis is outside [-rank, rank).
     Source: subtracting the largest score keeps exp finite; ONNX Softmax-13.
     """
     return _along("softmax", x, axis)
@@ -85,29 +85,29 @@ def _(k: Lowering, x: Handle, out: Handle, *, axis: int) -> None:
 
 
 class _Row:
-    """The indices of a tensor with one reduced axis; each stage creates new indices."""
+    """The indices of a tensor with one reduced axis; every stage creates new indices."""
 
     def __init__(self, k: Lowering, x: Handle, axis: int) -> None:
         self.k, self.x, self.axis = k, x, axis
         self.shape = [n for d, n in enumerate(x.shape) if d != axis]
 
     def points(self) -> tuple[list[Expr], list[Expr]]:
-        """Create the indices of a row and of its elements, for a stage over all elements."""
+        """Create the indices of a row and of its elements, for a stage with a value per element."""
         at = self.k.axes(self.x.shape)
         return [*at[: self.axis], *at[self.axis + 1 :]], at
 
     def reduced(self) -> tuple[list[Expr], list[Expr], Expr]:
-        """Create the indices of a row and of its elements, and the reduction axis."""
+        """Create the indices of a row and of its elements; the latter are a reduction axis."""
         index = self.k.axes(self.shape)
         inner = self.k.axis(self.x.shape[self.axis], "r")
         return index, [*index[: self.axis], inner, *index[self.axis :]], inner
 
     def element(self, at: list[Expr]) -> Scalar:
-        """Read an element of x, widened."""
+        """Read an element of x in the type of arithmetic."""
         return self.k.convert(self.x[at], wide(self.x.dtype))
 
     def largest(self) -> Handle:
-        """Emit the maximum of each row, ignoring NaN, which the exponentials propagate."""
+        """Emit the maximum of each row, which ignores NaN; the exponentials propagate NaN later."""
         top = self.k.temporary(self.shape, wide(self.x.dtype), "top")
         index, at, inner = self.reduced()
         self.k.assign(top[index], self.k.reduce("larger", self.element(at), over=inner))
@@ -119,7 +119,7 @@ def log_softmax(x: Tensor, *, axis: int = -1) -> TensorType:
     """The logarithm of softmax: x - max - log(sum(exp(x - max))).
 
     Shapes: as for softmax.
-    Errors: E-OP-AXIS when the axis is outside [-rank, rank).
+    Errors: E-OP-AXIS if the axis is outside [-rank, rank).
     """
     return _along("log_softmax", x, axis)
 
@@ -166,7 +166,7 @@ log_softmax.samples(_samples)
 
 
 def along_axis(n: OnnxCall, operator: Callable[..., Call]) -> Operand | None:
-    """Import; before opset 13, all axes from `axis` on form one row."""
+    """Import Softmax; before opset 13, all axes from `axis` to the last form one row."""
     x = n.operand(0)
     assert x is not None
     if x.type.shape is None:

@@ -1,8 +1,9 @@
 """Discrete Fourier transforms as matrix products, and the frames of a signal.
 
-The matrix is computed at compile time. A product needs more arithmetic than a fast transform: n * n
-instead of n * log(n) operations. At the lengths of speech models (up to about 1,000), the product
-is efficient on matrix units and fuses with the preceding window.
+The transform's matrix is computed at compile time. A matrix product needs more arithmetic than a
+fast Fourier transform: n * n instead of n * log(n) operations. At the lengths in speech models (up
+to about 1,000), the matrix product is efficient on matrix units, and fuses with the preceding
+window.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from compiler.ops.type_rules.dims import copied, single
 from compiler.ops.type_rules.requirements import normal_axis, wide
 
 LARGEST_MATRIX_BYTES = 1 << 25
-"""The maximum size of a matrix, in bytes; the reference computes larger transforms."""
+"""The maximum size of a matrix in bytes; onnx.reference computes transforms that need more."""
 
 
 def turns(n_in: int, n_out: int, length: int, parts: tuple[int, int], *, inverse: bool) -> Array:
-    """Return the matrix of a transform, [n_in, parts in, n_out, parts out].
+    """Return the matrix of a transform, [n_in, 1 or 2 parts in, n_out, 1 or 2 parts out].
 
-    The parts are real and imaginary.
-    Source: the definition, with angles first reduced modulo one turn in integers.
+    The parts of a number are its real and its imaginary part.
+    Source: the definition; angles are first reduced modulo one turn, in integers.
     """
     n, k = np.arange(n_in)[:, None], np.arange(n_out)
     angle = 2 * np.pi * ((n * k) % length) / length
@@ -56,7 +57,10 @@ def real_turns(n_in: int, length: int) -> Array:
 def transformed(
     x: Operand, t: TensorType, axis: int, length: int, *, inverse: bool, onesided: bool
 ) -> Operand | None:
-    """Transform x along an axis; the last axis of x has the parts. None for too large a matrix."""
+    """Transform x along an axis; the last axis of x has the real and imaginary parts.
+
+    Return None if the matrix would be too large.
+    """
     n, parts = t.dims[axis], t.dims[-1]
     if not isinstance(n, int) or parts not in (1, 2) or length < 1:
         return None
@@ -82,7 +86,7 @@ def transformed(
 
 
 def _single(t: Tensor | None) -> int | None:
-    """Return the number in a known parameter."""
+    """Return the number in a parameter whose elements are known."""
     return None if t is None else single(t, "a length, step or axis of a transform")
 
 
@@ -113,7 +117,7 @@ def frames(x: Tensor, *, step: int, length: int) -> TensorType:
     """Divide a signal into frames of equal length that begin every `step` samples and may overlap.
 
     Shapes: x [N, L, C], the result [N, (L - length) // step + 1, length, C].
-    Errors: E-OP-SHAPE when the signal is shorter than a frame, E-OP-ATTRIBUTE for a step below 1.
+    Errors: E-OP-SHAPE if the signal is shorter than a frame, E-OP-ATTRIBUTE for a step below 1.
     Source: the first step of ONNX STFT-17.
     """
     require(x.rank == 3, "E-OP-SHAPE", f"frames takes signals of rank 3, got {x.type}")
@@ -159,9 +163,10 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @frames.onnx("STFT")
 def _(n: OnnxCall) -> Operand | None:
-    """Import as frames times the window, and a transform of each frame.
+    """Import STFT as the product of frames and window, followed by a transform of each frame.
 
-    Real signals may lack the last axis of size 1: TorchScript exports them as [batch, length].
+    Real signals may lack the last axis of size 1: TorchScript exports real signals as [batch,
+    length].
     """
     x, window = n.operand(0), n.operand(2)
     step, length = _single(n.operand(1)), _single(n.operand(3))
@@ -189,7 +194,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @frames.export
 def _(x: Tensor, *, step: int, length: int) -> Operand:
-    """Export as a gather of the frames' elements."""
+    """Export as a gather of the elements of all frames."""
     inside = np.arange(length)
     size = x.shape[1]
     if isinstance(size, int):

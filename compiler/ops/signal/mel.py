@@ -1,4 +1,4 @@
-"""Mel filters, which sum the bins of a spectrum into perceptual bands."""
+"""Mel filters, which sum the bins of a spectrum into bands of equal perceptual width."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from compiler.ir.types import DType
 from compiler.ops.data_movement.reshape import identity
 
 LARGEST = 1 << 24
-"""The maximum number of elements of a stored matrix."""
+"""The maximum number of elements of a matrix that is stored as a constant."""
 
 
 def mel_weights(n_bands: int, length: int, rate: int, low: float, high: float) -> Array:
-    """Return the matrix [bins, bands] of triangular filters between the centres of adjacent bands.
+    """Return the matrix [bins, bands] of triangular filters between the centres of bands.
 
-    Units: `rate`, `low` and `high` in hertz; `length` of the transform in samples.
+    Units: `rate`, `low` and `high` are in hertz; `length` is that of the transform, in samples.
     Source: ONNX MelWeightMatrix-17, including its steps between bands.
     """
     ends = [2595 * np.log10(1 + edge / 700) for edge in (low, high)]
@@ -34,7 +34,7 @@ def mel_weights(n_bands: int, length: int, rate: int, low: float, high: float) -
 
 @identity.onnx("MelWeightMatrix")
 def _(n: OnnxCall) -> Operand | None:
-    """Import as a constant, if the parameters are known."""
+    """Import MelWeightMatrix as a constant if all parameters are known."""
     given = [o for o in n.operands if o is not None]
     if len(given) != 5 or any(o.value is None or o.value.dtype == np.object_ for o in given):
         return None

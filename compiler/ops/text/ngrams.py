@@ -1,4 +1,4 @@
-"""Counts of n-grams from a list."""
+"""Counts of the n-grams in a list."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def count_ngrams(
     most_skipped: int = 0,
     criterion: str = "TF",
 ) -> TensorType:
-    """Count the occurrences of every n-gram of a list in each row, one column per n-gram.
+    """Count, in each row, the occurrences of every n-gram in a list; each n-gram has a column.
 
-    `pool` lists the n-grams of length 1, then of length 2 and so on; those of length i+1 begin at
-    starts[i]. N-grams of lengths lengths[0] to lengths[1] are counted, also with up to
-    `most_skipped` elements skipped between neighbours. IDF counts an n-gram at most once. IDF and
-    TFIDF multiply by the weights of the columns.
-    Shapes: x [C] or [B, C], `columns` one number per n-gram, the result [n_columns] or
-    [B, n_columns], in f32.
+    `pool` lists the n-grams of length 1, then of length 2 and so on; n-grams of length i+1 begin at
+    starts[i]. N-grams of lengths lengths[0] to lengths[1] are counted; up to `most_skipped`
+    elements may be skipped between their neighbours. With IDF, an n-gram counts at most once. With
+    IDF and TFIDF, counts are multiplied by the weights of the columns.
+    Shapes: x [C] or [B, C], `columns` has one number per n-gram, the result [n_columns] or [B,
+    n_columns], in f32.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE.
     Source: ONNX TfIdfVectorizer-9.
     """
@@ -68,7 +68,10 @@ def count_ngrams(
 
 
 def _ngrams(starts: Ints, size: Any) -> Iterator[range]:
-    """Yield the positions of the n-grams of length 1, 2... in the list. Errors: E-OP-ATTRIBUTE."""
+    """Yield the positions in the list of the n-grams of length 1, of length 2 and so on.
+
+    Errors: E-OP-ATTRIBUTE.
+    """
     ends = (*starts[1:], size)
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         fits = isinstance(end, int) and 0 <= start <= end and (end - start) % (i + 1) == 0
@@ -78,7 +81,7 @@ def _ngrams(starts: Ints, size: Any) -> Iterator[range]:
 
 
 def _steps(length: int, lengths: tuple[int, int], most_skipped: int) -> range:
-    """Return the possible distances of neighbours; a single element has no neighbour."""
+    """Return the possible distances between adjacent elements of an n-gram; none for length 1."""
     if not lengths[0] <= length <= lengths[1]:
         return range(0)
     return range(1, 2 if length == 1 else most_skipped + 2)
@@ -185,7 +188,7 @@ def _count(
 
 @count_ngrams.onnx("TfIdfVectorizer")
 def _(n: OnnxCall) -> Operand | None:
-    """Import; nodes on strings, or without exactly one weight per column, stay foreign."""
+    """Import TfIdfVectorizer; nodes on strings or without one weight per column stay foreign."""
     x, pool = n.operand(0), n.attr("pool_int64s")
     starts, columns = tuple(n.attr("ngram_counts") or ()), tuple(n.attr("ngram_indexes") or ())
     if x is None or x.type.shape is None or not pool or not starts or not columns:

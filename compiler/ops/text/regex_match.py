@@ -1,7 +1,7 @@
 """Full matches of regular expressions in linear time.
 
-The pattern becomes an NFA. The simulation uses sets of NFA states and caches them as the states of
-a lazily built DFA.
+A regular expression becomes an NFA. The simulation uses sets of NFA states and caches them as the
+states of a lazily built DFA.
 Source: Thompson 1968, "Regular expression search algorithm"; Cox 2007, swtch.com/~rsc/regexp.
 """
 
@@ -29,17 +29,17 @@ from compiler.ops.text.regex_syntax import (
 )
 
 MOST_STATES = 10_000
-"""The maximum number of states of an automaton: counted repetitions copy their operand."""
+"""The maximum number of states of an automaton; repetition counts multiply the number of states."""
 
 MOST_KEPT = 10_000
-"""The maximum number of cached transitions, at which the cache is cleared."""
+"""The maximum number of cached transitions; when it is reached, the cache is cleared."""
 
 CHECK_EVERY = 1024
-"""The number of characters between two checks of the time limit."""
+"""The number of characters matched between two checks of the time limit."""
 
 
 def full_matches(pattern: str, texts: Any) -> Array:
-    """Test each text for a full match. Errors: E-RUN-OPERATOR."""
+    """Return, for each text, whether the entire text matches. Errors: E-RUN-OPERATOR."""
     automaton = automaton_of(pattern)
     array = np.asarray(texts)
     found = [automaton.matches(_text(t)) for t in array.reshape(-1)]
@@ -52,13 +52,13 @@ def _text(value: Any) -> str:
 
 @lru_cache(maxsize=64)
 def automaton_of(pattern: str) -> Automaton:
-    """Compile a pattern to an automaton. Errors: E-RUN-OPERATOR."""
+    """Compile a regular expression to an automaton. Errors: E-RUN-OPERATOR."""
     return Automaton(parse_regex(pattern))
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A state: a transition on one accepted character, or epsilon if `accepts` is None."""
+    """A state: a transition on an accepted character, or epsilon if `accepts` is None."""
 
     accepts: Callable[[str], bool] | None
     assertion: str
@@ -69,7 +69,10 @@ States = frozenset[int]
 
 
 class Automaton:
-    """An NFA with numbered states; 0 accepts. Thread-safe: cached transitions never change."""
+    """An NFA with numbered states; state 0 is accepting.
+
+    The automaton is thread-safe: cached transitions never change.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self.states: list[_State] = [_State(None, "", [])]
@@ -77,7 +80,7 @@ class Automaton:
         self.moves: dict[tuple[States, str, str], States] = {}
 
     def matches(self, text: str) -> bool:
-        """Return whether the entire text matches."""
+        """Return whether the entire text matches the regular expression."""
         at, before = self.start, ""
         for n, c in enumerate(text):
             if n % CHECK_EVERY == 0:
@@ -98,7 +101,7 @@ class Automaton:
         return frozenset(s.following[0] for s in reached if s.accepts is not None and s.accepts(c))
 
     def _reached(self, at: States, before: str, c: str) -> set[int]:
-        """Return the epsilon closure of states, between two kinds of characters."""
+        """Return the epsilon closure of states between characters of two kinds."""
         after = _kind(c) if c else ""
         seen, pending = set(at), list(at)
         while pending:
@@ -125,7 +128,7 @@ class Automaton:
         return len(self.states) - 1
 
     def _add(self, tree: Tree, then: int) -> int:
-        """Add the states that match a tree followed by `then`; return the first."""
+        """Add the states that match a syntax tree followed by state `then`; return the first."""
         match tree:
             case Characters(accepts):
                 return self._new([then], accepts)
@@ -155,12 +158,12 @@ class Automaton:
 
 
 def _kind(c: str) -> str:
-    """Classify a character for assertions: word character, line end, other."""
+    """Classify a character for assertions: word character, line end, or other."""
     return "\n" if c == "\n" else "w" if is_word(c) else "-"
 
 
 def _holds(assertion: str, before: str, after: str) -> bool:
-    """Return whether an assertion is true between two kinds of characters ("" for no character)."""
+    """Return whether an assertion is true between characters of two kinds ("" for no character)."""
     match assertion:
         case "^":
             return not before

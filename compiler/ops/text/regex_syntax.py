@@ -15,7 +15,7 @@ from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 
 MOST_REPEATS = 1000
-"""The largest count in braces, as in RE2."""
+"""The largest repetition count in braces, as in RE2."""
 
 DEEPEST = 100
 """The maximum nesting depth of groups."""
@@ -23,7 +23,7 @@ DEEPEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """A single character of a set."""
+    """A syntax tree node that matches one character of a set."""
 
     accepts: Callable[[str], bool]
 
@@ -44,7 +44,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A repetition of a subexpression, from `least` to `most` times; None means unbounded."""
+    """A repetition of a subexpression, `least` to `most` times; None means unbounded."""
 
     part: Tree
     least: int
@@ -53,7 +53,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """A zero-width assertion: `^`, `$`, `m^` and `m$` for lines, `b`, `B`."""
+    """A zero-width assertion: `^`, `$` (multi-line: `m^`, `m$`), `b` and `B` (word boundaries)."""
 
     kind: str
 
@@ -103,7 +103,7 @@ class _Reader:
         return self.text[self.at - 1]
 
     def choice(self, flags: _Flags, depth: int) -> Tree:
-        """Parse alternatives up to the end of the group."""
+        """Parse the alternatives of a group, up to the end of the group."""
         if depth > DEEPEST:
             self.fail(f"groups nested more than {DEEPEST} deep")
         parts: list[Tree] = []
@@ -114,7 +114,7 @@ class _Reader:
                 return parts[0] if len(parts) == 1 else Choice(parts)
 
     def sequence(self, flags: _Flags, depth: int) -> tuple[Tree, _Flags]:
-        """Parse subexpressions up to the next alternative; also return the flags after them."""
+        """Parse subexpressions up to the next alternative; also return the flags that follow."""
         parts: list[Tree] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
             if self.took(r"\Q"):
@@ -153,7 +153,7 @@ class _Reader:
                 self.fail("too many repetitions of a repetition")
 
     def counts(self) -> tuple[int, int | None] | None:
-        """Parse the counts after a brace; None for a literal brace."""
+        """Parse repetition counts after an opening brace; return None if the brace is a literal."""
         end = self.text.find("}", self.at)
         inside = self.text[self.at : end] if 0 <= end < self.at + 12 else ""
         least, comma, most = inside.partition(",")
@@ -235,7 +235,7 @@ class _Reader:
         return _one(self.escaped(c), flags)
 
     def class_of(self, c: str) -> Callable[[str], bool] | None:
-        """Return the character set of an escape; None for a single character."""
+        """Return the character set that an escape denotes; None if it denotes one character."""
         if c.lower() in _PERL:
             inside = _PERL[c.lower()]
             return inside if c.islower() else lambda x: not inside(x)
@@ -254,7 +254,7 @@ class _Reader:
         return lambda x: unicodedata.category(x).startswith(category) != negated
 
     def escaped(self, c: str) -> str:
-        """Return the character of an escape."""
+        """Return the character that an escape denotes."""
         if c in _CONTROL:
             return _CONTROL[c]
         if c == "x":
@@ -277,7 +277,7 @@ class _Reader:
         try:
             return chr(int(digits, 16))
         except (ValueError, OverflowError):
-            self.fail("a number that is not a character")
+            self.fail("a number that is not a character code")
 
     def bracket(self, flags: _Flags) -> Tree:
         negated = self.took("^")
@@ -308,7 +308,7 @@ class _Reader:
         return Characters(accepts)
 
     def member(self, classes: list[Callable[[str], bool]]) -> str | None:
-        """Parse a character of a set; for a class, add it to `classes` and return None."""
+        """Parse a character in brackets; add a class of characters to `classes`, return None."""
         if self.took("[:"):
             end = self.text.find(":]", self.at)
             name = self.text[self.at : max(end, self.at)]

@@ -1,4 +1,4 @@
-"""Helpers of shape and movement operators: open dimensions, sizes as operands, costs."""
+"""Helpers for shape and movement operators: open dimensions, sizes as operands, costs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ LARGEST_SIZE = 1 << 40
 def open_dim(position: int, *operands: Tensor) -> Dim:
     """Create a symbol for a run-time size, named after the operands that determine it.
 
-    A known number contributes its value to the name, so that equal constants are interchangeable.
-    The suffix differs from `_d0`, which names the operand's own axes in an imported model.
+    If an operand is a known number, the name contains its value, so that equal constants give equal
+    sizes. The suffix differs from `_d0`, which names an axis of the operand itself in an imported
+    model.
     """
     return symbol("__".join(map(_decider, operands)) + f"_r{position}")
 
@@ -39,9 +40,9 @@ def _decider(operand: Tensor) -> str:
 
 
 def open_dims(rank: Dim, *operands: Tensor) -> tuple[Dim, ...] | None:
-    """Create one open size per axis; None for an open rank.
+    """Create one open size per axis; return None for an open rank.
 
-    Errors: E-OP-SHAPE for more axes than arrays can have.
+    Errors: E-OP-SHAPE for more axes than numpy's arrays can have.
     """
     if not isinstance(rank, int):
         return None
@@ -52,7 +53,7 @@ def open_dims(rank: Dim, *operands: Tensor) -> tuple[Dim, ...] | None:
 
 
 def axes_in_order(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """Normalise distinct axes without sorting them. Errors: E-OP-AXIS."""
+    """Normalise distinct axes to count from 0, without sorting them. Errors: E-OP-AXIS."""
     found = tuple(normal_axis(int(a), rank) for a in axes)
     require(len(set(found)) == len(found), "E-OP-AXIS", f"the axes {list(found)} repeat an axis")
     return found
@@ -66,7 +67,7 @@ def sizes_of(values: Array) -> list[Dim]:
 def single(t: Tensor, what: str) -> int | None:
     """Return the integer value of a parameter; None if unknown.
 
-    Errors: E-OP-SHAPE for other than one element, E-OP-ATTRIBUTE for a non-integer.
+    Errors: E-OP-SHAPE unless the parameter has one element, E-OP-ATTRIBUTE if it is not an integer.
     """
     value = t.value
     if value is None:
@@ -94,12 +95,15 @@ def length(t: Tensor | None) -> Dim | None:
 
 
 def settle(e: Dim) -> Dim:
-    """Simplify an expression over sizes by the ranges of the sizes."""
+    """Simplify an expression over sizes, given the assumed range of sizes."""
     return affine.simplify(e, {s: (0, LARGEST_SIZE) for s in affine.symbols(e)})
 
 
 def same_size(a: Dim, b: Dim, message: str) -> Dim:
-    """Unify two sizes, preferring a number. Errors: E-OP-SHAPE for different numbers."""
+    """Unify two sizes; if at least one is a number, return a number.
+
+    Errors: E-OP-SHAPE for different numbers.
+    """
     imply(a, b)
     if isinstance(a, int) and isinstance(b, int):
         require(a == b, "E-OP-SHAPE", message)
@@ -118,7 +122,7 @@ def same_dtype(tensors: Sequence[Tensor], name: str) -> DType:
 
 
 def known_value(t: object, what: str) -> Array:
-    """Return the elements of a lowering's operand. Errors: E-SHAPE-OPEN for run-time data."""
+    """Return the elements of an operand in a lowering. Errors: E-SHAPE-OPEN for run-time data."""
     value = getattr(t, "value", None)
     if value is None or value.dtype == np.object_:
         raise CompileError("E-SHAPE-OPEN", f"{what} is known only at run time")

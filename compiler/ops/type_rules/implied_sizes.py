@@ -1,6 +1,6 @@
 """Open sizes that operators imply: weights of 64 channels require images of 64 channels.
 
-Type rules report equal sizes to `imply`; `implied_sizes` collects the implications.
+Type rules report equal sizes to `imply`; `implied_sizes` collects the reports.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from compiler.ir.affine import Affine
 from compiler.ir.types import Dim
 
 Implied = dict[str, set[int]]
-"""Maps symbols to the numbers that operators require."""
+"""Maps each symbol to the numbers that operators require it to equal."""
 
 _listener: ContextVar[Implied | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
 def implied_sizes() -> Generator[Implied]:
-    """Collect the implications of type rules in a `with` block."""
+    """Collect the sizes that type rules imply within a `with` block."""
     found: Implied = {}
     token = _listener.set(found)
     try:
@@ -31,7 +31,7 @@ def implied_sizes() -> Generator[Implied]:
 
 @contextmanager
 def without_implied_sizes() -> Generator[None]:
-    """Ignore implications in a `with` block, for code that may never run, such as branches."""
+    """Ignore implied sizes within a `with` block, for code that may never run, such as branches."""
     token = _listener.set(None)
     try:
         yield
@@ -40,7 +40,7 @@ def without_implied_sizes() -> Generator[None]:
 
 
 def imply(a: Dim, b: Dim) -> None:
-    """Report that two sizes are equal in every run, which may determine an open size."""
+    """Report that two sizes are equal in every run; if one is a number, it determines the other."""
     found = _listener.get()
     if found is None:
         return

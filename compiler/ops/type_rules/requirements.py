@@ -1,4 +1,4 @@
-"""Checks of type rules (element types, broadcasting, axes), and counts of work."""
+"""Checks of type rules (element types, broadcasting, axes), and counts of operations and bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDS: dict[Elements, str] = {
 
 
 def is_one_of(dtype: DType, elements: Elements) -> bool:
-    """Return whether an element type belongs to a class."""
+    """Return whether an element type belongs to a class such as "float" or "integer"."""
     match elements:
         case "float":
             return dtype.is_float
@@ -83,7 +83,7 @@ def require_size(op_name: str, what: str, found: Dim, needed: Dim) -> None:
 
 
 def broadcast_dims(op_name: str, *shapes: Sequence[Dim]) -> tuple[Dim, ...]:
-    """Return the shape by numpy's broadcasting; two open sizes give their maximum.
+    """Return the shape that numpy's broadcasting gives; for two open sizes, their maximum.
 
     Errors: E-OP-SHAPE.
     """
@@ -124,7 +124,10 @@ def broadcast_type(op_name: str, dtype: DType, *operands: Tensor | None) -> Tens
 
 
 def normal_axis(axis: int, rank: int) -> int:
-    """Normalise an axis to count from 0. Errors: E-OP-AXIS outside [-rank, rank)."""
+    """Convert a possibly negative axis to an axis that counts from 0.
+
+    Errors: E-OP-AXIS outside [-rank, rank).
+    """
     require(
         -rank <= axis < rank,
         "E-OP-AXIS",
@@ -144,19 +147,19 @@ def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def wide(dtype: DType) -> DType:
-    """Return the type of arithmetic on elements."""
+    """Return the element type in which arithmetic on these elements is done."""
     return dtype.wide
 
 
 def widened(x: Array) -> Array:
-    """Convert an array to the type of arithmetic on its elements."""
+    """Convert an array to the element type in which arithmetic is done."""
     if x.dtype == np.object_ or x.dtype.kind in "biuc" or x.dtype.itemsize >= 4:
         return x
     return x.astype(wide(DType.from_numpy(x.dtype)).numpy)
 
 
 def rounded(result: Any, like: Array) -> Array:
-    """Round a result of `widened` operands to the element type of `like`."""
+    """Round a result that was computed from `widened` operands to the element type of `like`."""
     result = np.asarray(result)
     if like.dtype == np.object_ or result.dtype in (like.dtype, np.object_, np.bool_):
         return result
@@ -167,7 +170,7 @@ def rounded(result: Any, like: Array) -> Array:
 
 
 def traffic(operands: Sequence[Type | None], out: Type | tuple[Type, ...], flops: int) -> Cost:
-    """Return the cost of `flops` operations with one read per operand and one write per result."""
+    """Return the cost of `flops` operations that read each operand and write each result once."""
     outs = out if isinstance(out, tuple) else (out,)
     return Cost(
         flops,

@@ -1,7 +1,7 @@
 """Corrections of defects of onnx.reference, one table entry per defect.
 
-onnx.reference evaluates foreign operators and is the oracle for programs. The table has an entry
-only if the text of the standard and the runtimes agree on another result.
+onnx.reference evaluates foreign operators, and is the reference for compiled programs. A defect has
+an entry only if the text of the standard and all runtimes agree on another result.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from compiler.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A corrected operator: its ONNX name, its module here, and the defect.
+    """A corrected operator: its ONNX name, the module of the correction, and the defect.
 
-    `cases` are published test cases with the same defect: onnx.reference generated their outputs.
+    `cases` are published test cases whose outputs have this defect, because onnx.reference
+    generated them.
     """
 
     operator: str
@@ -58,14 +59,14 @@ TABLE = (
     Correction(
         "LogSoftmax",
         "log_softmax",
-        "The logarithm of a softmax that underflows to 0 is -infinity. Every runtime computes "
-        "x - max - log(sum(exp)), which is finite.",
+        "The result is log(softmax(x)), which is -infinity if the softmax underflows to 0. Every "
+        "runtime computes x - max - log(sum(exp(x - max))), which is finite.",
     ),
     Correction(
         "LRN",
         "lrn",
-        "For N images, only the first N channels are normalised, and the others are copied. Only "
-        "images of two spatial dimensions are accepted.",
+        "For N images, only the first N channels are normalised; the other channels are copied. "
+        "Only images of two spatial dimensions are accepted.",
     ),
     Correction(
         "MaxRoiPool",
@@ -75,7 +76,8 @@ TABLE = (
     Correction(
         "SequenceInsert",
         "sequence_insert",
-        "The position is taken modulo the length; in the standard, the length as position appends.",
+        "The insertion position is taken modulo the length, but in the standard, a position equal "
+        "to the length appends.",
     ),
     Correction(
         "Unique",
@@ -87,13 +89,13 @@ TABLE = (
 
 
 def is_corrected_case(name: str) -> bool:
-    """Return whether the expected outputs of a published test case have a defect of this table."""
+    """Return whether a published test case has wrong expected outputs because of these defects."""
     return any(name in c.cases for c in TABLE)
 
 
 @cache
 def corrected() -> tuple[type[Any], ...]:
-    """Return the corrected operators for onnx.reference: classes of their ONNX names."""
+    """Return the corrected operators: classes for onnx.reference, with ONNX names."""
     return tuple(
         getattr(importlib.import_module(f"{__name__}.{c.module}"), c.operator) for c in TABLE
     )
@@ -102,7 +104,8 @@ def corrected() -> tuple[type[Any], ...]:
 def corrected_evaluator(model: Any, more: Iterable[Any] = ()) -> Any:
     """Create an onnx.reference evaluator of a model, with all corrections.
 
-    `more` are further operators, as classes of onnx.reference; they take precedence.
+    `more` are further operators, as classes for onnx.reference, which take precedence over
+    corrections.
     """
     from onnx.reference import ReferenceEvaluator
 

@@ -1,4 +1,4 @@
-"""ConvTranspose of several groups, and with pads derived from the output shape."""
+"""ConvTranspose with several groups, and with pads derived from the output shape."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onnx.reference.ops import op_conv_transpose
 
 
 class ConvTranspose(op_conv_transpose.ConvTranspose):
-    """ConvTranspose group by group, each with its part of the bias."""
+    """ConvTranspose group by group, each group with its part of the bias."""
 
     def _run(self, X: Any, W: Any, *bias: Any, **attrs: Any) -> tuple[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
         B = bias[0] if bias else None
@@ -29,7 +29,7 @@ class ConvTranspose(op_conv_transpose.ConvTranspose):
 
 
 def _pads(x: Any, w: Any, shape: list[int], window: dict[str, Any]) -> list[int]:
-    """Return the pads by the standard's formula: with NOTSET, the larger half is first."""
+    """Return the pads by the standard's formula: with NOTSET, the larger half is at the start."""
     ones = [1] * len(shape)
     strides, dilations = window.get("strides") or ones, window.get("dilations") or ones
     extra = window.get("output_padding") or [0] * len(shape)

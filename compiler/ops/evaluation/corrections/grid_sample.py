@@ -1,4 +1,4 @@
-"""GridSample with the mode names of opset 16, and with border values outside the image."""
+"""GridSample that accepts the mode names of opset 16, and reads border values outside the image."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 from onnx.reference.ops import op_grid_sample
 
 OLD_MODES = {"bilinear": "linear", "bicubic": "cubic"}
-"""The names of modes before opset 20."""
+"""Maps the names of modes before opset 20 to the names since opset 20."""
 
 MARGIN = 3
-"""The margin outside the image, beyond which cubic interpolation reads only border values."""
+"""The width of the margin around the image; beyond it, cubic interpolation reads only border
+values."""
 
 
 class GridSample(op_grid_sample.GridSample):
-    """GridSample of an image extended by its border values."""
+    """GridSample of an image that is extended by copies of its border."""
 
     def _run(
         self,

@@ -9,7 +9,7 @@ from onnx.reference.ops import op_log_softmax
 
 
 class LogSoftmax(op_log_softmax.LogSoftmax):
-    """x - max - log(sum(exp(x - max)))."""
+    """Compute x - max - log(sum(exp(x - max)))."""
 
     def _run(self, X: Any, axis: int | None = None) -> tuple[Any]:
         if axis is None:  # runners of unary operators pass no attributes

@@ -1,4 +1,4 @@
-"""LRN of every channel, for images of any rank."""
+"""LRN that normalises every channel of images of any rank."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onnx.reference.ops import op_lrn
 
 
 class LRN(op_lrn.LRN):
-    """x / (bias + alpha / size * the sum of squares over neighbouring channels) ^ beta."""
+    """Compute x / (bias + alpha / size * the sum of squares over neighbouring channels) ^ beta."""
 
     def _run(self, x: Any, **attrs: Any) -> tuple[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
         alpha, beta, bias, size = (attrs[n] for n in ("alpha", "beta", "bias", "size"))

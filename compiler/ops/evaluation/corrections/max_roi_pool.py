@@ -10,7 +10,7 @@ from onnx.reference.op_run import OpRun
 
 
 class MaxRoiPool(OpRun):
-    """The largest element of each bin of each region.
+    """MaxRoiPool: the largest element of each bin of each region.
 
     Source: ONNX MaxRoiPool-1; Girshick, Fast R-CNN, 2015: region pooling as in Caffe.
     """
@@ -33,7 +33,7 @@ class MaxRoiPool(OpRun):
 
 
 def _bins(first: int, last: int, n: int, size: int) -> list[slice]:
-    """Divide a region, from first to last element, into n bins that may overlap by one element."""
+    """Divide a region, from first to last element, into n bins; bins may overlap by one element."""
     length = np.float32(max(last - first + 1, 1)) / np.float32(n)
     starts = [first + int(np.floor(k * length)) for k in range(n)]
     ends = [first + int(np.ceil((k + 1) * length)) for k in range(n)]

@@ -1,4 +1,4 @@
-"""Resize with the length of the result where the standard's text requires it."""
+"""Resize with the length of the result in the modes for which the standard requires it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.ops.images.resize_scales import meant, scaled_size
 
 
 class Resize(op_resize.Resize):
-    """Resize axis by axis, each with its scale and new length."""
+    """Resize that processes axis by axis, each with its scale and new length."""
 
     def _run(self, X: Any, *given: Any, **how: Any) -> tuple[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
         roi, scales, sizes = (*given, None, None, None)[:3]
@@ -38,7 +38,7 @@ def _is_cropped(crop: Any, how: dict[str, Any]) -> bool:
 def _along(
     x: Any, axis: int, size: int, scale: float, kernel: Any, crop: Any, how: dict[str, Any]
 ) -> Any:
-    """Resize one axis; onnx.reference would compute its length as scale * length."""
+    """Resize one axis to this length; onnx.reference would use scale * length instead."""
     mode = how["coordinate_transformation_mode"]
     if mode == "pytorch_half_pixel" and size == 1:
         mode = "align_corners"  # for length 1, the coordinate is 0 in both modes
@@ -74,7 +74,7 @@ def _targets(old: list[int], scales: Any, sizes: Any, policy: str) -> list[tuple
 
 
 def _kernel(mode: str, is_smooth: int, how: dict[str, Any]) -> Any:
-    """Return the weights of neighbours as a function of the fraction and the scale."""
+    """Return a function from a coordinate's fraction and the scale to the weights of neighbours."""
     a, rounding = how["cubic_coeff_a"], how["nearest_mode"]
     match mode, bool(is_smooth):
         case "nearest", False:

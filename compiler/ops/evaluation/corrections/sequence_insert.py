@@ -9,7 +9,7 @@ from onnx.reference.ops import op_sequence_insert
 
 
 class SequenceInsert(op_sequence_insert.SequenceInsert):
-    """SequenceInsert where position n of n tensors appends."""
+    """SequenceInsert that appends if the position equals the number of tensors."""
 
     def _run(self, S: Any, T: Any, ind: Any = None) -> tuple[list[Any]]:
         parts = list(S)

@@ -1,4 +1,4 @@
-"""Unique for rows of strings, and for any axis in order of first occurrence."""
+"""Unique for rows of strings, and in order of first occurrence along any axis."""
 
 from __future__ import annotations
 
