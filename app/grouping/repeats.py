@@ -1,8 +1,9 @@
 """Repeated blocks: isomorphic subgraphs that follow each other in a topological order.
 
-A sign is a number that is equal for nodes of one operator, and for isomorphic groups. The search
-finds periodic stretches in the sequence of signs. It cuts each stretch into blocks at positions
-that the fewest values cross, and retains only blocks with equal signs *and* equal inner edges.
+A signature is a number that is equal for nodes of one operator, and for isomorphic groups. The
+search finds periodic stretches in the sequence of signatures. It cuts each stretch into blocks
+where the fewest values cross, and retains only blocks with equal signatures *and* equal inner
+edges.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ LEAST_IN_BLOCK, LEAST_IN_PAIR = 4, 10
 _LARGE = 0.3
 _PERIODS_TRIED = 32
 _SEARCHES = 2
-"""Number of searches; the second search finds repeats next to the repeats of the first search."""
+"""Number of searches; the second search finds repeats next to those of the first search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,32 +32,33 @@ class Run:
 
     @property
     def end(self) -> int:
-        """The position after the last block."""
+        """The position after the last item of the last block."""
         return self.start + self.period * self.times
 
     @property
     def worth(self) -> float:
-        """The number of hidden items, reduced for large blocks, which may contain repeats."""
+        """The number of items that the run hides, reduced for large blocks, which may contain
+        repeats."""
         return self.period * (self.times - 1) / self.period**_LARGE
 
     @property
     def blocks(self) -> list[range]:
-        """The positions of each block."""
+        """For each block, the positions of its items."""
         return [range(at, at + self.period) for at in range(self.start, self.end, self.period)]
 
 
 @dataclass(frozen=True, slots=True)
 class Sequenced:
-    """Items in topological order: the signature, the node count and the operands of each."""
+    """Items in topological order, each with its signature, node count and operands."""
 
     signs: Sequence[int]
     sizes: Sequence[int]
     sources: Sequence[Sequence[int]]
-    """Positions of the operands, all before the item."""
+    """For each item, the positions of its operands, which all precede the item."""
 
     def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """Return a key that is equal for isomorphic blocks: the signs of the items, and the
-        distances of each item to its operands."""
+        """Return a key that is equal for isomorphic blocks: the signature of each item, and the
+        distances of the item to its operands."""
         return tuple(
             (self.signs[i], tuple(i - s for s in self.sources[i] if s >= block.start))
             for i in block
@@ -64,7 +66,7 @@ class Sequenced:
 
 
 def runs(items: Sequenced) -> list[Run]:
-    """Select disjoint runs greedily, by decreasing worth."""
+    """Select disjoint runs of repeated blocks greedily, those that hide the most items first."""
     found: list[Run] = []
     stretches = [range(len(items.signs))]
     for _ in range(_SEARCHES):
@@ -75,7 +77,7 @@ def runs(items: Sequenced) -> list[Run]:
 
 
 def _apart(candidates: Iterable[Run]) -> list[Run]:
-    """Select the best run, then each further run that overlaps no selected run."""
+    """Select runs in order of decreasing worth, and skip each run that overlaps a selected run."""
     taken: list[Run] = []
     for run in sorted(candidates, key=lambda r: (-r.worth, r.period, r.start)):
         at = bisect(taken, run.start, key=lambda r: r.start)
@@ -105,7 +107,7 @@ def _runs_in(items: Sequenced, stretch: range) -> Iterator[Run]:
 
 
 def _likely_periods(signs: Sequence[int], stretch: range) -> list[int]:
-    """Return the most frequent distances at which a sign, or three consecutive signs, recur."""
+    """Return the most frequent distances at which a signature, or three consecutive ones, recur."""
     gaps: Counter[int] = Counter()
     for width in (1, 3):
         last: dict[tuple[int, ...], int] = {}
@@ -119,7 +121,7 @@ def _likely_periods(signs: Sequence[int], stretch: range) -> list[int]:
 
 
 def _periodic(signs: Sequence[int], stretch: range, period: int) -> Iterator[range]:
-    """Yield maximal stretches of at least two periods with periodic signs."""
+    """Yield maximal stretches of periodic signatures that last at least two periods."""
     start = stretch.start
     for i in range(stretch.start, stretch.stop - period + 1):
         if i < stretch.stop - period and signs[i] == signs[i + period]:
@@ -144,8 +146,8 @@ def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
 def _best_phase(
     items: Sequenced, periodic: range, period: int, cuts: Mapping[int, int]
 ) -> Iterator[Run]:
-    """Yield the runs of equal blocks, at the phase where the fewest values cross between
-    blocks."""
+    """Yield runs of equal blocks, and start the blocks where the fewest values cross between
+    them."""
     phases = range(periodic.start, min(periodic.start + period, periodic.stop - 2 * period + 1))
     start = min(phases, key=lambda at: (cuts[at + period], at))
     n_blocks = (periodic.stop - start) // period

@@ -1,6 +1,7 @@
 """The fork server: a process that has imported the compiler, and forks on request.
 
-It imports all modules before the first fork, so children start at once. It ends with the server.
+The process imports all modules before the first fork, so children start at once. The process ends
+when the server ends.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def serve(kinds: Mapping[str, Work]) -> NoReturn:
 def _answer(
     kinds: Mapping[str, Work], door: socket.socket, what: str, pid: int, files: Sequence[int]
 ) -> int | None:
-    """Return the process id of a new child, or an exit status, negative for a signal."""
+    """Return the process id of a new child, or the exit status of a child, negative for a
+    signal."""
     if what == "fork":
         return _fork(kinds, door, files)
     if what == "release":
