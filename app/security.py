@@ -37,7 +37,8 @@ _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 def register(app: Flask) -> None:
-    """Add the headers to every answer, and refuse changes requested by pages of other sites."""
+    """Add security headers to every answer, and refuse changes requested by pages of other
+    sites."""
     app.before_request(_refuse_foreign_changes)
     app.after_request(_add_headers)
 
@@ -56,7 +57,8 @@ def _add_headers(response: Response) -> Response:
 
 
 def _refuse_foreign_changes() -> None:
-    """Refuse changes from other sites, which browsers name in headers; other clients send none.
+    """Refuse changes from other sites, which browsers name in headers that other clients do not
+    send.
 
     Errors: E-REQUEST-ORIGIN.
     """

@@ -1,9 +1,9 @@
 """A line diff that is fast on graph texts, where nearly every line is unique.
 
-This is the patience diff of Bram Cohen: lines that are unique on both sides are anchors, the
-longest sequence of anchors in the same order is kept, and ranges between anchors are compared
-recursively. In short ranges without anchors, as in repeated code, the longest common subsequence
-is kept.
+This is the patience diff of Bram Cohen: lines that are unique on both sides are anchors. The
+longest sequence of anchors in the same order is equal, and the ranges between anchors are compared
+recursively. In short ranges without anchors, as in repeated code, the longest common subsequence is
+equal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal
 
 Mark = Literal[" ", "-", "+", "…"]
 Row = tuple[Mark, int | None, int | None]
-"""(mark, old line, new line); … only in folded rows."""
+"""A row (mark, old line, new line); the mark … stands for a run of folded lines."""
 
 _MOST_PAIRS = 40_000
 """Maximum pairs of old and new lines for the longest common subsequence of a range."""
@@ -23,7 +23,8 @@ _MOST_PAIRS_IN_ALL = 4_000_000
 
 
 def diff_rows(old: Sequence[str], new: Sequence[str]) -> list[Row]:
-    """Return every line of both sides once, in reading order: removed before added lines."""
+    """Return every line of the old and new text once, in reading order: removed before added
+    lines."""
     rows: list[Row] = []
     at_old = at_new = 0
     for i, j in [*_pairs(old, new), (len(old), len(new))]:
@@ -60,7 +61,7 @@ def folded(rows: Sequence[Row], context: int) -> Iterator[Row]:
 
 
 def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the pairs of equal lines to keep, in order on both sides."""
+    """Return the pairs of lines that the diff shows as equal, in order on both sides."""
     found: list[tuple[int, int]] = []
     n_left = _MOST_PAIRS_IN_ALL
     pending = [(0, len(old), 0, len(new))]

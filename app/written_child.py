@@ -1,4 +1,4 @@
-"""The child process that checks texts: a JSON line in, a JSON line out."""
+"""The child process that checks texts: it answers each JSON line with a JSON line."""
 
 from __future__ import annotations
 

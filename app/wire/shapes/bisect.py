@@ -1,4 +1,4 @@
-"""A minimal set of rewrites that changes the numbers of a model."""
+"""A minimal set of rewrites that changes a model's numerical results."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ class ReducedModel(TypedDict):
 
 
 class Bisection(Payload):
-    """The findings so far; `kind` is "" if no result is wrong or changed.
+    """The findings of a bisection so far; `kind` is "" if no result is wrong or changed.
 
     `first` is the first responsible rewrite in pipeline order. `passes` are the passes that cause
-    the fault without any rewrite. `n_nodes` is the size of the model before its reduction.
+    the fault even if all their rewrites are disabled. `n_nodes` is the size of the model before its
+    reduction.
     """
 
     job: str
