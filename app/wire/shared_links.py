@@ -85,9 +85,7 @@ def _place(pairs: list[tuple[str, str]]) -> SharedPlace:
             "E-REQUEST-BODY", "fragment: needed the key v, the version of the format"
         )
     if not found.get("model"):
-        raise CompileError(
-            "E-REQUEST-BODY", "fragment: needed the key model, for a link to open"
-        )
+        raise CompileError("E-REQUEST-BODY", "fragment: needed the key model, for a link to open")
     named = ((k, LINKED if k in _BESIDE and v else v) for k, v in pairs if k not in _JOBS)
     text = urlencode(sorted(named, key=lambda pair: pair[0]), safe=",:/")
     return SharedPlace(text, found["model"], found.get("other", ""), bool(found.get("written")))

@@ -47,8 +47,8 @@ class Target:
     def vscale_range(self) -> str:
         """Return the LLVM attribute that permits SVE for vectors of known length.
 
-        Only targets with a fixed SVE register width have the attribute. The host does not have it:
-        its code uses 16-byte NEON vectors, whatever the SVE width.
+        Only targets with a fixed SVE register width have the attribute. Code for the host uses
+        16-byte NEON vectors at any SVE width, so the host does not have the attribute.
         """
         if "+sve" not in self.features or self.vector_bytes <= 16:
             return ""

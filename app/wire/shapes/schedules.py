@@ -31,8 +31,8 @@ class Move(TypedDict):
 
 
 class Moves(Payload):
-    """All moves, the instruction set `steps`, and the maximum number of `characters` of a
-    schedule."""
+    """All moves, the `steps` to which `tensorize` maps loops, and the maximum number of
+    `characters` of a schedule."""
 
     characters: int
     steps: list[str]

@@ -18,8 +18,8 @@ class TargetRow(TypedDict):
     """The instructions of the kernel for one machine.
 
     Counts are static: each instruction of the listing counts once. Counts of registers are null for
-    virtual machines without registers. If no code was generated, all counts are null, and `because`
-    is the reason.
+    machines without registers, such as WebAssembly. If no code was generated, all counts are null,
+    and `because` is the reason.
     """
 
     target: str
