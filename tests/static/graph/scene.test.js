@@ -126,7 +126,7 @@ test("Graphviz's positions become points with y downwards, inside the drawing", 
     layout.nodes.find((n) => n.key === "n1"),
   ];
   assert.ok(x && a);
-  assert.ok(x.y < a.y, "an input is above what reads it");
+  assert.ok(x.y < a.y, "an input is above its reader");
   assert.deepEqual([x.w, x.h], [72, 36]);
   for (const each of layout.nodes) {
     assert.ok(each.x - each.w / 2 >= -0.01 && each.x + each.w / 2 <= layout.width + 0.01);

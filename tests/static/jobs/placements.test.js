@@ -52,7 +52,7 @@ test("the pane and the colours share a job, which continues until both stop wait
   assert.equal(cancelled().length, 1);
   const again = createPlacements("a", findings);
   again.place(ITERATED, true);
-  assert.equal(started.length, 2, "what has ended is asked for anew");
+  assert.equal(started.length, 2, "a finished job is requested again");
   again.stop();
   await settled();
 });

@@ -109,7 +109,7 @@ test("only tokens.css contains colours", () => {
     assert.doesNotMatch(text, /["'`](?:#[0-9a-fA-F]{3,8}|rgba?\(|hsla?\(|oklch\()/, path);
 });
 
-test("panes import only state, texts and components, never other panes", () => {
+test("no pane imports the entry point of the page", () => {
   for (const { path, text } of scripts.filter((each) => each.path.includes("/panes/"))) {
     for (const from of matches(text, /from "(?:\.\.\/)+(\w+)\.js"/g))
       assert.notEqual(from, "main", path);
