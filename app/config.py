@@ -46,7 +46,7 @@ class Settings:
     links_per_minute: int = 30
     reports_per_minute: int = 20
     texts_per_minute: int = 600
-    """Maximum number of texts checked while the user types; the page sends at most 4 per second."""
+    """Maximum number of checks of typed texts; the page requests at most 4 checks per second."""
 
     n_workers: int = 2
     queue_limit: int = 20

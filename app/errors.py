@@ -94,5 +94,5 @@ def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:
 
 
 def codes() -> list[ErrorCode]:
-    """Return the web page that lists all error codes; error messages link to it."""
+    """Return the web page that lists all error codes; the playground links to this page."""
     return [{"code": k, "meaning": c.meaning, "hint": c.hint} for k, c in CODES.items()]

@@ -209,7 +209,7 @@ def write(folder: Path) -> list[str]:
 
 
 def in_lines(value: Any, indent: int = 0) -> str:
-    """Format JSON with a value that fits into about `_COLUMNS` columns on a single line."""
+    """Format JSON; a value that fits into about `_COLUMNS` columns stays on a single line."""
     flat = json.dumps(value, ensure_ascii=False)
     if indent + len(flat) <= _COLUMNS or not isinstance(value, list | dict):
         return flat

@@ -1,9 +1,9 @@
 """A line diff that is fast on graph texts, where nearly every line is unique.
 
 This is the patience diff of Bram Cohen: lines that are unique on both sides are anchors. The
-longest sequence of anchors in the same order is equal, and the ranges between anchors are compared
-recursively. In short ranges without anchors, as in repeated code, the longest common subsequence is
-equal.
+longest sequence of anchors in the same order is taken as equal, and the ranges between anchors are
+compared recursively. In short ranges without anchors, as in repeated code, the longest common
+subsequence is taken as equal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers: JSON answers, compressed if the client accepts gzip, and cached if immutable."""
+"""Answers as JSON, compressed if the client accepts gzip, and cached if immutable."""
 
 from __future__ import annotations
 

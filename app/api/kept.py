@@ -111,7 +111,7 @@ class Kept:
         return self.result()["stages"] if self.parts.has("result") else []
 
     def graph_stage(self, stage: int) -> int:
-        """Return the number of the stage that stores this graph; stages without changes share a
+        """Return the number of the stage that stores this stage's graph; unchanged stages share a
         graph.
 
         Errors: E-REQUEST-UNKNOWN for a stage that will never exist, E-RESULT-ABSENT for a stage

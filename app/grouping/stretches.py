@@ -1,4 +1,4 @@
-"""Splits nodes without scopes or repeats into stretches of neighbours."""
+"""Splits nodes without scopes or repeats into stretches of neighbouring nodes."""
 
 from __future__ import annotations
 

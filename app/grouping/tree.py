@@ -85,7 +85,7 @@ class Homes:
     """Maps nodes of any stage to groups, by the ONNX nodes from which they were created."""
 
     paths: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
-    """For each ONNX node, the number of graph nodes in each group that were created from it."""
+    """For each ONNX node, the number of graph nodes created from it, by group."""
     found: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     @staticmethod

@@ -57,7 +57,7 @@ class ForkServer:
                 raise CompileError("E-SERVER-BUG", message) from None
 
     def stop(self) -> None:
-        """End the process. Its forks end when their standard input closes."""
+        """End the process. The forked processes end when their standard input closes."""
         with self.lock:
             self._end()
 

@@ -38,7 +38,7 @@ def measure(
 ) -> Profile | None:
     """Time whole runs and every kernel, and write both into the summary.
 
-    Return the profile as a separate part of the result; None if nothing could be run.
+    Returns the profile as a separate part of the result; None if nothing could be run.
     """
     run: Run = {
         "median_s": None,

@@ -46,7 +46,7 @@ class Event:
 class Job:
     """A job with its request, state and events. Times are in Unix seconds.
 
-    The lock of the queue guards changes.
+    The lock of the queue guards all changes of a job.
     """
 
     id: str
@@ -99,7 +99,7 @@ class Job:
         self.add("finished" if state == "succeeded" else state, data)
 
     def save(self) -> None:
-        """Write everything except the events."""
+        """Write the job to disk, except its events."""
         facts = {k: v for k, v in _fields(self).items() if k not in ("folder", "events")}
         partial = self.folder / "job.json.partial"
         partial.write_text(json.dumps(facts), encoding="utf-8")

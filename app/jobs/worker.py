@@ -84,7 +84,7 @@ def _die_with_parent() -> None:
 
 
 def _limit(task: Mapping[str, Any]) -> None:
-    """Set the job's resource limits in the operating system, besides the parent's monitoring."""
+    """Set the job's limits in the operating system, in addition to the parent's monitoring."""
     n_cpus = os.cpu_count() or 1
     _set(resource.RLIMIT_AS, int(task["memory_bytes"]))
     # SIGXCPU identifies the soft limit, so the hard limit must come later.

@@ -59,7 +59,7 @@ class Database:
             return self._engine
 
     def close(self) -> None:
-        """Close the connections; a later use opens new ones."""
+        """Close the connections; a later use of the database opens new connections."""
         with self._opening:
             if self._engine is not None:
                 self._engine.dispose()

@@ -61,7 +61,7 @@ def texts(program: Program) -> Iterator[tuple[str, Payload]]:
 
 
 def assembly(program: Program) -> Iterator[tuple[str, Payload]]:
-    """Yield the assembly of the program and of each kernel, which takes the longest to generate."""
+    """Yield names and payloads of the assembly, in total and by kernel; its generation is slow."""
     if not program.kernels:
         return
     text = str(program.emit("asm"))
