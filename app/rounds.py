@@ -1,4 +1,5 @@
-"""Timing of whole runs, interleaved with timing of each kernel, so noise affects both alike."""
+"""Timing of whole runs, interleaved with timing of each kernel, so noise affects runs and kernels
+alike."""
 
 from __future__ import annotations
 

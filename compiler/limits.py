@@ -33,7 +33,7 @@ MESSAGE_BYTES = 150
 class Limits:
     """Upper bounds on a model file, and on the time and the memory of a call.
 
-    Units: wall-clock seconds, bytes and counts, as the names say.
+    Units: wall-clock seconds, bytes and counts, as in the names of the fields.
     The defaults suit a user's own files on the user's own machine.
     """
 
@@ -145,7 +145,7 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def limited(limits: Limits | None) -> Generator[None]:
-    """Run the block within these limits and those of enclosing blocks.
+    """Run the block within these limits and the limits of enclosing blocks.
 
     Errors: E-LIMIT-SECONDS, and E-LIMIT-MEMORY if the system is out of memory.
     """

@@ -92,7 +92,7 @@ class ForkServer:
 
 
 class Door:
-    """The server's end of the socket."""
+    """The socket through which the server sends requests to the fork server."""
 
     def __init__(self, ours: socket.socket) -> None:
         self.socket = ours

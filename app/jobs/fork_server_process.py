@@ -19,7 +19,7 @@ from app.jobs.worker import Work, work_once
 
 
 def serve(kinds: Mapping[str, Work]) -> NoReturn:
-    """Fork a child for each request on the standard input, a socket."""
+    """Fork a child for each request on the standard input, which is a socket."""
     gc.freeze()  # otherwise the first garbage collection of a child would copy all pages
     # Python warns about the threads of BLAS, but BLAS itself ends them before a fork.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)

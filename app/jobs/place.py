@@ -26,7 +26,7 @@ from compiler.place.tasks import TaskGraph
 from compiler.place.tasks_text import parse_tasks
 
 SEARCH_S = 5.0
-"""Time limit of a search scheduler."""
+"""Time limit in seconds of a scheduler that searches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ CANCEL_S = 5.0
 class JobQueue:
     """Accepts jobs, runs `n_workers` of them at a time, and reports their states.
 
-    Threads start when the first job is queued. One lock guards all jobs; subscribers wait for its
-    condition.
+    Threads start when the first job is queued. One lock guards all jobs; subscribers wait on its
+    condition variable.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:

@@ -63,7 +63,7 @@ class Finding:
         return Finding(asked, body)
 
     def __str__(self) -> str:
-        """Format as a value of `--find`."""
+        """Format the finding as a value of `--find`."""
         said = ",".join(
             f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in self.body.items()
         )

@@ -21,7 +21,7 @@ class Check:
     taken: Callable[[Any], Any] = lambda value: value
 
     def of(self, name: str, value: Any) -> Any:
-        """Return the value of the field. Errors: E-REQUEST-BODY."""
+        """Return the converted value of the field if it is valid. Errors: E-REQUEST-BODY."""
         if not self.fits(value):
             raise needed(name, self.words, value)
         return self.taken(value)

@@ -76,7 +76,8 @@ class JobRequest:
 
 
 def pipeline_text(body: Any) -> str:
-    """Return the text of a pipeline to check. Errors: E-REQUEST-BODY."""
+    """Parse a request to check a pipeline, and return the pipeline's text. Errors:
+    E-REQUEST-BODY."""
     return _PIPELINE.of("text", fields_of(body, "the request", {"text"}).get("text"))
 
 

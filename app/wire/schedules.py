@@ -26,7 +26,7 @@ TEXT = text(CHARACTERS)
 
 
 def moves() -> shapes.Moves:
-    """Return all moves with their descriptions, and the other names of the language."""
+    """Return all moves with their descriptions, and the steps to which `tensorize` maps loops."""
     return {
         "version": VERSION,
         "characters": CHARACTERS,

@@ -16,7 +16,8 @@ Forking = Literal["pool", "gomp", "kmpc"]
 """The thread interface: our own pool, libgomp, or the OpenMP runtime of LLVM and Intel."""
 
 QUICK_REGISTERS = 6
-"""The number of vector registers that policies use in tier 0; the code is ten times smaller."""
+"""The number of vector registers that policies use in tier 0, which makes code ten times
+smaller."""
 
 
 @dataclass(frozen=True, slots=True)

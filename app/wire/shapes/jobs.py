@@ -221,7 +221,7 @@ class Buffer(TypedDict):
 
 
 class Handover(TypedDict):
-    """The buffer `after` reuses `n_bytes` bytes of the buffer `before`; both are indices."""
+    """The buffer with index `after` reuses `n_bytes` bytes of the buffer with index `before`."""
 
     before: int
     after: int
