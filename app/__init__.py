@@ -1,4 +1,4 @@
-"""The web side of Compilarium: a Flask application over the compiler.
+"""The web application of Compilarium: a Flask application that uses the compiler.
 
 `app` imports `compiler`, and `compiler` never imports `app`. Child processes compile models: see
 jobs/. A module of `app` imports only modules before it in this list:

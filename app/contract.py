@@ -2,7 +2,7 @@
 
 The sources are the payloads in `app/wire/shapes`, the requests of related jobs (`app/jobs/kinds`)
 and the table of routes (`app/api`). The outputs are the page's types (`static/js/wire.d.ts`) and
-the tables at the end of `docs/wire.md`. A test compares both files with the generated text.
+the tables at the end of `docs/wire.md`. A test compares these two files with newly generated text.
 """
 
 from __future__ import annotations
@@ -191,12 +191,12 @@ def _row(*cells: str) -> str:
 
 
 def page(old: str) -> str:
-    """Return the page with the current tables at its end."""
+    """Return the text of `docs/wire.md` with the current tables at its end."""
     return old.partition(MARKER)[0] + MARKER + "\n" + tables()
 
 
 def write(root: Path) -> None:
-    """Write both generated files into a clone."""
+    """Write the types and the tables into the two files of a clone."""
     (root / TYPES).write_text(typescript(), encoding="utf-8")
     (root / PAGE).write_text(page((root / PAGE).read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -117,7 +117,8 @@ def _first_rows(payload: dict[str, Any], *fields: str) -> dict[str, Any]:
 
 
 def stage_parts(rows: list[dict[str, Any]]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the stages of the trace with their parts: all changed stages, and one unchanged stage.
+    """Yield the stored parts of the trace's stages: of all changed stages, and of one unchanged
+    stage.
 
     The trace contains graphs as deltas, and the last graph also in full.
     """

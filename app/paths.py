@@ -16,7 +16,8 @@ _PACKAGED_SITE = _PACKAGE / "_site"
 
 
 def site_folder(name: SiteFolder) -> Path:
-    """Return the folder of templates, static files (bundle in `dist`), samples or lessons.
+    """Return the folder with this name: templates, static (with the bundle in `dist`), samples or
+    lessons.
 
     An installed program uses the folders inside its package; a clone or an editable install uses
     the folders of the clone.

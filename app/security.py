@@ -44,7 +44,7 @@ def register(app: Flask) -> None:
 
 
 def frame_anywhere(response: Response) -> Response:
-    """Let pages of other sites show this answer in a frame, without other permissions."""
+    """Let pages of other sites show this answer in a frame, and permit them nothing else."""
     policy = CONTENT_SECURITY_POLICY.replace("frame-ancestors 'none'", "frame-ancestors *")
     response.headers["Content-Security-Policy"] = policy
     return response

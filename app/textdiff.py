@@ -18,7 +18,7 @@ Row = tuple[Mark, int | None, int | None]
 """A row (mark, old line, new line); the mark … stands for a run of folded lines."""
 
 _MOST_PAIRS = 40_000
-"""Maximum pairs of old and new lines for the longest common subsequence of a range."""
+"""Maximum number of pairs of old and new lines in a range for the longest common subsequence."""
 _MOST_PAIRS_IN_ALL = 4_000_000
 
 
@@ -112,7 +112,7 @@ def _longest_common(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, i
 def _anchors(
     old: Sequence[str], new: Sequence[str], old_from: int, old_to: int, new_from: int, new_to: int
 ) -> list[tuple[int, int]]:
-    """Return the longest ordered chain of lines that are unique on both sides of a range."""
+    """Return the longest sequence of lines that are unique on both sides and in the same order."""
     old_count, new_count = Counter(old[old_from:old_to]), Counter(new[new_from:new_to])
     place = {new[j]: j for j in range(new_from, new_to)}
     shared = [
@@ -124,7 +124,8 @@ def _anchors(
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest increasing subsequence of the second numbers, by patience sorting."""
+    """Return the pairs with the longest increasing subsequence of second numbers, by patience
+    sorting."""
     tops: list[int] = []
     top_at: list[int] = []
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""One drawing for all stages: the union of their nodes, so a surviving node never moves.
+"""One drawing for all stages, with the union of their nodes, so a surviving node never moves.
 
 The drawing is nested: groups of nodes (`app/grouping`) can be closed to a single box. Each group
 has its own DOT text, so every layout covers a single level. The DOT text contains only keys and
@@ -80,7 +80,7 @@ class Drawing:
                     self.group_of[node_id] = self.group_of[beside]
 
     def keys(self) -> dict[str, str]:
-        """Return the key of each node in the DOT text."""
+        """Return the key of each node, which names the node in the DOT text."""
         return {node_id: f"n{number}" for number, node_id in enumerate(self.labels)}
 
     def levels(self) -> dict[str, dict[tuple[str, str], None]]:

@@ -84,7 +84,7 @@ def bucket_option() -> Decorator:
 
 
 def named_buckets(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
-    """Return the values by name; the values of a repeated name are concatenated."""
+    """Return the values of an option by name; the values of a repeated name are concatenated."""
     found: Shapes = {}
     for name, sizes in pairs:
         found[name] = (*found.get(name, ()), *sizes)
@@ -250,7 +250,7 @@ def tuned_option() -> Decorator:
 
 
 def tuned_schedules(tuned: bool, database: Path | None) -> bool | str:
-    """Return the value of `compile`'s argument `tuned` for these options."""
+    """Return the argument `tuned` of `compile` that these options select."""
     return str(database) if tuned and database is not None else tuned
 
 

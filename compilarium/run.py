@@ -149,7 +149,7 @@ def command(
 
 
 def _write(outputs: dict[str, Any], directory: Path) -> dict[str, str]:
-    """Write outputs as .npy files with portable names; return the file of each output."""
+    """Write each output as an .npy file with a portable name; return the file of each output."""
     import io
 
     written: dict[str, str] = {}

@@ -23,7 +23,7 @@ from compiler.runtime.thunks.select import view_source
 
 
 def program_json(program: Program, model: str) -> dict[str, Any]:
-    """Return the result of a compilation. Units: seconds, bytes, operations."""
+    """Return the result of a compilation as JSON data. Units: seconds, bytes, operations."""
     trace = program.trace
     memory = program.memory
     return {

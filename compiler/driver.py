@@ -106,7 +106,7 @@ def compile(
     the threads. `seconds` gives the plan of `branches` each kernel's time on one thread, keyed by a
     value that the kernel computes. `limits` bounds the time and the memory of this call, not those
     of runs (docs/limits.md).
-    Errors: those of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
+    Errors: the errors of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for values that are not supported.
     """
     machine = target if isinstance(target, Target) else by_name(target)

@@ -27,7 +27,7 @@ class Step:
     that it produced. `at` is the matched value. `error` bounds the change of results relative to
     their scale; 0 means bitwise equal. `source` is the file and line of the rule. `cost_before` and
     `cost_after` are the costs of `took` and `made`, None for open sizes. `seconds` is the time
-    since the previous step, matching included.
+    since the previous step, including matching.
     """
 
     rule: str
@@ -150,7 +150,7 @@ class Log:
 
 
 def _caller() -> str:
-    """Return the file and line of the pass that records a step, relative to the package."""
+    """Return the file, relative to the package, and the line of the pass that records a step."""
     frame = sys._getframe(2)
     return f"{frame.f_code.co_filename.rpartition('compiler/')[2]}:{frame.f_lineno}"
 

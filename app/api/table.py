@@ -76,7 +76,7 @@ class Table(list[Route]):
         return add
 
     def starts(self, path: str, asked: type[Asked]) -> Callable[[Handler], Handler]:
-        """Add the decorated function as the handler that starts a job about another job's
+        """Add a row whose handler, the decorated function, starts a job about another job's
         result."""
         fails = (400, 404, 409, 503)
         return self.route("POST", path, Job, status=202, body=asked, fails=fails)

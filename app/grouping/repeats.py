@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 LEAST_IN_BLOCK, LEAST_IN_PAIR = 4, 10
-"""Minimum nodes per block, in general and in a run of two; smaller blocks stay ungrouped."""
+"""Minimum number of nodes per block, in general and in a run of two; smaller blocks stay
+ungrouped."""
 _LARGE = 0.3
 _PERIODS_TRIED = 32
 _SEARCHES = 2
@@ -132,7 +133,8 @@ def _periodic(signs: Sequence[int], stretch: range, period: int) -> Iterator[ran
 
 
 def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
-    """Return for each item the number of earlier values that cross the border before the item."""
+    """Return for each item the number of values that cross from earlier items to it or later
+    items."""
     last = {i: i for i in stretch}
     for i in stretch:
         last.update((s, i) for s in items.sources[i] if s in last)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _CHAIN_LIMIT = 40
-"""Maximum nodes per group of a chain; longer chains give several groups."""
+"""Maximum number of nodes per group of a chain; longer chains give several groups."""
 
 
 def stretches(ids: Sequence[int], edges: Sequence[tuple[int, int]], limit: int) -> list[list[int]]:
-    """Group neighbours so that about `limit` boxes remain.
+    """Group neighbouring nodes so that about `limit` boxes remain.
 
     Group chains first: sequences of nodes with one input edge and one output edge. If too many
     boxes remain, group stretches of a topological order; this never creates a cycle.

@@ -217,7 +217,7 @@ class _Builder:
         )
 
     def _edges(self, children: Sequence[Group | str]) -> dict[tuple[int, int], None]:
-        """Return the edges between children, by position."""
+        """Return the edges between children, as pairs of their positions."""
         at = {i: k for k, child in enumerate(children) for i in _ids(child)}
         pairs = ((at[a], k) for b, k in at.items() for a in self.sources[b] if a in at)
         return dict.fromkeys((a, b) for a, b in pairs if a != b)

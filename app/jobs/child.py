@@ -1,8 +1,8 @@
 """A child process for a single job: forked, monitored, and killed when it exceeds a limit.
 
 The child answers on its standard output with JSON lines `{"event": name, "data": {...}}`. The child
-leads its own process group, so no descendant survives the child. See worker.py for the child's
-side.
+leads its own process group, so no descendant survives the child. See worker.py for the code that
+the child runs.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class _Listener:
             self.on_message(name, data)
 
     def _ended(self) -> None:
-        """Return the error of a child that closed its pipe early."""
+        """Return the error of a child that closed its pipe before the job was done."""
         code = self.child.process.wait(timeout_s=_ENDING_S)
         if code is None:
             raise CompileError(

@@ -3,7 +3,7 @@
 Importing the compiler takes most of a second. Forking a process that has imported the compiler
 takes a few milliseconds. Requests and answers are JSON lines on a socket, one request at a time:
 `{"do": "fork"}` with three open files, `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`.
-See fork_server_process.py for the process itself.
+See fork_server_process.py for the code of the fork server.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _LOOK_EVERY_S = 0.01
 
 
 class ForkServer:
-    """Forks of the process `python -m module`, which the first fork or `warm_up` starts."""
+    """Creates forks of a process `python -m module`, which the first call of `fork` or `warm_up`
+    starts."""
 
     def __init__(self, module: str, log_folder: Path) -> None:
         self.module, self.log_folder = module, log_folder

@@ -37,7 +37,7 @@ class Model:
 
 
 def asked_of(compilation: Path) -> dict[str, Any]:
-    """Return the request of an earlier job, which contains the path of its model.
+    """Return the request of an earlier job; the request contains the path of the job's model.
 
     Errors: E-RESULT-ABSENT if the earlier job was evicted.
     """

@@ -1,4 +1,4 @@
-"""The child's side: a process that runs one job under limits, and ends with the server."""
+"""The child process: it runs one job under limits, and ends when the server ends."""
 
 from __future__ import annotations
 

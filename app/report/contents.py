@@ -64,7 +64,7 @@ _BESIDE = "findings of related jobs"
 
 
 def _add_beside(held: Contents, ask: Ask, limit_bytes: int) -> None:
-    """Add the findings of related jobs; the findings of one job are never added in part."""
+    """Add the findings of related jobs, for each job all of its findings or none."""
     known = ask("beside") or {"jobs": []}
     jobs: list[Mapping[str, Any]] = []
     for job in known["jobs"]:

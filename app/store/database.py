@@ -121,7 +121,8 @@ def _engine(url: str) -> Engine:
 
 
 def _write_ahead(cursor: Cursor) -> None:
-    """Enable the write-ahead log. SQLite does not wait for other processes here, so retry."""
+    """Enable the write-ahead log. SQLite does not wait for other processes at this statement, so
+    retry."""
     until = monotonic() + _BUSY_S
     while True:
         try:

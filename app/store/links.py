@@ -1,4 +1,4 @@
-"""Short links: ids of eight characters for states of the page, equal for equal states.
+"""Short links: ids of eight characters for states of the page; equal states have equal ids.
 
 The id derives from the digest of the state, so sharing a view twice stores it once. A link never
 changes and never expires.

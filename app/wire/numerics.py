@@ -112,7 +112,8 @@ def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> s
 
 
 def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
-    """Return those values of a stage whose names occur in the model, in order of computation."""
+    """Return those values of a stage whose names occur in the imported model, in evaluation
+    order."""
     makers = {o: n.output for n in graph.nodes for o in n.outputs if o}
     return {
         "version": VERSION,

@@ -81,7 +81,7 @@ def _download(kind: str, text: str) -> tuple[str, _Download]:
 
 
 def first_kernels(program: Program) -> Iterator[tuple[int, KernelInfo]]:
-    """Yield the native kernels; of kernels with the same function, only the first."""
+    """Yield the native kernels, only the first of several kernels with the same function."""
     first = first_users(program.kernels)
     for number, k in enumerate(program.kernels):
         if k.native and first[number] == number:

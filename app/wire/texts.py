@@ -31,7 +31,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def stage_text(stage: int, graph_stage: int, graph: Graph) -> StageText:
-    """Return a stage's graph as text, and the lines of each id."""
+    """Return a stage's graph as text, and the lines of each node or constant by id."""
     lines = str(graph).split("\n")
     spans: list[Span] = []
     at = 1

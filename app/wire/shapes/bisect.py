@@ -20,7 +20,7 @@ class BisectedRewrite(TypedDict):
 
 
 class ReducedModel(TypedDict):
-    """A small model with the same fault; `opens` is true if its text is the complete model.
+    """A small model with the same fault; `opens` is true if `text` contains the complete model.
 
     `onnx_bytes` is 0 if ONNX cannot represent the model; `n_cut` counts the omitted lines of
     `text`.

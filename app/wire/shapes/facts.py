@@ -190,7 +190,7 @@ class CheckedPipeline(Payload):
 
 
 class OperatorInfo(TypedDict):
-    """An operator's description for the page."""
+    """The description of an operator, for the page."""
 
     name: str
     family: str

@@ -322,7 +322,7 @@ class Accuracy(TypedDict):
 
 
 class Result(Payload):
-    """The summary of a job; parts that the job did not reach are null or empty."""
+    """The summary of a job; parts that the job has not computed are null or empty."""
 
     job: str
     state: JobState

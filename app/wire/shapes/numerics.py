@@ -54,7 +54,8 @@ class CheckedStage(CheckedRun):
 
 
 class WrongRewrite(TypedDict):
-    """A rewrite that is wrong in isolation; `step` is its index in the stage's steps, or -1."""
+    """A rewrite that is wrong in isolation; `step` is the rewrite's index in its stage's steps, or
+    -1."""
 
     stage: int
     step: int

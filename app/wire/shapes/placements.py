@@ -97,7 +97,7 @@ class Placements(Payload):
 
 
 class PlacedTask(TypedDict):
-    """A kernel on a device; `task` is the id of its node. Units: seconds."""
+    """A kernel on a device; `task` is the id of the kernel's node. Units: seconds."""
 
     task: str
     device: str

@@ -53,7 +53,7 @@ class Times(TypedDict):
 
 
 class RunTimes(Times):
-    """Times of whole runs. A tenth of the runs took longer than `slow_s`."""
+    """Times of whole runs. A tenth of the runs took longer than `slow_s` seconds."""
 
     slow_s: float
     repeats: int
