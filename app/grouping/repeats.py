@@ -1,9 +1,8 @@
 """Repeated blocks: isomorphic subgraphs that follow each other in a topological order.
 
-A signature is a number that is equal for nodes of one operator, and for isomorphic groups. The
-search finds periodic stretches in the sequence of signatures. It cuts each stretch into blocks
-where the fewest values cross, and retains only blocks with equal signatures *and* equal inner
-edges.
+A sign is a number that is equal for nodes of one operator, and for isomorphic groups. The search
+finds periodic stretches in the sequence of signs. It cuts each stretch into blocks at positions
+that the fewest values cross, and retains only blocks with equal signs *and* equal inner edges.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Sequenced:
-    """Items in topological order, each with its signature, node count and operands."""
+    """Items in topological order: the signature, the node count and the operands of each."""
 
     signs: Sequence[int]
     sizes: Sequence[int]
@@ -58,8 +57,8 @@ class Sequenced:
     """For each item, the positions of its operands, which all precede the item."""
 
     def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """Return a key that is equal for isomorphic blocks: the signature of each item, and the
-        distances of the item to its operands."""
+        """Return a key that is equal for isomorphic blocks: the signs of the items, and the
+        distances of each item to its operands."""
         return tuple(
             (self.signs[i], tuple(i - s for s in self.sources[i] if s >= block.start))
             for i in block
@@ -108,7 +107,7 @@ def _runs_in(items: Sequenced, stretch: range) -> Iterator[Run]:
 
 
 def _likely_periods(signs: Sequence[int], stretch: range) -> list[int]:
-    """Return the most frequent distances at which a signature, or three consecutive ones, recur."""
+    """Return the most frequent distances at which a sign, or three consecutive signs, recur."""
     gaps: Counter[int] = Counter()
     for width in (1, 3):
         last: dict[tuple[int, ...], int] = {}
@@ -122,7 +121,7 @@ def _likely_periods(signs: Sequence[int], stretch: range) -> list[int]:
 
 
 def _periodic(signs: Sequence[int], stretch: range, period: int) -> Iterator[range]:
-    """Yield maximal stretches of periodic signatures that last at least two periods."""
+    """Yield maximal stretches of at least two periods with periodic signs."""
     start = stretch.start
     for i in range(stretch.start, stretch.stop - period + 1):
         if i < stretch.stop - period and signs[i] == signs[i + period]:

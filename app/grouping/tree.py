@@ -223,7 +223,7 @@ class _Builder:
         return dict.fromkeys((a, b) for a, b in pairs if a != b)
 
     def _sign(self, child: Group | str) -> int:
-        """Return a signature that is equal for nodes of one operator, and for isomorphic groups."""
+        """Return a sign that is equal for nodes of one operator, and for isomorphic groups."""
         if isinstance(child, str):
             return self.signs.setdefault(self.ops[child], len(self.signs))
         ids = list(child.ids())

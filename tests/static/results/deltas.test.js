@@ -30,7 +30,7 @@ test("items that a pass did not change are the same objects", () => {
 
 test("a delta applies only to the graph from which it was computed", () => {
   const first = applyDelta(null, golden("stage-0-delta"));
-  assert.throws(() => applyDelta(first, golden("stage-0-delta")), /against -1/);
+  assert.throws(() => applyDelta(first, golden("stage-0-delta")), /applies to stage -1/);
 });
 
 test("pieces retain ranges and add items, in any order", () => {
