@@ -43,10 +43,10 @@ def compile(
     """Compile a graph, an ONNX file or its bytes; see `help(compiler.driver.compile)`.
 
     If the model's bytes, the options, the compiler's code and the machine are unchanged, the
-    program of an earlier compilation is loaded from disk. The loaded program runs at once. Access
-    to its trace, or to other information about the compilation, recompiles the model. A new program
-    is written to disk in the background after the call returns: the program's `settle()` waits for
-    the end of writing.
+    program of an earlier compilation is loaded from disk and runs at once. Access to its trace, or
+    to other facts about the compilation, recompiles the model. A new program is written to
+    disk in the background after the call returns: the program's `settle()` waits for the end of
+    writing.
     """
 
     def again() -> Program:

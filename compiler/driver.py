@@ -81,28 +81,30 @@ def compile(
 ) -> Program:
     """Compile a graph, an ONNX file or its bytes to a program.
 
-    `inputs` gives the shapes of inputs with open dimensions. If shapes are omitted, one program
-    serves all sizes of the open dimensions. If a node requires known sizes, each set of shapes is
-    compiled at its first run instead, and the program's `notes` name the node. The first run with
-    new elements of parameter inputs (axes, pads, counts) also compiles. `buckets` lists values of
-    open dimensions that get specialised code, as in `{"N": [1, 8]}`. `precision` changes lines of
-    the pipeline: docs/precision.md states the guarantee of each mode. `threads` is the number of
-    threads of a run, at most 256; the results are bitwise independent of this number. `trace=False`
-    discards the trace of the passes. `gate` is called before each rewrite and may prevent the
-    rewrite. `schedules` maps kernel names to moves, or is a text as `emit("schedules")` prints it:
-    see docs/schedules.md. `tier=0` returns a program sooner, with slower code. Optimised code
-    replaces the slower code when it is ready, and the last bits of sums may change;
-    `program.settle()` waits for the replacement. `tuned` selects a database of schedules tuned for
-    this machine: the user's own (True), none (False), or a file. The program's `notes` give the
-    number of kernels with a tuned schedule. `order` names the method that orders the launches, for
-    example `given`, or `best` for the lowest peak memory found in little time: see
-    docs/operator-order.md. `memory_limit_bytes` is the maximum arena size: values are recomputed to
-    stay within the limit. `spread="branches"` assigns each kernel to one thread and branches of the
-    graph to different threads, by a plan (docs/threads.md). `loops`, the default, divides each
-    kernel's loops among the threads. `seconds` gives the plan of `branches` each kernel's time on
-    one thread, keyed by a value that the kernel computes. `limits` bounds the time and the memory
-    of this call, but not of runs (docs/limits.md).
-    Errors: the errors of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
+    `inputs` gives the shapes of inputs with open dimensions. Without these shapes, one program
+    serves all sizes. If a node requires known sizes, each set of shapes is compiled at its first
+    run instead, and the program's `notes` name the node. The first run with new elements of
+    parameter inputs (axes, pads, counts) compiles, too.
+    `buckets` lists values of open dimensions that get specialised code, as in `{"N": [1, 8]}`.
+    `precision` changes lines of the pipeline: docs/precision.md states the guarantee of each mode.
+    `threads` is the number of threads of a run, at most 256; no bit of the results depends on it.
+    `trace=False` discards the trace of the passes. `gate` is called before each rewrite and may
+    prevent the rewrite.
+    `schedules` maps kernel names to moves, or is a text as `emit("schedules")` prints it: see
+    docs/schedules.md.
+    `tier=0` returns a program sooner, with slower code. When optimised code is ready, it replaces
+    the slower code, which may change the last bits of sums; `program.settle()` waits until then.
+    `tuned` selects a database of schedules tuned for this machine: the user's own (True), none
+    (False), or a file. The program's `notes` give the number of kernels with a tuned schedule.
+    `order` names the method that orders the launches, for example `given`, or `best` for the lowest
+    peak memory found in little time: see docs/operator-order.md.
+    `memory_limit_bytes` is the maximum arena size: kernels are recomputed to stay within it.
+    `spread="branches"` assigns each kernel to one thread and branches of the graph to different
+    threads, by a plan (docs/threads.md). `loops`, the default, divides each kernel's loops among
+    the threads. `seconds` gives this plan the kernels' times on one thread, each keyed by a value
+    that the kernel computes. `limits` bounds the time and the memory of this call, not those of
+    runs (docs/limits.md).
+    Errors: those of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for values that are not supported.
     """
     machine = target if isinstance(target, Target) else by_name(target)
