@@ -1,7 +1,7 @@
-"""The web side of Compilarium: a Flask application over the compiler.
+"""The web application of Compilarium: a Flask application that uses the compiler.
 
-It imports `compiler`, never the reverse. Child processes compile models: see jobs/. A module
-imports only modules before it in this list:
+`app` imports `compiler`, and `compiler` never imports `app`. Child processes compile models: see
+jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> textdiff -> grouping -> store -> rate -> security -> rounds -> wire -> samples
           -> config -> errors -> assets -> union -> uploads -> written_child -> written -> jobs

@@ -1,4 +1,4 @@
-"""Routes of the page and its bundle; clients cache files at URLs with a digest for ever."""
+"""Routes of the page and its bundle; clients cache files forever if the URL contains a digest."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def templates_in(folder: str) -> list[str]:
 
 
 def _digest(path: Path) -> str:
-    """Return the content digest of a file, cached by date and size; "" without a file."""
+    """Return a file's content digest, cached by date and size; "" if the file does not exist."""
     try:
         stat = path.stat()
     except OSError:
@@ -93,7 +93,8 @@ def shared_link(link_id: str) -> tuple[SharedLink | Failure, int]:
 
 @bp.get("/static/dist/<path:name>")
 def bundle(name: str) -> Response:
-    """Return a bundled file. Errors: E-REQUEST-UNKNOWN, including paths outside the folder."""
+    """Return a bundled file. Errors: E-REQUEST-UNKNOWN for a missing file or a path outside the
+    folder."""
     folder = site_folder("static") / "dist"
     response = send_from_directory(folder, name, conditional=True, etag=True)
     wanted = request.args.get("v", "")

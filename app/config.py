@@ -16,7 +16,7 @@ DATABASE_VARIABLE = "COMPILARIUM_DATABASE_URL"
 
 
 def default_data_folder() -> Path:
-    """Return the folder of uploads and jobs: `var` of a clone, else the user's data folder."""
+    """Return the folder for uploads and jobs: `var` in a clone, else the user's data folder."""
     root = site_folder("templates").parent
     if (root / "pyproject.toml").is_file():
         return root / "var"
@@ -39,14 +39,14 @@ class Settings:
     """An SQLAlchemy URL; "" for SQLite in the data folder."""
     links_limit: int = 1_000_000
     links_bytes: int = 4096 * MIB
-    """Total size of the texts of all links."""
+    """Maximum total size of the texts of all links."""
     links_bytes_per_day: int = 4 * MIB
-    """Size of the texts of new links from one address."""
+    """Maximum total size of the texts in one client address's new links per day."""
     linked_models_bytes: int = 8192 * MIB
     links_per_minute: int = 30
     reports_per_minute: int = 20
     texts_per_minute: int = 600
-    """Texts checked while the user types; the page sends at most 4 requests per second."""
+    """Maximum number of checks of typed texts; the page requests at most 4 checks per second."""
 
     n_workers: int = 2
     queue_limit: int = 20
@@ -64,7 +64,7 @@ class Settings:
     n_streams: int = 32
 
     trusted_hosts: tuple[str, ...] | None = None
-    """Host names accepted in requests; None accepts any. Guards against DNS rebinding."""
+    """Host names accepted in requests; None accepts any host name. Guards against DNS rebinding."""
 
     @staticmethod
     def of(config: Settings | Mapping[str, Any] | None) -> Settings:

@@ -2,7 +2,7 @@
 
 The sources are the payloads in `app/wire/shapes`, the requests of related jobs (`app/jobs/kinds`)
 and the table of routes (`app/api`). The outputs are the page's types (`static/js/wire.d.ts`) and
-the tables at the end of `docs/wire.md`. A test compares both files with the generated text.
+the tables at the end of `docs/wire.md`. A test compares these two files with newly generated text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COLUMNS = 100
 
 
 class Shape(NamedTuple):
-    """A payload or a part of a payload, without the field `version` that all payloads share."""
+    """A payload type or nested type, without the field `version` that all payloads share."""
 
     name: str
     words: str
@@ -39,12 +39,12 @@ class Shape(NamedTuple):
 
     @staticmethod
     def of(name: str, words: str | None, fields: Mapping[str, Field]) -> Shape:
-        """Build a shape; its description becomes a single line."""
+        """Build a payload type; its description becomes a single line."""
         return Shape(name, _line(words), {k: f for k, f in fields.items() if k != "version"})
 
 
 class Topic(NamedTuple):
-    """The shapes of a module, and the named types that no earlier module declares."""
+    """The payload types of a module, and the named types that no earlier module declares."""
 
     words: str
     named: Mapping[str, Any]
@@ -52,7 +52,7 @@ class Topic(NamedTuple):
 
 
 def topics() -> Iterator[Topic]:
-    """Yield the modules of shapes, then the requests of jobs about another job's result."""
+    """Yield the modules of payload types, then the requests of jobs about another job's result."""
     named: dict[str, Any] = {}
     for found in pkgutil.iter_modules(shapes.__path__):
         module = import_module(f"{shapes.__name__}.{found.name}")
@@ -70,7 +70,7 @@ def topics() -> Iterator[Topic]:
 
 
 def _has_name(t: Any) -> bool:
-    """Return whether a global of a module is an anonymous type, such as a union or `Literal`."""
+    """Return whether a module's global variable is a type without a class, such as a union."""
     return get_origin(t) in (Literal, tuple, types.UnionType)
 
 
@@ -79,7 +79,8 @@ def _line(docstring: str | None) -> str:
 
 
 class Notation:
-    """Types as text; `primitives` maps Python's numbers and strings to names in the notation."""
+    """Writes types as text; `primitives` maps Python's types to their names in the target
+    notation."""
 
     def __init__(self, primitives: Mapping[type, str], found: Iterable[Topic]) -> None:
         self.primitives = {**primitives, Asked: "Asked", type(None): "null"}
@@ -113,7 +114,7 @@ class Notation:
         return t.__name__
 
     def field(self, name: str, field: Field) -> str:
-        """Return a field of a shape; `?` marks an optional field."""
+        """Return a field of a payload type; `?` marks an optional field."""
         return f"{name}{'' if field.is_required else '?'}: {self.of(field.type)}"
 
 
@@ -190,12 +191,12 @@ def _row(*cells: str) -> str:
 
 
 def page(old: str) -> str:
-    """Return the page with the current tables at its end."""
+    """Return the text of `docs/wire.md` with the current tables at its end."""
     return old.partition(MARKER)[0] + MARKER + "\n" + tables()
 
 
 def write(root: Path) -> None:
-    """Write both generated files into a clone."""
+    """Write the types and the tables into the two files of a clone."""
     (root / TYPES).write_text(typescript(), encoding="utf-8")
     (root / PAGE).write_text(page((root / PAGE).read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Error answers: every failed request gets JSON of one shape, which only this module produces."""
+"""Error answers: only this module produces the JSON with which every failed request is answered."""
 
 from __future__ import annotations
 
@@ -94,5 +94,5 @@ def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:
 
 
 def codes() -> list[ErrorCode]:
-    """Return the table of error codes, to which the page links."""
+    """Return the web page that lists all error codes; the playground links to this page."""
     return [{"code": k, "meaning": c.meaning, "hint": c.hint} for k, c in CODES.items()]

@@ -1,7 +1,7 @@
 """A complete trace as JSON files, as fetched by the page: `python -m app.fixtures FOLDER`.
 
-Tests of the server and of the page share the files in tests/golden/wire. Fixed values replace the
-values that vary from run to run: ids, dates, seconds, versions, the machine.
+Tests of the server and of the page share the files in tests/golden/wire. Ids, dates, seconds,
+versions and the machine vary from run to run, so fixed values replace them.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
 
 
 def _catalogues(get: Get) -> Iterator[tuple[str, Any]]:
-    """Yield facts that need no job: some rows of long lists, all presets, one platform."""
+    """Yield answers that need no job: some rows of long lists, all presets, one platform."""
     yield "samples", _first_rows(get("samples"), "samples")
     yield "pipelines", _first_rows(get("pipelines"), "passes", "rules")
     yield "operators", _first_rows(get("operators"), "operators")
@@ -117,7 +117,8 @@ def _first_rows(payload: dict[str, Any], *fields: str) -> dict[str, Any]:
 
 
 def stage_parts(rows: list[dict[str, Any]]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the stages of the trace with their parts: all changed stages, and one unchanged stage.
+    """Yield the stored parts of the trace's stages: of all changed stages, and of one unchanged
+    stage.
 
     The trace contains graphs as deltas, and the last graph also in full.
     """
@@ -138,7 +139,8 @@ def _placements(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, 
 
 
 def _numerics(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
-    """Yield the check of every pass, and the values of the first stage with changed numbers."""
+    """Yield the check of every pass, and the errors of values at the first stage with changed
+    numbers."""
     checking = client.post(f"/api/v1/jobs/{job}/numerics", json={}).get_json()["id"]
     client.get(f"/api/v1/jobs/{checking}/events").get_data()
     found = get(f"jobs/{checking}/numerics")
@@ -208,7 +210,7 @@ def write(folder: Path) -> list[str]:
 
 
 def in_lines(value: Any, indent: int = 0) -> str:
-    """Format JSON in lines of about `_COLUMNS`; a value that fits into a line stays on one line."""
+    """Format JSON; a value that fits into about `_COLUMNS` columns stays on a single line."""
     flat = json.dumps(value, ensure_ascii=False)
     if indent + len(flat) <= _COLUMNS or not isinstance(value, list | dict):
         return flat

@@ -1,4 +1,4 @@
-"""Rate limits for each address of a client."""
+"""Rate limits for each client address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _MANY = 10_000
 
 
 class Rate:
-    """At most `n` requests, or units of `what` such as bytes, per `seconds` and address."""
+    """Limits a client address to `n` requests, or `n` units of `what` such as bytes, per
+    `seconds`."""
 
     def __init__(self, n: int, seconds: float, what: str = "") -> None:
         self.n = n
@@ -47,6 +48,6 @@ class Rate:
         return f"{limit} from one address, which has sent {had:,}; this request has {amount:,}"
 
     def _forget(self, now: float) -> None:
-        """Drop idle addresses, or all addresses if too few are idle."""
+        """Forget the idle client addresses, or all addresses if too few are idle."""
         recent = {a: t for a, t in self._times.items() if t and t[-1][0] > now - self.seconds}
         self._times = recent if len(recent) < _MANY else {}

@@ -1,4 +1,5 @@
-"""Timing of whole runs, interleaved with timing of each kernel, so noise affects both alike."""
+"""Timing of whole runs, interleaved with timing of each kernel, so noise affects runs and kernels
+alike."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ BATCHES = 10
 LEAST_ROUNDS = 3
 
 Tell = Callable[[int, float], None]
-"""Called with the number of finished rounds and the elapsed share of the time."""
+"""Called with the number of finished rounds and the elapsed fraction of the time budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """Times of whole runs and of as many runs with timed kernels. Units: seconds."""
+    """Times of whole runs, and of the same number of runs with timed kernels. Units: seconds."""
 
     whole: list[float]
     profile: Profile

@@ -48,7 +48,7 @@ class Labelled:
 
 
 def samples() -> dict[str, Sample]:
-    """Return the samples with an existing file, by id, in the order of the catalogue."""
+    """Return the samples whose files exist, by id, in the order of the catalogue."""
     folder = site_folder("samples")
     try:
         rows = json.loads((folder / "catalogue.json").read_text(encoding="utf-8"))["samples"]
@@ -72,7 +72,8 @@ def find_sample(sample_id: str) -> Sample:
 
 @cache
 def n_nodes(path: Path) -> int:
-    """Return the number of nodes of a sample; the file must be trusted, since it is parsed here."""
+    """Return the number of nodes of a sample; the file must be trusted, since the server parses
+    it."""
     return len(onnx.load(path, load_external_data=False).graph.node)
 
 

@@ -37,13 +37,14 @@ _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 def register(app: Flask) -> None:
-    """Add the headers to every answer, and refuse changes requested by pages of other sites."""
+    """Add security headers to every answer, and refuse changes requested by pages of other
+    sites."""
     app.before_request(_refuse_foreign_changes)
     app.after_request(_add_headers)
 
 
 def frame_anywhere(response: Response) -> Response:
-    """Let pages of other sites show this answer in a frame, without other permissions."""
+    """Let pages of other sites show this answer in a frame, and permit them nothing else."""
     policy = CONTENT_SECURITY_POLICY.replace("frame-ancestors 'none'", "frame-ancestors *")
     response.headers["Content-Security-Policy"] = policy
     return response
@@ -56,7 +57,8 @@ def _add_headers(response: Response) -> Response:
 
 
 def _refuse_foreign_changes() -> None:
-    """Refuse changes from other sites, which browsers name in headers; other clients send none.
+    """Refuse changes from other sites, which browsers name in headers that other clients do not
+    send.
 
     Errors: E-REQUEST-ORIGIN.
     """

@@ -47,7 +47,7 @@ class Handler(WSGIRequestHandler):
         log.debug(format, *args)
 
     def version_string(self) -> str:
-        """Return a name without versions."""
+        """Return the server's name without versions."""
         return "compilarium"
 
 
@@ -60,7 +60,8 @@ def serve(
 ) -> None:
     """Serve the playground until interrupted; report its URL once through `say`.
 
-    `port` 0 selects a free port. Requests to a local server must use a name of this machine.
+    Port 0 selects a free port. The host in a request to a local server must be a name of this
+    machine.
     Errors: E-OPTION-VALUE if the server cannot listen at this address.
     """
     app = create_app(settings_for(host, data_folder))

@@ -1,9 +1,9 @@
 """A line diff that is fast on graph texts, where nearly every line is unique.
 
-This is the patience diff of Bram Cohen: lines that are unique on both sides are anchors, the
-longest sequence of anchors in the same order is kept, and ranges between anchors are compared
-recursively. In short ranges without anchors, as in repeated code, the longest common subsequence
-is kept.
+This is the patience diff of Bram Cohen: lines that are unique on both sides are anchors. The
+longest sequence of anchors in the same order is taken as equal, and the ranges between anchors are
+compared recursively. In short ranges without anchors, as in repeated code, the longest common
+subsequence is taken as equal.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from typing import Literal
 
 Mark = Literal[" ", "-", "+", "…"]
 Row = tuple[Mark, int | None, int | None]
-"""(mark, old line, new line); … only in folded rows."""
+"""A row (mark, old line, new line); the mark … stands for a run of folded lines."""
 
 _MOST_PAIRS = 40_000
-"""Maximum pairs of old and new lines for the longest common subsequence of a range."""
+"""Maximum number of pairs of old and new lines in a range for the longest common subsequence."""
 _MOST_PAIRS_IN_ALL = 4_000_000
 
 
 def diff_rows(old: Sequence[str], new: Sequence[str]) -> list[Row]:
-    """Return every line of both sides once, in reading order: removed before added lines."""
+    """Return every line of the old and new text once, in reading order: removed before added
+    lines."""
     rows: list[Row] = []
     at_old = at_new = 0
     for i, j in [*_pairs(old, new), (len(old), len(new))]:
@@ -60,7 +61,7 @@ def folded(rows: Sequence[Row], context: int) -> Iterator[Row]:
 
 
 def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the pairs of equal lines to keep, in order on both sides."""
+    """Return the pairs of lines that the diff shows as equal, in order on both sides."""
     found: list[tuple[int, int]] = []
     n_left = _MOST_PAIRS_IN_ALL
     pending = [(0, len(old), 0, len(new))]
@@ -111,7 +112,7 @@ def _longest_common(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, i
 def _anchors(
     old: Sequence[str], new: Sequence[str], old_from: int, old_to: int, new_from: int, new_to: int
 ) -> list[tuple[int, int]]:
-    """Return the longest ordered chain of lines that are unique on both sides of a range."""
+    """Return the longest sequence of lines that are unique on both sides and in the same order."""
     old_count, new_count = Counter(old[old_from:old_to]), Counter(new[new_from:new_to])
     place = {new[j]: j for j in range(new_from, new_to)}
     shared = [
@@ -123,7 +124,8 @@ def _anchors(
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest increasing subsequence of the second numbers, by patience sorting."""
+    """Return the pairs with the longest increasing subsequence of second numbers, by patience
+    sorting."""
     tops: list[int] = []
     top_at: list[int] = []
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""One drawing for all stages: the union of their nodes, so a surviving node never moves.
+"""One drawing for all stages, with the union of their nodes, so a surviving node never moves.
 
 The drawing is nested: groups of nodes (`app/grouping`) can be closed to a single box. Each group
 has its own DOT text, so every layout covers a single level. The DOT text contains only keys and
@@ -23,14 +23,16 @@ _NODE_HEIGHT, _NODE_WIDTHS = 40, (64, 232)
 _GROUP_HEIGHT, _GROUP_WIDTHS = 48, (176, 260)
 _PX_PER_CHARACTER, _PADDING = 7, 24
 _TERMINALS_AT_ROOT = 20
-"""Maximum inputs or results per row; the others are drawn next to their reader or producer."""
+"""Maximum number of inputs or results in a row; further ones are drawn next to their reader or
+producer."""
 INTO, OUT_OF = "into", "out_of"
-"""Names of a group's ports in its DOT text, for edges from and to nodes outside it."""
+"""Names of a group's ports in its DOT text, for edges from and to nodes outside the group."""
 
 
 @dataclass(slots=True)
 class Drawing:
-    """The union of the stages' graphs: labels and stage ranges by node id, edges, and groups."""
+    """The union of the graphs of all stages: labels and stage ranges by node id, edges, and
+    groups."""
 
     root: Group
     labels: dict[str, str] = field(default_factory=dict)
@@ -40,7 +42,8 @@ class Drawing:
 
     @staticmethod
     def of(skeletons: Sequence[Mapping[str, Any]]) -> Drawing:
-        """Build the union; a stage is the index of its skeleton, repeated for unchanged stages.
+        """Build the union of the skeletons of all stages, in order; an unchanged stage repeats a
+        skeleton.
 
         The first stage, the imported model, defines the groups; later stages never change them.
         """
@@ -77,15 +80,15 @@ class Drawing:
                     self.group_of[node_id] = self.group_of[beside]
 
     def keys(self) -> dict[str, str]:
-        """Return the key of each node in the DOT text."""
+        """Return the key of each node, which names the node in the DOT text."""
         return {node_id: f"n{number}" for number, node_id in enumerate(self.labels)}
 
     def levels(self) -> dict[str, dict[tuple[str, str], None]]:
-        """Return the edges between the children of each group, by keys.
+        """Return for each group the edges between its children, as pairs of keys.
 
-        An edge of the model is drawn in segments. Each group that contains one end only has a
-        segment to or from its port. The innermost group that contains both ends has a segment
-        between two children.
+        An edge of the model is drawn in segments. A group that contains only one end of the edge
+        has a segment to or from its port. The innermost group that contains both ends has a segment
+        between two of its children.
         """
         paths = {"": (), **{group.key: group.path for group in self.root.groups()}}
         ways = {i: (*paths[self.group_of[i]], key) for i, key in self.keys().items()}
@@ -148,9 +151,10 @@ def union_payload(drawing: Drawing, limit: int) -> UnionPayload:
 
 
 def _open_at_first(drawing: Drawing, limit: int) -> set[str]:
-    """Open all groups of a depth, from the outside in, while the boxes stay within the limit.
+    """Open all groups of a depth, from the outside in, while the number of boxes is within the
+    limit.
 
-    Only nodes of the imported model count, so later stages do not change which groups are open.
+    Only nodes of the imported model count, so the set of open groups is the same for all stages.
     """
     opened: set[str] = set()
     n_drawn = len(drawing.root.children)

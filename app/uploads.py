@@ -1,7 +1,7 @@
 """Uploaded files: streamed to disk within a size limit, stored by the digest of their content.
 
-Only the child process of a job reads their content. The user's file name is text, never a path. The
-least recently used files are evicted when space is needed; files of links are pinned.
+Only the child process of a job reads the content of an upload. The user's file name is text, never
+a path. The least recently used files are evicted when space is needed; files of links are pinned.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Stream(Protocol):
     """The source of an upload's bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Read at most `size` bytes; empty at the end."""
+        """Read at most `size` bytes; return no bytes at the end."""
         ...
 
 
@@ -39,7 +39,8 @@ class Stream(Protocol):
 class Upload:
     """An uploaded file with its original name.
 
-    `id` is the SHA-256 of its content, or of language and digest for a written model.
+    `id` is the SHA-256 digest of the content or, for a model written as text, of its language and
+    digest.
     """
 
     id: str
@@ -115,7 +116,7 @@ class UploadStore:
         return content
 
     def pin(self, *upload_ids: str) -> None:
-        """Pin uploads for ever, all or none; links share pinned files.
+        """Pin all of these uploads forever, or none on an error; links share pinned files.
 
         Errors: E-REQUEST-UNKNOWN; E-LINK-FULL when the pinned files would exceed the limit.
         """
@@ -141,9 +142,10 @@ class UploadStore:
         return self._pin(upload_id).is_file()
 
     def prune(self, keep: str = "") -> None:
-        """Evict the least recently used uploads until the others fit; pinned uploads remain.
+        """Evict the least recently used uploads until the rest fits into the limit; keep pinned
+        uploads.
 
-        Unfinished uploads of a dead server are removed too.
+        Unfinished uploads of a terminated server are removed too.
         """
         for path in self.folder.glob("incoming-*"):
             with suppress(OSError):
@@ -160,7 +162,7 @@ class UploadStore:
                 total -= size
 
     def _contents(self) -> list[tuple[float, int, Path]]:
-        """Return the last use, the size in bytes, and the path of each file."""
+        """Return for each file the time of its last use, its size in bytes, and its path."""
         found: list[tuple[float, int, Path]] = []
         for path in self.folder.glob("*.onnx"):
             with suppress(OSError):

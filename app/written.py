@@ -1,7 +1,7 @@
 """Checks texts of models and schedules while the user types, in a persistent child process.
 
-Reading runs the compiler's type rules on untrusted text, so it happens outside the server, under
-limits. Unlike a job it must answer quickly, so the child persists.
+Reading a text runs the compiler's type rules on untrusted input, so a separate process with limits
+reads it. Unlike a job, a check must answer quickly, so the child process persists.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from typing import Any
 from compiler.errors import CompileError
 
 START_LIMIT_S = 30.0
-"""Time limit for a new child to start."""
+"""Time limit in seconds for a new child process to start."""
 
 WAITING_LIMIT_S = 10.0
-"""Maximum time that a text waits for earlier texts."""
+"""Maximum time in seconds that a text waits for earlier texts."""
 
 _N_TEXTS = 500
-"""Number of texts per child, to bound leaks."""
+"""Number of texts that one child process checks, which bounds the effect of memory leaks."""
 
 
 class TextReader:
-    """Reads one text at a time. Units: seconds and bytes of address space."""
+    """Reads one text at a time. Units: seconds, and bytes of address space."""
 
     def __init__(
         self, *, limit_s: float, memory_bytes: int, module: str = "app.written_child"
@@ -51,7 +51,8 @@ class TextReader:
         return self.ask({"language": language, "text": text})
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Check the text in a request with the fields of its language. Errors: as for `read`."""
+        """Check a text; the request has the fields that its language needs. Errors: as for
+        `read`."""
         if not self.lock.acquire(timeout=WAITING_LIMIT_S):
             raise CompileError("E-LIMIT-QUEUE", "too many texts are waiting to be checked")
         try:
@@ -60,7 +61,7 @@ class TextReader:
             self.lock.release()
 
     def stop(self) -> None:
-        """End the child, if any."""
+        """End the child process if it is running."""
         process, self.process, self.rest = self.process, None, b""
         if process is None:
             return

@@ -1,4 +1,4 @@
-"""The child process that checks texts: a JSON line in, a JSON line out."""
+"""The child process that checks texts: it answers each JSON line with a JSON line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from compiler.targets.target import by_name
 
 
 def serve(memory_bytes: int) -> None:
-    """Answer every line of the standard input."""
+    """Answer every request, a line of the standard input."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # redirect other output
     _limit(memory_bytes)

@@ -38,7 +38,8 @@ OURS = "compilarium"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The measurements. `errors` has the worst relative difference from each peer's results."""
+    """The measurements. `errors` contains the largest relative difference from the results of each
+    peer."""
 
     model: str
     shapes: Mapping[str, Sequence[int]]
@@ -52,7 +53,7 @@ class Result:
     n_native: int
     n_fallback: int
     making: Mapping[str, Any]
-    """Times and reasons of code generation, in the form of `making_json`."""
+    """Times and reasons of code generation, as `making_json` returns them."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the data that `--json` prints. Units: seconds."""
@@ -107,9 +108,9 @@ def measure(
     """Compile a model, and time it interleaved with other runtimes (peers) on the same inputs.
 
     Inputs come from `NAME=FILE.npy` texts; other inputs are random, with these `shapes`. The code
-    is specialised for the shapes of all inputs. With `buckets`, the timed code belongs to a program
-    that also runs other sizes. Errors: as `compile` and `read_inputs`, and E-OPTION-VALUE for peers
-    that cannot be used.
+    is specialised for the shapes of all inputs. If `buckets` are given, the timed code belongs to a
+    program that also runs other sizes. Errors: as `compile` and `read_inputs`, and E-OPTION-VALUE
+    for peers that cannot be used.
     """
     graph = compiler.load(model)
     inputs = inputs_of(graph, seed, shapes, read_inputs(graph, files))

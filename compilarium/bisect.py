@@ -93,7 +93,7 @@ def command(
     if replay is not None:
         ctx.exit(_replayed(replay))
     if model is None:
-        raise CompileError("E-OPTION-VALUE", "expected a MODEL, or a folder with --replay")
+        raise CompileError("E-OPTION-VALUE", "expected a MODEL, or --replay with a folder")
     mode = precision_mode(precision)
     settings = Settings(
         mode.lines(as_pipeline(pipeline)),

@@ -98,7 +98,8 @@ def command(
 
 
 def _peers(text: str | None, model: bytes | Path) -> dict[str, Run]:
-    """Return functions that run the requested peers; the default is onnxruntime, if installed."""
+    """Return functions that run the requested peers; the default peer is onnxruntime, if
+    installed."""
     if text is not None:
         asked = [p.strip() for p in text.split(",") if p.strip()]
         return {name: partial(first_run, load_peer(name, model)) for name in asked}

@@ -62,7 +62,8 @@ def command(
 
 
 def choose(suites: Iterable[str], pattern: str) -> list[Case]:
-    """Return the cases of the suites whose names match. Errors: E-OPTION-VALUE for no match."""
+    """Return those cases of the suites whose names match the pattern. Errors: E-OPTION-VALUE for no
+    match."""
     found = [c for suite in suites for c in collect(suite) if _fits(c.name, pattern)]
     if not found:
         raise CompileError(
@@ -100,7 +101,7 @@ def _shown(outcomes: Iterable[Outcome], n_cases: int) -> Iterator[Outcome]:
 
 
 def _again(suites: Sequence[str], pattern: str, output: Path) -> str:
-    """Return the command line that repeats a run."""
+    """Return the command line that repeats this run of the conformance tests."""
     chosen = [word for suite in suites for word in ("--suite", suite)]
     filtered = ["--filter", pattern] if pattern else []
     return shlex.join(

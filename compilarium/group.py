@@ -28,7 +28,7 @@ COMMANDS = {
     "place": "place",
     "doctor": "doctor",
 }
-"""Command -> module of this package; each module defines a click command named `command`."""
+"""The module of each command; every module defines a click command named `command`."""
 
 
 class Commands(click.Group):

@@ -34,7 +34,7 @@ class NamedNumbers(click.ParamType):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, tuple[int, ...]]:
-        """Return the name and the numbers. Errors: E-OPTION-VALUE."""
+        """Parse `NAME=INTEGERS` into the name and the integers. Errors: E-OPTION-VALUE."""
         if isinstance(value, tuple):
             return value  # type: ignore[return-value]
         name, equals, numbers = str(value).rpartition("=")
@@ -84,7 +84,7 @@ def bucket_option() -> Decorator:
 
 
 def named_buckets(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
-    """Return the values by name; the values of a repeated name are concatenated."""
+    """Return the values of an option by name; the values of a repeated name are concatenated."""
     found: Shapes = {}
     for name, sizes in pairs:
         found[name] = (*found.get(name, ()), *sizes)
@@ -133,7 +133,7 @@ def tolerance_option() -> Decorator:
         "--tolerance",
         default=None,
         type=click.FloatRange(min=0),
-        help="Largest error relative to an output's scale; default: the guarantee of --precision.",
+        help="Error limit relative to an output's scale; default: the guarantee of --precision.",
     )
 
 
@@ -171,7 +171,7 @@ def tier_option() -> Decorator:
         default=1,
         show_default=True,
         type=click.IntRange(0, 1),
-        help="Tier of the first code: 0 is ready sooner, and optimised code replaces it later.",
+        help="Tier of the first code; tier 0 is ready sooner, and tier 1 replaces it later.",
     )
 
 
@@ -189,7 +189,7 @@ class Bytes(click.ParamType):
     name = "BYTES"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number of bytes."""
+        """Parse a number of bytes with an optional unit."""
         found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)\s*", str(value))
         if found is None or found[2].upper() not in UNITS:
             raise CompileError(
@@ -206,7 +206,7 @@ def memory_limit_option() -> Decorator:
         "memory_limit_bytes",
         type=Bytes(),
         default=None,
-        help="Maximum arena size, as in 8MB; kernels are recomputed to stay within the limit.",
+        help="Maximum arena size, as in 8MB; values are recomputed to stay within the limit.",
     )
 
 
@@ -250,7 +250,7 @@ def tuned_option() -> Decorator:
 
 
 def tuned_schedules(tuned: bool, database: Path | None) -> bool | str:
-    """Return the value of `compile`'s argument `tuned` for these options."""
+    """Return the argument `tuned` of `compile` that these options select."""
     return str(database) if tuned and database is not None else tuned
 
 
@@ -301,8 +301,8 @@ def named_shapes(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
 def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
     """Return the model to read: the path, or the bytes of the file with random weights.
 
-    If the file does not exist, the path may name a sample, whose default weights are those of the
-    page. Errors: those of reading the file.
+    If the file does not exist, the path may name a sample; by default, a sample has the same
+    weights as in the page. Errors: the errors of reading the file.
     """
     if not path.exists():
         path, weights_seed = _sample(path, weights_seed)

@@ -68,7 +68,7 @@ def report(data: Any, show: Callable[[Console], None]) -> None:
 
 
 def console() -> Console:
-    """Return a console on the standard output, with 160 columns if that is not a terminal."""
+    """Return a console on the standard output, with 160 columns if the output is not a terminal."""
     made = Console(highlight=False, emoji=False, markup=False)
     return (
         made if made.is_terminal else Console(highlight=False, emoji=False, markup=False, width=160)
@@ -104,7 +104,8 @@ def progress(what: str) -> Generator[Progress]:
 
 
 def write_output(path: Path, data: str | bytes) -> None:
-    """Write a file atomically; a failure preserves its previous content. Errors: E-OUTPUT-FILE."""
+    """Write a file atomically; if writing fails, the file keeps its previous content. Errors:
+    E-OUTPUT-FILE."""
     raw = data if isinstance(data, bytes) else data.encode()
     try:
         is_other = path.exists() and not path.is_file()  # A device or a pipe.
@@ -117,7 +118,7 @@ def write_output(path: Path, data: str | bytes) -> None:
 
 
 def _replace(path: Path, raw: bytes) -> None:
-    """Write a temporary file with the original's permissions, and rename it to the original."""
+    """Write a temporary file with the permissions of the target, and rename it to the target."""
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     made = path.with_name(f".{os.getpid()}.new")

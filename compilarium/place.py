@@ -51,7 +51,7 @@ from compiler.place.tasks import TaskGraph
 from compiler.place.transfers import with_transfers
 
 LONGEST_TABLE = 60
-"""Largest number of rows of a printed table; only the JSON contains longer tables."""
+"""Maximum number of rows of a printed table; longer tables are only in the JSON."""
 
 
 @click.command()

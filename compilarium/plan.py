@@ -23,7 +23,8 @@ from compiler.memory.planners.native import making_seconds, telling
 from compiler.memory.planners.planner import Options, Outcome
 
 CHECKING = 3.0
-"""Upper bound of the time to check and write a plan, in multiples of the time to read a problem."""
+"""Upper bound of the time to check and write a plan, as a multiple of the time to read the
+problem."""
 
 
 @click.command()
@@ -39,7 +40,8 @@ CHECKING = 3.0
 @click.option("--time-limit", "time_limit_s", default=15.0, show_default=True,
               type=Seconds(min=0),
               help="Time limit in seconds for the command, including checking and writing the "
-              "plan, but excluding the compilation of searches, once per machine.")  # fmt: skip
+              "plan, but excluding the compilation of a search at its first use on a "
+              "machine.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the plan.")
 @reporting
 def command(
@@ -54,7 +56,7 @@ def command(
 
     A buffer of `size` bytes is live in the steps lower..upper (upper excluded). Optional columns
     are alignment, pinned (a fixed offset) and shares (a name: all buffers with this name get the
-    same offset). The solution adds the column `offset`. With a capacity, any plan within the
+    same offset). The solution adds the column `offset`. If a capacity is given, any plan within the
     capacity is accepted.
     """
     chosen = find_planner(planner)
@@ -105,8 +107,7 @@ def command(
 
 @contextmanager
 def _without_collections() -> Generator[None]:
-    """Suspend garbage collection, whose repeated scans of a million buffers would double the
-    time."""
+    """Suspend garbage collection: its repeated scans of a million buffers would double the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -33,9 +33,9 @@ WORDS: Mapping[Fate, str] = {
 class Running:
     """A model's execution preview on this machine, or the `problem` that prevents a preview.
 
-    `assumed` has the assumed shapes of inputs with open sizes. `parameters` has the assumed
-    elements of inputs for whose values code is specialised. `sizes` describes the handling of open
-    sizes.
+    `assumed` contains the assumed shapes of inputs with open sizes. `parameters` contains the
+    assumed elements of the parameter inputs, for whose values code is specialised. `sizes`
+    describes the handling of open sizes.
     """
 
     preview: Preview | None
@@ -77,7 +77,7 @@ def _open_sizes(graph: Graph) -> str:
 
 
 def _parameters(graph: Graph, shapes: Shapes) -> dict[str, Array]:
-    """Return assumed elements of the inputs for whose values code is specialised."""
+    """Return assumed elements of the parameter inputs, for whose values code is specialised."""
     possible = possible_parameters(graph)
     if not possible:
         return {}

@@ -29,7 +29,7 @@ from compilarium.output import print_json, progress, reporting, wants_json, writ
               "place:platform=gpu,ahead=0, profile:seconds=2, tune:budget_seconds=20, "
               "targets:kernel=3, bisect:moved=0; repeatable.")  # fmt: skip
 @click.option("--view", default="", metavar="STATE",
-              help="Initial view: the part of the page's address after #.")  # fmt: skip
+              help="Initial view: the text after # in the page's URL.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
 @click.option(
     "-o",

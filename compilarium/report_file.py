@@ -37,7 +37,7 @@ def make_report(
 
     `find` lists the additional jobs (`Finding.of`); `view` is the fragment of the initial view.
     If the file `model` does not exist, `model` names a sample.
-    Errors: those of compiling the model and of each additional job; E-OPTION-VALUE.
+    Errors: the errors of compiling the model and of each additional job; E-OPTION-VALUE.
     """
     findings = [Finding.of(each) for each in find]
     with tempfile.TemporaryDirectory() as folder:
@@ -99,7 +99,7 @@ def _report(
 def _done(
     client: FlaskClient, path: str, body: Mapping[str, Any], say: Callable[[str], None]
 ) -> str:
-    """Run a job and return its id. Errors: those of the job."""
+    """Run a job and return its id. Errors: the errors of the job."""
     job = _said(client.post(path, json=dict(body)))["id"]
     for line in client.get(f"/api/v1/jobs/{job}/events", buffered=False).response:
         for words in _words(line.decode() if isinstance(line, bytes) else line):

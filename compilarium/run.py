@@ -71,7 +71,7 @@ from compiler.targets.memory import machine_bytes
 @click.option("--trace", "trace_file", type=click.Path(path_type=Path, dir_okay=False),
               metavar="FILE",
               help="Write passes and kernels as Chrome trace events, for Perfetto. "
-                   "Kernels are timed in 20 runs, or as --profile specifies.")  # fmt: skip
+                   "Each kernel is timed in 20 runs, or as often as --profile gives.")  # fmt: skip
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False),
               help="Write each output to this folder as NAME.npy.")  # fmt: skip
 @reporting
@@ -149,7 +149,7 @@ def command(
 
 
 def _write(outputs: dict[str, Any], directory: Path) -> dict[str, str]:
-    """Write outputs as .npy files with portable names; return the file of each output."""
+    """Write each output as an .npy file with a portable name; return the file of each output."""
     import io
 
     written: dict[str, str] = {}

@@ -15,7 +15,8 @@ from compiler.machine.measure import measure
 
 
 def measured(tell: Progress) -> tuple[Machine, Path | None]:
-    """Measure this machine on one processor; save the speeds if a cache directory is writable."""
+    """Measure the speeds of this machine on one processor; save them if a cache directory is
+    writable."""
     with pinned():
         machine = measure(processor(), lambda what: tell(what, None))
     return machine, keep(machine)

@@ -23,7 +23,7 @@ from compiler.runtime.thunks.select import view_source
 
 
 def program_json(program: Program, model: str) -> dict[str, Any]:
-    """Return the result of a compilation. Units: seconds, bytes, operations."""
+    """Return the result of a compilation as JSON data. Units: seconds, bytes, operations."""
     trace = program.trace
     memory = program.memory
     return {
@@ -71,7 +71,7 @@ def program_json(program: Program, model: str) -> dict[str, Any]:
 
 
 def making_json(program: Program) -> dict[str, Any]:
-    """Return times and reasons of code generation: for open sizes, and at run time."""
+    """Return the times of code generation, for open sizes and at run time, with the reasons."""
     return {
         "serves_all_sizes": program.serves_all_sizes,
         "notes": list(program.notes),
@@ -88,7 +88,7 @@ def making_json(program: Program) -> dict[str, Any]:
 
 
 def making_lines(making: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines of text on code generation; none for a program compiled once, for known sizes."""
+    """Yield lines about code generation; no lines for a program compiled once for known sizes."""
     yield from making["notes"]
     for s in making["specializations"]:
         yield f"code generated at run time, in {seconds_text(s['seconds'])}: {s['because']}"
@@ -120,7 +120,7 @@ class Facts:
 
 
 def graph_facts(graph: Graph) -> Facts:
-    """Return the facts of an unmodified graph."""
+    """Return facts about a graph before any pass."""
     operators = Counter(n.op for n in all_nodes(graph))
     weights = [c.type for c in graph.constants.values()]
     n_parameters = sum(t.n_elements for t in weights if t.dtype.is_float)
@@ -140,7 +140,7 @@ def graph_facts(graph: Graph) -> Facts:
 
 
 def _costs(graph: Graph) -> list[tuple[Node, Cost]] | None:
-    """Return the cost of each node with a cost; None if dimensions are open."""
+    """Return the nodes that have a cost, each with the cost; None if dimensions are open."""
     if not all(in_memory(v.type) for n in graph.nodes for v in n.values()):
         return None
     thunks = (n for n in graph.nodes if view_source(n, graph) is None)
@@ -148,9 +148,9 @@ def _costs(graph: Graph) -> list[tuple[Node, Cost]] | None:
 
 
 def least_seconds(graph: Graph, machine: Machine) -> float | None:
-    """Return a lower bound of the time of a run, one kernel per node; None for open dimensions.
+    """Return a lower bound of a run's time with one kernel per node; None for open dimensions.
 
-    The bytes of a node are read from the smallest cache that is large enough.
+    Each node reads its bytes from the smallest cache that can contain them.
     """
     costs = _costs(graph)
     if costs is None:
@@ -168,7 +168,7 @@ def _is_contraction(node: Node) -> bool:
 
 
 def _peak_bytes(graph: Graph) -> int:
-    """Return the size of an arena for all activations of a graph with one kernel per node."""
+    """Return the size of the arena for a graph's activations if each node is a kernel."""
     sources = {n.output: view_source(n, graph) for n in graph.nodes}
     inputs = {v.name for v in graph.inputs}
     views = {v: s for v, s in sources.items() if s is not None and s not in inputs}

@@ -68,7 +68,7 @@ def command(
 ) -> None:
     """Find faster schedules for MODEL's kernels by measurement, for use in later compilations.
 
-    Ctrl-C keeps the results so far, and a later run continues from these results.
+    Ctrl-C saves the results so far, and a later run continues from these results.
     """
     with progress(f"tuning {model.name}") as tell, pinned():
         done = tune(

@@ -1,4 +1,4 @@
-"""`why`: report the effects of passes on a node, or why two nodes are not one kernel."""
+"""`why`: report the effects of passes on a node, or why two nodes share a kernel or not."""
 
 from __future__ import annotations
 

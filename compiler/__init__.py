@@ -58,7 +58,7 @@ __all__ = [
 def parse(text: str, source: str = "text") -> Graph:
     """Parse a graph that `str(graph)` printed; `source` names the text in errors.
 
-    Errors: E-TEXT-*, E-GRAPH-*, and those of the operators' type rules.
+    Errors: E-TEXT-*, E-GRAPH-*, and the errors of the operators' type rules.
     """
     importlib.import_module("compiler.ops")  # registers the operators that the text names
     from compiler.ir.text import parse_graph

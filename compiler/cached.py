@@ -1,6 +1,6 @@
 """`compile` with a disk cache: the program of a model compiled before is loaded, not recompiled.
 
-This module imports little, so a process whose program is cached runs it within 0.1 s.
+This module imports little, so a new process runs a cached program within 0.1 s.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SETTLED_SECONDS = 2.0
 """Minimum age in seconds of a file whose time stamp is trusted: clock ticks are coarse."""
 
 NOT_OF_THE_PROGRAM = {"tier", "limits"}
-"""Options outside the cache key: code of the last tier also serves requests for tier 0."""
+"""Options that are not in the cache key: code of the last tier also serves requests for tier 0."""
 
 COLLECT_AFTER = 500_000
 """Number of new objects between two garbage collections while a model is compiled."""
@@ -43,8 +43,8 @@ def compile(
     """Compile a graph, an ONNX file or its bytes; see `help(compiler.driver.compile)`.
 
     If the model's bytes, the options, the compiler's code and the machine are unchanged, the
-    program of an earlier compilation is loaded from disk. Such a program runs at once. A request
-    for anything but results, such as the trace, recompiles the model. A new program is written to
+    program of an earlier compilation is loaded from disk and runs at once. Access to its trace, or
+    to other facts about the compilation, recompiles the model. A new program is written to
     disk in the background after the call returns: the program's `settle()` waits for the end of
     writing.
     """
@@ -82,7 +82,7 @@ def _kept_or_made(
 
 
 _compiling: list[tuple[int, int, int]] = []
-"""The garbage collector's original thresholds, once per compilation in progress."""
+"""The garbage collector's original thresholds, stored once for each compilation in progress."""
 
 _lock = Lock()
 
@@ -142,7 +142,7 @@ def _tuned(database: object) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    """Return whether equal printed forms imply equal values."""
+    """Return whether the printed form of this value determines the value."""
     if isinstance(value, Mapping):
         return all(_is_plain(k) and _is_plain(v) for k, v in value.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, list | tuple):

@@ -3,7 +3,7 @@
 `dataclasses.dataclass` compiles the text of each method when the class is defined. A process that
 compiles one model defines about 300 classes, but calls only some of their methods. Generating all
 methods took 10 % of the time until the program was ready. Fields, `replace`, `asdict` and patterns
-are those of the standard library.
+work as in the standard library.
 """
 
 from __future__ import annotations

@@ -299,7 +299,7 @@ def _buckets(
     options: Options,
     wanted: Mapping[str, tuple[int, ...]],
 ) -> Buckets:
-    """Build programs for the requested sizes; pad rows only if no row depends on others."""
+    """Build a program for each requested size; pad rows only if no row depends on other rows."""
     from compiler.runtime.buckets import make_buckets
 
     def compiled(sizes: Mapping[str, int]) -> tuple[Program, float]:
@@ -316,7 +316,7 @@ def _buckets(
 def _open_program(
     source: Graph, optimised: Graph, options: Options, clock: Clock
 ) -> tuple[OpenProgram | None, str]:
-    """Return the program for all sizes, or None if there is none, and a note with the reason."""
+    """Return the program that serves all sizes, or None, and a note that explains this outcome."""
     from compiler.runtime.open.build import NotOpen, build_open
 
     if possible_parameters(source):

@@ -55,19 +55,20 @@ class CompileError(Exception):
         self.hint = hint or CODES[code].hint
 
     def at(self, where: Where) -> CompileError:
-        """Return the same error at this position; a known position is retained."""
+        """Return the same error with this position, unless the error already has a position."""
         if str(self.where):
             return self
         return CompileError(self.code, self.message, where=where, notes=self.notes, hint=self.hint)
 
     def noting(self, note: str) -> CompileError:
-        """Return the same error with this note, unless `note` is "" or the error has one."""
+        """Return the same error with this note, unless `note` is "" or the error already has a
+        note."""
         if self.notes or not note:
             return self
         return CompileError(self.code, self.message, where=self.where, notes=[note], hint=self.hint)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the error as the command line and the page show it."""
+        """Return the error as the data that the command line and the page show."""
         return {
             "code": self.code,
             "message": self.message,
@@ -107,7 +108,7 @@ def require(condition: bool, code: str, message: str, **rest: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One row of the table: the code's meaning and its default hint."""
+    """The meaning and the default hint of an error code."""
 
     meaning: str
     hint: str
@@ -173,7 +174,7 @@ CODES: dict[str, Code] = {
         "The text names an operator that does not exist.", "check the operator's spelling"
     ),
     "E-TEXT-STORAGE": Code(
-        "The text names stored bytes that are not loaded in this process.",
+        "The text refers to a constant whose bytes are not loaded in this process.",
         "first load the model from which the text was printed",
     ),
     # graph structure and types
@@ -204,7 +205,7 @@ CODES: dict[str, Code] = {
         "compare the call with the operator's signature",
     ),
     "E-OP-ATTRIBUTE": Code(
-        "An operator got an attribute that it does not have, or of the wrong kind.",
+        "An operator got an attribute that it does not define, or an attribute of the wrong kind.",
         "compare the call with the operator's signature",
     ),
     "E-OP-DTYPE": Code(
@@ -342,7 +343,7 @@ CODES: dict[str, Code] = {
         "run onnx.reference on the same inputs; random inputs may be outside the model's domain",
     ),
     "E-RUN-ENDLESS": Code(
-        "A loop has no trip count, and a condition that never changes.",
+        "A loop has no trip count, and its condition never changes.",
         "give the loop a trip count, or a body that changes its condition",
     ),
     "E-RUN-MEMORY": Code(

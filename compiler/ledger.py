@@ -1,8 +1,8 @@
 """Queries on the trace: the fate of a model's node, and the reason why two nodes are not fused.
 
 A query follows a node by name through the origins of nodes and constants, from the imported graph
-to the last graph. If no node or constant has that origin after a pass, the pass's steps give the
-reason.
+to the last graph. If no node or constant originates from the queried node after a pass, the steps
+of this pass give the reason.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TOLD: Mapping[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One step, with the event number and the name of its pass."""
+    """A step of a pass, with the event number and the name of the pass."""
 
     event: int
     pass_name: str
@@ -44,11 +44,11 @@ class Chapter:
 class Fate:
     """The fate of a node of the model.
 
-    `kept`: a node of the last graph has the same operator and only this origin. `merged`: the nodes
-    listed in `now` compute the model's node, together with other nodes or by other operators.
-    `folded`: the node was evaluated at compile time to the constants listed in `now`. `removed`: no
-    node computes it, and the last chapter gives the reason. `unaccounted`: no step explains the
-    removal, which is a gap in the ledger.
+    `kept`: a node of the last graph has the same operator and originates from this node alone.
+    `merged`: the nodes listed in `now` compute the model's node, together with other nodes or by
+    other operators. `folded`: the node was evaluated at compile time to the constants listed in
+    `now`. `removed`: no node computes the model's node, and the last chapter gives the reason.
+    `unaccounted`: no step explains the removal, which is a gap in the ledger.
     """
 
     node: str
@@ -183,7 +183,7 @@ class Ledger:
         return a, b
 
     def _joined(self, first: str, second: str) -> Iterator[Chapter]:
-        """Yield the steps of the first event with steps that involve values of both nodes."""
+        """Yield the steps of the first event in which a step involves values of both nodes."""
         for i in range(len(self._events)):
             a, b = self._both(i, first, second)
             steps = self._spanning(i, self._applied[i], a, b)
@@ -249,7 +249,8 @@ def _outer_nodes(graph: Graph) -> Iterator[Node]:
 
 
 def _enclosing(graph: Graph, origin: str) -> set[str]:
-    """Return the outputs of the nodes whose regions contain nodes or constants of this origin."""
+    """Return the outputs of the control-flow nodes whose regions contain descendants of
+    `origin`."""
     return {
         n.output
         for n in _outer_nodes(graph)
@@ -260,13 +261,14 @@ def _enclosing(graph: Graph, origin: str) -> set[str]:
 
 
 def _reads(graph: Graph, made: set[str], read: set[str]) -> bool:
-    """Return whether an outermost node computes a value of `made` from a value of `read`."""
+    """Return whether a node outside regions reads a value of `read` and computes a value of
+    `made`."""
     makers = (graph.producers.get(value) for value in made)
     return any(n is not None and n.output in made and read & {*n.reads} for n in makers)
 
 
 def _by_origin(graph: Graph) -> Mapping[str, list[Node]]:
-    """Map each node of the model to all nodes with that origin, including nested nodes."""
+    """Map each node of the model to all nodes that originate from it, including nested nodes."""
     found: dict[str, list[Node]] = {}
     for node in all_nodes(graph):
         for origin in dict.fromkeys(node.origins):

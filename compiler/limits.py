@@ -1,7 +1,7 @@
 """Limits on models, time and memory, and the budget of a call.
 
-`with limited(limits):` opens a budget for all code that the block calls. That code calls `check`
-between steps, and `check_bytes` or `check_work` before a large step.
+`with limited(limits):` opens a budget for all code that the block calls. The code in the block
+calls `check` between steps, and `check_bytes` or `check_work` before a large step.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from compiler.errors import CompileError, require
 from compiler.targets.memory import machine_bytes
 
 OPERATIONS_PER_SECOND = 20_000_000_000
-"""The assumed speed in estimates of time: a generous bound, so only excessive work is refused."""
+"""The speed assumed in estimates of time, high enough that only excessive work is refused."""
 
 NODE_BYTES = 6_000
 """Compiler memory per node of a model, in bytes, measured on models of 10,000 nodes."""
@@ -33,44 +33,45 @@ MESSAGE_BYTES = 150
 class Limits:
     """Upper bounds on a model file, and on the time and the memory of a call.
 
-    Units: wall-clock seconds, bytes and counts, as the names say.
+    Units: wall-clock seconds, bytes and counts, as in the names of the fields.
     The defaults suit a user's own files on the user's own machine.
     """
 
     seconds: float = math.inf
-    """Wall-clock time of one call of the public API."""
+    """Maximum wall-clock time of a call of the public API."""
     bytes: int = field(default_factory=machine_bytes)
-    """Memory of one call, in addition to its file and inputs; by default the machine's memory."""
+    """Maximum memory of a call, in addition to its file and inputs; by default the machine's
+    memory."""
     stop: threading.Event | None = None
     """The event that cancels the call: the call stops soon after the event is set."""
 
     file_bytes: int = 2 << 30
     unknown_bytes: int = 1 << 20
-    """Bytes in fields that the ONNX format does not define."""
+    """Maximum number of bytes in fields that the ONNX format does not define."""
     name_bytes: int = 1 << 16
-    """Bytes of one name; documentation strings are not names."""
+    """Maximum length of a name in bytes; documentation strings are not names."""
     n_messages: int = 20_000_000
-    """Protobuf messages of all kinds: even an empty message takes memory."""
+    """Maximum number of protobuf messages of all kinds: even an empty message takes memory."""
     nested_messages: int = 98
-    """Nesting depth of messages; the protobuf library itself stops at 100."""
+    """Maximum nesting depth of protobuf messages; the protobuf library itself stops at 100."""
     nested_regions: int = 32
-    """Nesting depth of subgraphs and function calls."""
+    """Maximum nesting depth of subgraphs and function calls."""
     nested_types: int = 8
-    """Nesting depth of sequences, optionals and maps."""
+    """Maximum nesting depth of sequences, optionals and maps."""
     n_nodes: int = 250_000
-    """Nodes, including those of subgraphs, after functions are inlined."""
+    """Maximum number of nodes, including nodes of subgraphs, after functions are inlined."""
     n_operands: int = 50_000
-    """Operands and results of one node."""
+    """Maximum number of operands and results of a node."""
     n_symbols: int = 2_000
-    """Distinct symbolic sizes among the inputs."""
+    """Maximum number of distinct symbolic sizes among the inputs."""
     n_initialisers: int = 1_000_000
     rank: int = 32
     dim: int = 1 << 40
-    """The size of one axis."""
+    """Maximum size of an axis."""
     tensor_elements: int = 1 << 33
-    """Elements of one stored tensor."""
+    """Maximum number of elements of a stored tensor."""
     dense_elements: int = 1 << 24
-    """Elements of a sparse tensor in its dense form."""
+    """Maximum number of elements of a sparse tensor in its dense form."""
 
     def __post_init__(self) -> None:
         """Check the limits on seconds and bytes. Errors: E-OPTION-VALUE."""
@@ -115,14 +116,14 @@ UPLOAD_LIMITS = Limits(
 
 @dataclass(slots=True)
 class Budget:
-    """The limits and the deadline of a call. Units: `end` in seconds of the monotonic clock."""
+    """The limits and the deadline of a call. `end` is in seconds of the monotonic clock."""
 
     limits: Limits
     end: float
     doing: str = ""
 
     def check(self, doing: str = "") -> None:
-        """Check the deadline. Errors: E-LIMIT-SECONDS after it or after a cancellation."""
+        """Check the deadline. Errors: E-LIMIT-SECONDS after the deadline or a cancellation."""
         self.doing = doing or self.doing
         stop = self.limits.stop
         if stop is not None and stop.is_set():
@@ -144,7 +145,7 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def limited(limits: Limits | None) -> Generator[None]:
-    """Run the block within these limits and those of enclosing blocks.
+    """Run the block within these limits and the limits of enclosing blocks.
 
     Errors: E-LIMIT-SECONDS, and E-LIMIT-MEMORY if the system is out of memory.
     """
@@ -188,7 +189,7 @@ def bytes_left() -> int:
 
 
 def has_deadline() -> bool:
-    """Return whether the current work has a deadline or can be cancelled."""
+    """Return whether the current call has a deadline or can be cancelled."""
     budget = _budget.get()
     return budget is not None and (budget.end < math.inf or budget.limits.stop is not None)
 
@@ -201,7 +202,8 @@ def check_bytes(n_bytes: int, what: str, code: str = "E-LIMIT-MEMORY") -> None:
 
 
 def check_seconds(seconds: float, what: str) -> None:
-    """Check before a step that it can finish before the deadline. Errors: E-LIMIT-SECONDS."""
+    """Check, before a step starts, that the step can finish before the deadline. Errors:
+    E-LIMIT-SECONDS."""
     budget = _budget.get()
     if budget is None or monotonic() + seconds <= budget.end:
         return
@@ -213,7 +215,8 @@ def check_seconds(seconds: float, what: str) -> None:
 
 
 def check_work(operations: int, what: str) -> None:
-    """Check before a step that its operations can finish in time. Errors: E-LIMIT-SECONDS."""
+    """Check, before a step starts, that its operations can finish before the deadline. Errors:
+    E-LIMIT-SECONDS."""
     budget = _budget.get()
     if budget is not None and budget.end < math.inf:
         check_seconds(operations / OPERATIONS_PER_SECOND, f"{what} takes {operations:,} operations")
@@ -228,7 +231,8 @@ def is_limit(error: Exception) -> bool:
 
 
 GRACE_SECONDS = 0.25
-"""Grace period in seconds after the deadline, in which a check may raise a more precise error."""
+"""Delay in seconds between the deadline and the interrupt, in which a check may raise a more
+precise error."""
 
 
 class _Interrupt(BaseException):
@@ -238,7 +242,7 @@ class _Interrupt(BaseException):
 class _Alarm:
     """A thread that interrupts its creator thread repeatedly after the deadline.
 
-    Native code is not interrupted: estimates bound its time beforehand.
+    The thread cannot interrupt native code, whose time is therefore estimated before it starts.
     """
 
     def __init__(self, end: float) -> None:

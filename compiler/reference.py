@@ -76,7 +76,8 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sizes_apart(graph: Graph, inputs: Mapping[str, Any]) -> str:
-    """Return a symbolic size to which these inputs give different values; "" if there is none.
+    """Return a symbolic size that has different values in these inputs; "" if there is no such
+    size.
 
     ONNX Runtime runs such inputs as if each dimension had a distinct symbol.
     """

@@ -23,11 +23,11 @@ Outcome = Literal["applied", "declined"]
 class Step:
     """One rewrite that was applied, or considered and declined.
 
-    `took` names the nodes (or constants) that the rewrite consumed, and `made` those that it
-    produced. `at` is the matched value. `error` bounds the change of results relative to their
-    scale; 0 means bitwise equal. `source` is the file and line of the rule. `cost_before` and
+    `took` names the nodes or constants that the rewrite consumed, and `made` the nodes or constants
+    that it produced. `at` is the matched value. `error` bounds the change of results relative to
+    their scale; 0 means bitwise equal. `source` is the file and line of the rule. `cost_before` and
     `cost_after` are the costs of `took` and `made`, None for open sizes. `seconds` is the time
-    since the previous step, matching included.
+    since the previous step, including matching.
     """
 
     rule: str
@@ -44,7 +44,7 @@ class Step:
 
     @property
     def exact(self) -> bool:
-        """Return whether the results stay bitwise equal."""
+        """Return whether the rewrite leaves results bitwise equal."""
         return self.error == 0
 
 
@@ -74,7 +74,7 @@ class AllBut:
 
 
 Watch = Callable[[Step, Graph, Graph], None]
-"""Callback after each rewrite, with the matched subgraph before and after it."""
+"""Callback after each rewrite, with the step, the matched subgraph, and its replacement."""
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class Log:
     """The time of the last step, in seconds of the performance counter."""
 
     def inside(self) -> Log:
-        """Return a log for a nested graph, with the same gate and watch."""
+        """Return an empty log for a nested graph, with the same gate and watch as this log."""
         return Log([], self.keep_declined, self.pass_name, self.gate, self.watch)
 
     def may(self, rule: str, at: str, objection: str = "", took: Iterable[Node | str] = ()) -> bool:
@@ -150,7 +150,7 @@ class Log:
 
 
 def _caller() -> str:
-    """Return the file and line of the pass that records a step, relative to the package."""
+    """Return the file, relative to the package, and the line of the pass that records a step."""
     frame = sys._getframe(2)
     return f"{frame.f_code.co_filename.rpartition('compiler/')[2]}:{frame.f_lineno}"
 
@@ -161,7 +161,8 @@ def _names(things: Iterable[Node | str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One pass over the graph. Units: `seconds` for the pass, `verify_seconds` for the verifier."""
+    """The record of one pass over the graph. Units: seconds, of the pass in `seconds` and of the
+    verifier in `verify_seconds`."""
 
     name: str
     before: Graph

@@ -1,4 +1,4 @@
-"""The API below /api/v1: a table of routes, from which Flask's routes and OpenAPI derive."""
+"""The HTTP API under /api/v1: Flask's routes and the OpenAPI description derive from one table."""
 
 from __future__ import annotations
 

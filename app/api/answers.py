@@ -1,4 +1,4 @@
-"""Answers: JSON, compressed if the client accepts it, cached if immutable."""
+"""Answers as JSON, compressed if the client accepts gzip, and cached if immutable."""
 
 from __future__ import annotations
 
@@ -62,14 +62,15 @@ def body() -> Any:
 
 
 def answer(payload: Payload, status: int = 200, *, final: bool = False) -> Response:
-    """Answer with a payload; `final` payloads never change, so clients cache them for ever."""
+    """Answer with a payload; clients may cache a `final` payload forever, because it never
+    changes."""
     return json_answer(payload, status, final=final)
 
 
 def json_answer(
     payload: Mapping[str, object], status: int = 200, *, final: bool = False
 ) -> Response:
-    """Answer with JSON that is not a declared payload, such as OpenAPI."""
+    """Answer with JSON that is not a declared payload, such as the OpenAPI description."""
     raw = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
         "utf-8", "replace"
     )

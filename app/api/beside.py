@@ -17,7 +17,7 @@ ROUTES = Table()
 
 @ROUTES.route("GET", "/jobs/<job_id>/beside", Beside, fails=(404,))
 def jobs_beside(job_id: str) -> Response:
-    """Return the finished jobs about this job's result that are still stored, newest first."""
+    """Return the stored jobs that have examined this job's result, newest first."""
     job = queue().find(job_id)
     found = queue().beside(job.id)
     parts = Parts(job.folder)

@@ -1,4 +1,4 @@
-"""Bisection: the rewrites of a compilation that change its numbers, and a reduced model."""
+"""Bisection: the rewrites that change a model's numerical results, and a reduced model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _OF_JOB = "/jobs/<job_id>/bisect"
 
 @ROUTES.starts(_OF_JOB, BisectRequest)
 def new_bisection(job_id: str) -> Response:
-    """Start a search for the rewrites that change the numbers, or return an equal earlier job."""
+    """Start a search for the rewrites that change numerical results, or return an equal earlier
+    job."""
     compiled = Kept(job_id)
     seed = compiled.options.get("seed", 0)
     wanted = BisectRequest.from_json(compiled.job.id, body(), {"seed": seed})

@@ -1,4 +1,4 @@
-"""Stages of a compilation as ONNX files."""
+"""Export of the graph at any stage of a compilation as an ONNX file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job with its stored parts, for the routes about jobs."""
+"""A job with the stored parts of its result, for the routes about jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Kept:
-    """A job and its parts stored so far."""
+    """A job and the parts of its result that have been stored so far."""
 
     def __init__(self, job_id: str) -> None:
         self.job: Job = queue().find(job_id)
@@ -31,7 +31,7 @@ class Kept:
 
     @property
     def final(self) -> bool:
-        """Whether the parts are complete."""
+        """Whether the job has ended, so no part of the result changes any more."""
         return self.job.is_over
 
     @property
@@ -40,17 +40,17 @@ class Kept:
         return self.job.request.get("options", {})
 
     def require(self, name: str, what: str = "") -> None:
-        """Raise E-RESULT-ABSENT if the job lacks this part; `what` describes the part."""
+        """Raise E-RESULT-ABSENT if the job's result lacks this part; `what` describes the part."""
         if not self.parts.has(name):
             raise self.absent(what or name)
 
     def read(self, name: str) -> dict[str, Any]:
-        """Return a part. Errors: E-RESULT-ABSENT."""
+        """Return a part of the result. Errors: E-RESULT-ABSENT."""
         self.require(name)
         return self.parts.read(name)
 
     def payload(self, name: str, shape: type[T]) -> T:
-        """Return a part that is a declared payload. Errors: E-RESULT-ABSENT."""
+        """Return a part of the result that is a declared payload. Errors: E-RESULT-ABSENT."""
         self.require(name)
         return self.parts.payload(name, shape)
 
@@ -59,16 +59,16 @@ class Kept:
         return self.payload("result", Result)
 
     def packed(self, name: str, what: str = "") -> Response:
-        """Answer with a part. Errors: E-RESULT-ABSENT."""
+        """Answer with a part of the result. Errors: E-RESULT-ABSENT."""
         self.require(name, what)
         return packed_answer(self.parts.read_compressed(name), final=self.final)
 
     def answer(self, payload: Payload) -> Response:
-        """Answer with a payload derived from parts."""
+        """Answer with a payload derived from stored parts of the result."""
         return answer(payload, final=self.final)
 
     def absent(self, what: str) -> CompileError:
-        """Return the error for a missing part."""
+        """Return the error for a missing part of the result."""
         state = self.job.state
         later = "it may appear later: send the request again when the job has finished"
         hint = "" if self.final else later
@@ -80,10 +80,10 @@ class Kept:
         )
 
     def kernel(self, kernel: int) -> Kernel:
-        """Return the row of a kernel.
+        """Return the kernel's row in the summary.
 
-        Errors: E-REQUEST-UNKNOWN if the kernel will never exist, E-RESULT-ABSENT if the row may
-        appear later.
+        Errors: E-REQUEST-UNKNOWN for a kernel that will never exist, E-RESULT-ABSENT for a kernel
+        that may appear later.
         """
         rows = self.result()["kernels"]
         if kernel < len(rows):
@@ -107,14 +107,15 @@ class Kept:
         return first
 
     def stages(self) -> list[Stage]:
-        """Return the rows of the stages so far."""
+        """Return the rows of all stages recorded so far."""
         return self.result()["stages"] if self.parts.has("result") else []
 
     def graph_stage(self, stage: int) -> int:
-        """Return the number of the stage that stores this stage's graph.
+        """Return the number of the stage that stores this stage's graph; unchanged stages share a
+        graph.
 
-        Errors: E-REQUEST-UNKNOWN if this stage will never exist, E-RESULT-ABSENT if it may appear
-        later.
+        Errors: E-REQUEST-UNKNOWN for a stage that will never exist, E-RESULT-ABSENT for a stage
+        that may appear later.
         """
         rows = self.stages()
         if stage < len(rows):

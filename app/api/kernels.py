@@ -37,7 +37,7 @@ def kernel_text(job_id: str, kernel: int, part: str) -> Response:
     KernelDiff,
     query=[
         Query("against", "the job of the old text; default: this job", str),
-        Query("kernel", "the number of that job's kernel; default: the same number"),
+        Query("kernel", "the kernel of the job with the old text; default: the same kernel number"),
         Query("context", "the number of equal lines around each change"),
     ],
     fails=(400, *_ABSENT),
@@ -72,7 +72,7 @@ def _checked_part(name: str) -> KernelPart:
 
 
 def _of_kernel(job_id: str, kernel: int, part: str) -> Response:
-    """Return a part of a kernel; kernels with the same function share the part."""
+    """Return one level of a kernel; kernels with the same function share the stored level."""
     kept = Kept(job_id)
     first = kept.kernel(kernel)["text_kernel"]
     if first == kernel:

@@ -29,7 +29,7 @@ ROUTES = Table()
     fails=(400, 404, 413, 429, 507),
 )
 def new_link() -> Response:
-    """Create a permanent short link to a state of the page, and retain its models for ever."""
+    """Create a permanent short link to a state of the page, and keep the linked models forever."""
     count_request("links")
     place = shared_place(body())
     other = _request_of(place.other) if place.other else None
@@ -55,7 +55,8 @@ def link(link_id: str) -> Response:
 
 
 def _request_of(job_id: str) -> Mapping[str, Any]:
-    """Return the request of a compared job, which a link outlives. Errors: E-REQUEST-UNKNOWN."""
+    """Return the request of a compared job; the link stores it because it outlives the job. Errors:
+    E-REQUEST-UNKNOWN."""
     asked = queue().find(job_id).request
     if asked.get("kind") != "compile":
         raise CompileError("E-REQUEST-BODY", "only compiled models can be compared")
@@ -63,7 +64,8 @@ def _request_of(job_id: str) -> Mapping[str, Any]:
 
 
 def _model_of(place: SharedPlace) -> Mapping[str, str]:
-    """Return the model named by a place; empty if the place contains the text of the model.
+    """Return the source and name of a linked page's model; empty if the link contains the model's
+    text.
 
     Errors: E-REQUEST-BODY.
     """

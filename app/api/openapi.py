@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 description of the API, generated from the table of routes and the shapes."""
+"""The OpenAPI 3.1 description, generated from the table of routes and the payload types."""
 
 from __future__ import annotations
 
@@ -99,19 +99,20 @@ def _query_parameter(q: Query) -> dict[str, Any]:
 
 
 class _Schemas:
-    """JSON schemas of shapes; typed dictionaries become named components."""
+    """JSON schemas of payload types; typed dictionaries become named components."""
 
     def __init__(self) -> None:
         self.named: dict[str, Any] = {}
 
     def content(self, shape: Any) -> dict[str, Any]:
-        """Describe the content of a body or an answer: JSON of a shape, or a media type."""
+        """Describe the content of a request body or an answer: JSON of a payload type, or a media
+        type."""
         if isinstance(shape, str):
             return {shape: {"schema": {"type": "string"}}}
         return {"application/json": {"schema": self.of(shape)}}
 
     def sent(self, shape: Any) -> dict[str, Any]:
-        """Describe a body; for a job request, only the fields sent by clients."""
+        """Describe a request body; for a job request, only the fields that clients send."""
         if not _is_asked(shape):
             return self.content(shape)
         schema = self._named(shape.sent.name, shape.sent.words, shape.shape(sent=True))
@@ -170,5 +171,6 @@ def _is_asked(t: Any) -> TypeGuard[type[Asked]]:
 
 
 def _alternatives(t: Any) -> Sequence[Any]:
-    """Return the classes of all requests about a result for `Asked`, else the shape itself."""
+    """Return all classes of requests about a result for `Asked`; for another type, the type
+    itself."""
     return tuple(ABOUT_A_RESULT) if t is Asked else (t,)

@@ -1,4 +1,4 @@
-"""Placements: the kernels of a compiled model on platforms with several devices, simulated."""
+"""Placements: simulated runs of a compiled model's kernels on platforms with several devices."""
 
 from __future__ import annotations
 

@@ -43,6 +43,7 @@ def profile_trace(job_id: str) -> Response:
 
 
 def _compilation(kept: Kept) -> Kept:
-    """Return the compilation that a job times. Errors: E-REQUEST-UNKNOWN if it was evicted."""
+    """Return the compilation whose program this job measures. Errors: E-REQUEST-UNKNOWN if the
+    compilation was evicted."""
     request = kept.job.request
     return Kept(request["job"]) if request["kind"] == "profile" else kept

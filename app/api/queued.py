@@ -23,7 +23,8 @@ def accepted(job: Job) -> Response:
 def queued_after(compiled: Kept, asked: Asked, *, again: bool = False, **private: Any) -> Response:
     """Queue a job about another job's result, or answer with an equal earlier job.
 
-    `again` forces a new job. Only the child process receives `private`. Errors: E-LIMIT-QUEUE.
+    `again` forces a new job. Only the child process that runs the job receives `private`. Errors:
+    E-LIMIT-QUEUE.
     """
     request = asked.to_json()
     found = None if again else queue().find_done(request)

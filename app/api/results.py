@@ -1,4 +1,4 @@
-"""The result of a job as a whole: summary, drawing, provenance, downloads."""
+"""The result of a job: summary, drawing, provenance, downloads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def result(job_id: str) -> Response:
     f"{_JOB}/union",
     Union,
     query=[
-        Query("limit", f"the maximum number of boxes drawn with open groups, at most {_MAX_DRAWN}"),
+        Query(
+            "limit", f"the maximum number of boxes drawn with all groups open, at most {_MAX_DRAWN}"
+        ),
     ],
     fails=(400, *_ABSENT),
 )
@@ -59,7 +61,7 @@ def neighbours(job_id: str) -> Response:
 
 @ROUTES.route("GET", f"{_JOB}/provenance", Provenance, fails=_ABSENT)
 def provenance(job_id: str) -> Response:
-    """Return the map from ONNX nodes to their nodes, kernels and buffers."""
+    """Return the graph nodes, kernels and buffers that come from each ONNX node."""
     return Kept(job_id).packed("provenance")
 
 

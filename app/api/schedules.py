@@ -1,4 +1,4 @@
-"""Routes that check schedules while the user edits them, and run them against the original."""
+"""Routes that check edited schedules as the user types, and compare them with the original."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def new_schedule(job_id: str) -> Response:
 
 @ROUTES.route("GET", _OF_JOB, EditedKernel, fails=(404, 409))
 def edited_kernel(job_id: str) -> Response:
-    """Return the kernel at each level with both schedules, and the comparison so far."""
+    """Return the kernel at each level under the original and edited schedule, and the comparison so
+    far."""
     return Kept(job_id).packed("edited")
 
 

@@ -1,4 +1,4 @@
-"""The graph after each pass, as a whole, as a delta or as text, and the steps of the pass."""
+"""The graph after each pass (complete, as a delta, or as text), and the steps of the pass."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Handler = Callable[..., ResponseReturnValue]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query parameter of a URL; all are optional."""
+    """An optional query parameter of a URL."""
 
     name: str
     words: str
@@ -26,10 +26,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A method of a URL: its handler, answer and body.
+    """A route: the handler, answer and request body of one HTTP method at one URL.
 
-    `answer` and `body` are shapes of wire/shapes, or a media type for other content than JSON. The
-    body of a new job about a result is the job's request.
+    `answer` and `body` are payload types of wire/shapes, or media types if the content is not JSON.
+    The request body that starts a job about a result is the request of this job.
     """
 
     method: str
@@ -66,7 +66,7 @@ class Table(list[Route]):
         query: Sequence[Query] = (),
         fails: Sequence[int] = (),
     ) -> Callable[[Handler], Handler]:
-        """Add the decorated function as the handler of a row."""
+        """Add a row to the table, with the decorated function as its handler."""
 
         def add(handler: Handler) -> Handler:
             row = Route(method, path, handler, answer, status, body, tuple(query), tuple(fails))
@@ -76,7 +76,7 @@ class Table(list[Route]):
         return add
 
     def starts(self, path: str, asked: type[Asked]) -> Callable[[Handler], Handler]:
-        """Add the decorated function as the handler that starts a job about another job's
+        """Add a row whose handler, the decorated function, starts a job about another job's
         result."""
         fails = (400, 404, 409, 503)
         return self.route("POST", path, Job, status=202, body=asked, fails=fails)

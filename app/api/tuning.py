@@ -1,4 +1,4 @@
-"""Tuning: a search for faster schedules of a compiled model, with private results."""
+"""Tuning: a search for faster schedules of a compiled model, whose results only its job stores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.wire.shapes.tuning import Tuning
 ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/tuning"
 _LEFT_FOR_THE_REST_S = 15.0
-"""Time of a job reserved for reading, compiling and the last measurements."""
+"""The part of a job's time limit reserved for reading, compiling and the last measurements."""
 
 
 @ROUTES.starts(_OF_JOB, TuneRequest)
@@ -53,7 +53,7 @@ def tuned_schedules(job_id: str) -> Response:
 
 @ROUTES.route("POST", f"{_OF_JOB}/stop", Job, status=202, fails=(404, 409))
 def stop_tuning(job_id: str) -> Response:
-    """Stop a search after its next candidates; the job then stores the best schedules."""
+    """Stop a search after the current batch of candidates, and store the best schedules."""
     kept = Kept(job_id)
     if kept.job.request["kind"] != "tune":
         raise kept.absent("search to stop")

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 LEAST_IN_BLOCK, LEAST_IN_PAIR = 4, 10
-"""Minimum nodes per block, in general and in a run of two; smaller blocks stay ungrouped."""
+"""Minimum number of nodes per block, in general and in a run of two; smaller blocks stay
+ungrouped."""
 _LARGE = 0.3
 _PERIODS_TRIED = 32
 _SEARCHES = 2
-"""Number of searches; the second search finds repeats next to the repeats of the first search."""
+"""Number of searches; the second search finds repeats next to those of the first search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +32,18 @@ class Run:
 
     @property
     def end(self) -> int:
-        """The position after the last block."""
+        """The position after the last item of the last block."""
         return self.start + self.period * self.times
 
     @property
     def worth(self) -> float:
-        """The number of hidden items, reduced for large blocks, which may contain repeats."""
+        """The number of items that the run hides, reduced for large blocks, which may contain
+        repeats."""
         return self.period * (self.times - 1) / self.period**_LARGE
 
     @property
     def blocks(self) -> list[range]:
-        """The positions of each block."""
+        """For each block, the positions of its items."""
         return [range(at, at + self.period) for at in range(self.start, self.end, self.period)]
 
 
@@ -52,7 +54,7 @@ class Sequenced:
     signs: Sequence[int]
     sizes: Sequence[int]
     sources: Sequence[Sequence[int]]
-    """Positions of the operands, all before the item."""
+    """For each item, the positions of its operands, which all precede the item."""
 
     def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """Return a key that is equal for isomorphic blocks: the signs of the items, and the
@@ -64,7 +66,7 @@ class Sequenced:
 
 
 def runs(items: Sequenced) -> list[Run]:
-    """Select disjoint runs greedily, by decreasing worth."""
+    """Select disjoint runs of repeated blocks greedily, those that hide the most items first."""
     found: list[Run] = []
     stretches = [range(len(items.signs))]
     for _ in range(_SEARCHES):
@@ -75,7 +77,7 @@ def runs(items: Sequenced) -> list[Run]:
 
 
 def _apart(candidates: Iterable[Run]) -> list[Run]:
-    """Select the best run, then each further run that overlaps no selected run."""
+    """Select runs in order of decreasing worth, and skip each run that overlaps a selected run."""
     taken: list[Run] = []
     for run in sorted(candidates, key=lambda r: (-r.worth, r.period, r.start)):
         at = bisect(taken, run.start, key=lambda r: r.start)
@@ -130,7 +132,8 @@ def _periodic(signs: Sequence[int], stretch: range, period: int) -> Iterator[ran
 
 
 def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
-    """Return for each item the number of earlier values that cross the border before the item."""
+    """Return for each item the number of values that cross from earlier items to it or later
+    items."""
     last = {i: i for i in stretch}
     for i in stretch:
         last.update((s, i) for s in items.sources[i] if s in last)
@@ -144,8 +147,8 @@ def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
 def _best_phase(
     items: Sequenced, periodic: range, period: int, cuts: Mapping[int, int]
 ) -> Iterator[Run]:
-    """Yield the runs of equal blocks, at the phase where the fewest values cross between
-    blocks."""
+    """Yield runs of equal blocks, and start the blocks where the fewest values cross between
+    them."""
     phases = range(periodic.start, min(periodic.start + period, periodic.stop - 2 * period + 1))
     start = min(phases, key=lambda at: (cuts[at + period], at))
     n_blocks = (periodic.stop - start) // period

@@ -19,7 +19,7 @@ def scopes_of(name: str) -> tuple[str, ...]:
 
 
 def common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the outermost scopes that all paths share."""
+    """Return the outermost scopes that are common to all paths."""
     if not paths:
         return ()
     low, high = min(paths), max(paths)

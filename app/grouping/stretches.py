@@ -1,18 +1,18 @@
-"""Splits nodes without scopes or repeats into stretches of neighbours."""
+"""Splits nodes without scopes or repeats into stretches of neighbouring nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 _CHAIN_LIMIT = 40
-"""Maximum nodes per group of a chain; longer chains give several groups."""
+"""Maximum number of nodes per group of a chain; longer chains give several groups."""
 
 
 def stretches(ids: Sequence[int], edges: Sequence[tuple[int, int]], limit: int) -> list[list[int]]:
-    """Group neighbours so that about `limit` boxes remain.
+    """Group neighbouring nodes so that about `limit` boxes remain.
 
-    First group chains, whose nodes have one input and one output edge. If that is insufficient,
-    group stretches of a topological order, which never create a cycle.
+    Group chains first: sequences of nodes with one input edge and one output edge. If too many
+    boxes remain, group stretches of a topological order; this never creates a cycle.
     """
     order = depth_first(ids, edges)
     chains = _chains(order, edges)

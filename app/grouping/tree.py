@@ -15,7 +15,7 @@ LEAST_GROUPED = 24
 """Minimum number of nodes for grouping a model."""
 LEAST_IN_SCOPE = 4
 MOST_IN_LEVEL = 150
-"""Maximum boxes per level; a larger level is split into stretches."""
+"""Maximum number of boxes per level; a larger level is split into stretches."""
 
 Kind = Literal["scope", "repeat", "block", "stretch"]
 Edges = Sequence[tuple[str, str]]
@@ -32,23 +32,24 @@ class Item:
 
 @dataclass(slots=True)
 class Group:
-    """A group: its children are one box while it is closed; a repeat has `times` equal children."""
+    """A group of nodes, drawn as one box while it is closed; a repeat has `times` equal
+    children."""
 
     kind: Kind
     label: str
     children: list[Group | str]
     times: int = 1
     key: str = ""
-    """A key, stable for a model: `g` and the path from the root; "" for the root itself."""
+    """A key, stable for a model: `g` followed by the path from the root; "" for the root itself."""
     parent: Group | None = None
 
     def ids(self) -> Iterator[str]:
-        """Return all nodes inside, at any depth."""
+        """Return all nodes inside this group, at any depth."""
         for child in self.children:
             yield from child.ids() if isinstance(child, Group) else (child,)
 
     def groups(self) -> Iterator[Group]:
-        """Return all groups inside, outer before inner."""
+        """Return all groups inside this group, outer groups before inner groups."""
         for child in self.children:
             if isinstance(child, Group):
                 yield child
@@ -61,7 +62,8 @@ class Group:
 
 
 def tree_of(items: Sequence[Item], edges: Edges) -> Group:
-    """Build the tree from scopes of names, repeated blocks, and stretches of the other nodes."""
+    """Build the tree from the scopes in names, from repeated blocks, and from stretches of other
+    nodes."""
     root = Group("scope", "", [i.id for i in items])
     if len(items) >= LEAST_GROUPED:
         builder = _Builder(items, edges)
@@ -83,12 +85,12 @@ class Homes:
     """Maps nodes of any stage to groups, by the ONNX nodes from which they were created."""
 
     paths: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
-    """For each ONNX node, the number of its nodes in each group."""
+    """For each ONNX node, the number of graph nodes created from it, by group."""
     found: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     @staticmethod
     def of(root: Group, items: Sequence[Item]) -> Homes:
-        """Return the groups of all nodes of the model."""
+        """Return the groups of all nodes of the imported model."""
         at = {i: root.path for i in root.children if isinstance(i, str)}
         for group in root.groups():
             at.update((i, group.path) for i in group.children if isinstance(i, str))
@@ -100,7 +102,7 @@ class Homes:
 
     def find(self, origins: Sequence[str]) -> str:
         """Return the key of the group with most of these ONNX nodes, level by level; "" is the
-        root. Of groups with equally many, the first is chosen."""
+        root. If several groups have equally many, the first group is chosen."""
         key = tuple(origins)
         if key not in self.found:
             self.found[key] = self._find(key)
@@ -126,7 +128,7 @@ class Homes:
 
 
 class _Builder:
-    """Builds a tree; all levels share its state."""
+    """Builds the tree of groups, with the state that all levels share."""
 
     def __init__(self, items: Sequence[Item], edges: Edges) -> None:
         self.ops = {i.id: i.op for i in items}
@@ -215,7 +217,7 @@ class _Builder:
         )
 
     def _edges(self, children: Sequence[Group | str]) -> dict[tuple[int, int], None]:
-        """Return the edges between children, by position."""
+        """Return the edges between children, as pairs of their positions."""
         at = {i: k for k, child in enumerate(children) for i in _ids(child)}
         pairs = ((at[a], k) for b, k in at.items() for a in self.sources[b] if a in at)
         return dict.fromkeys((a, b) for a, b in pairs if a != b)

@@ -1,1 +1,1 @@
-"""Work outside requests: a queue, and child processes with limits."""
+"""Jobs, which run outside of requests: a queue, and child processes with limits."""

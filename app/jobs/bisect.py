@@ -1,4 +1,5 @@
-"""The job that finds a minimal set of rewrites that changes a compiled model's numbers."""
+"""The job that finds a minimal set of rewrites that changes a compiled model's numerical
+results."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ FILE = "model.onnx"
 """Name of the reduced model's file in the job's folder."""
 REDUCE_S = 20.0
 _SPARE_S = 5.0
-"""Time of a job reserved for writing the model after the reduction."""
+"""The part of a job's time limit reserved for writing the reduced model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,8 @@ class BisectRequest(Asked):
     kind = "bisect"
     sent = Sent(
         "BisectOptions",
-        "The fault to search for: a change of results by more than the fraction `moved` of "
-        "their scale, for any reason; null for errors beyond rounding. Inputs are random, with "
-        "this seed.",
+        "The fault to search for: any change of results by more than the fraction `moved` of their "
+        "scale; null for errors beyond rounding. `seed` is the seed of the random inputs.",
     )
 
     seed: int = asked(whole(0, MOST_SEED), 0)
@@ -86,7 +86,7 @@ def bisect_compiled(
 
 
 def _probe(request: Mapping[str, Any], compiled: Path, kept: Result, seconds: float) -> Probe:
-    """Create the probe, with the first inputs of the numerical check."""
+    """Create the probe of the bisection, with the first inputs of the numerical check."""
     how = asked_of(compiled)
     options = how["options"]
     has_tiles = by_name(options["target"]).has_bf16_tiles

@@ -1,4 +1,4 @@
-"""The job that checks a compiled model: passes, values by name, the program, the rewrites."""
+"""The job that checks a compiled model: its passes, values, program and rewrites."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from compiler.passes.pipeline.precision import precision_mode
 from compiler.trace import Event
 
 MORE_S = 3.0
-"""Approximate time for further inputs, and also for rewrites in isolation."""
+"""Approximate time in seconds for checks of further inputs, and again for isolated rewrites."""
 
 WORDS = {
     "read": "reading the model",
@@ -186,7 +186,7 @@ def _second_opinion(model: Path | bytes) -> dict[str, Run]:
 
 
 def _stage_numbers(rows: Sequence[Stage], events: Sequence[Event]) -> list[int]:
-    """Return the stage numbers of the import and of each pass in the compilation.
+    """Return the compilation's stage number for the import and for each pass.
 
     Errors: E-RESULT-ABSENT if the compilation ran other passes.
     """
@@ -204,7 +204,8 @@ def _stage_numbers(rows: Sequence[Stage], events: Sequence[Event]) -> list[int]:
 def _with_specialised(
     stages: Sequence[int], findings: Iterator[Finding]
 ) -> Iterator[tuple[int, int, Finding]]:
-    """Yield findings with their indices and stages; the stage "specialise" changes no values."""
+    """Yield findings with their indices and stages, and one for "specialise", which changes no
+    values."""
     for number, (stage, found) in enumerate(zip(stages, findings, strict=True)):
         yield number, stage, found
         if number == 0 and stages[1:2] == [2]:
@@ -212,9 +213,9 @@ def _with_specialised(
 
 
 def refused(e: CompileError, name: str) -> CompileError:
-    """Return the error of a model that needs meaningful inputs, with a command as hint.
+    """Return the error for a model that refuses random inputs, with a command as its hint.
 
-    The model has been compiled, so only elements or sizes of the inputs can be unsuitable.
+    The model has been compiled, so only the elements or the sizes of its inputs can be unsuitable.
     """
     if not e.code.startswith(("E-RUN-", "E-INPUT-", "E-OP-")) or e.code == "E-RUN-MEMORY":
         return e

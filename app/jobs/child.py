@@ -1,7 +1,8 @@
 """A child process for a single job: forked, monitored, and killed when it exceeds a limit.
 
-The child answers on its standard output with JSON lines `{"event": name, "data": {...}}`. It leads
-its own process group, so no descendant survives it. See worker.py for the child's side.
+The child answers on its standard output with JSON lines `{"event": name, "data": {...}}`. The child
+leads its own process group, so no descendant survives the child. See worker.py for the code that
+the child runs.
 """
 
 from __future__ import annotations
@@ -27,14 +28,16 @@ _TICK_S = 0.1
 _LOOK_AT_FOLDER_EVERY_S = 0.5
 _TAIL_BYTES = 4000
 _ENDING_S = 30.0
-"""Time limit for a child to end after closing its pipe, sufficient on a busy machine."""
+"""Time limit in seconds for a child to exit after it has closed its pipe, ample on a busy
+machine."""
 
 OnMessage = Callable[[str, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a child. Units: wall-clock seconds; bytes of address space and of output."""
+    """Limits of a child. The limits are wall-clock seconds, bytes of address space, and bytes of
+    output."""
 
     seconds: float
     memory_bytes: int
@@ -157,7 +160,7 @@ class _Listener:
             self.on_message(name, data)
 
     def _ended(self) -> None:
-        """Return the error of a child that closed its pipe early."""
+        """Return the error of a child that closed its pipe before the job was done."""
         code = self.child.process.wait(timeout_s=_ENDING_S)
         if code is None:
             raise CompileError(
@@ -205,7 +208,8 @@ def rebuilt_error(data: Mapping[str, Any], where: Mapping[str, Any]) -> CompileE
 
 
 def seconds_limit(seconds: float, doing: str = "") -> CompileError:
-    """Return the error of a job that exceeded its time limit; `doing` is its last activity."""
+    """Return the error of a job that exceeded its time limit; `doing` is the job's last
+    activity."""
     while_doing = f", while {doing}" if doing else ""
     return CompileError(
         "E-LIMIT-SECONDS", f"the job was stopped after its limit of {seconds:g} s{while_doing}"

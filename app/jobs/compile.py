@@ -1,4 +1,4 @@
-"""The job that compiles a model: read, passes, code, then measurements and checks."""
+"""The job that reads a model, runs the passes, generates code, then measures and checks."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class _Job:
         self.say("ready", {"part": part})
 
     def examine(self, program: Program, model: Model) -> None:
-        """Measure, disassemble, check and evaluate the program, as requested and if possible."""
+        """Measure, disassemble, check and evaluate the program, each if requested and possible."""
         runs_here = self.options["target"] == "host"
         inputs, why_none = try_random_inputs(model.graph, self.shapes, self.options["seed"])
         if runs_here and self.options["measure"]:
@@ -216,14 +216,15 @@ def first_run(program: Program, graph: Graph, shapes: Shapes, seed: int) -> None
 def compile_model(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Compile a model and store every part. Errors: the errors of the model or the pipeline."""
+    """Compile a model and store every part of the result. Errors: the errors of the model or the
+    pipeline."""
     _Job(request, folder, task, say).compile()
 
 
 def inspect_model(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Read a model and store stage 0 and its facts."""
+    """Read a model, and store its facts and stage 0, the imported graph."""
     job = _Job(request, folder, task, say)
     job.read()
     job.phase("")
@@ -259,7 +260,7 @@ def command(
 ) -> str:
     """Return the command line that reproduces a compilation.
 
-    Tuned schedules need a file; a comment in the command line gives the URL of the file.
+    Tuned schedules need a file; a comment at the end of the command gives the URL of this file.
     """
     named = f"./{file_name}" if file_name.startswith("-") else file_name
     words = ["compilarium", "compile", named, "--pipeline", pipeline]

@@ -75,7 +75,7 @@ def _written(graph: Graph, fused: bool, limit_bytes: int) -> bytes:
 
 
 def _objection(data: bytes) -> str:
-    """Return the objection of onnx's checker to a file, "" for none."""
+    """Return the error that onnx's checker reports for a file; "" if the file is valid."""
     import onnx
 
     try:

@@ -1,9 +1,9 @@
 """The server's interface to the fork server, a process that has imported the compiler and forks.
 
-Importing the compiler takes most of a second; forking such a process takes a few milliseconds.
-Requests and answers are JSON lines on a socket, a request at a time:
+Importing the compiler takes most of a second. Forking a process that has imported the compiler
+takes a few milliseconds. Requests and answers are JSON lines on a socket, one request at a time:
 `{"do": "fork"}` with three open files, `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`.
-See fork_server_process.py for the process itself.
+See fork_server_process.py for the code of the fork server.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _LOOK_EVERY_S = 0.01
 
 
 class ForkServer:
-    """Forks of the process `python -m module`, which the first fork or `warm_up` starts."""
+    """Creates forks of a process `python -m module`, which the first call of `fork` or `warm_up`
+    starts."""
 
     def __init__(self, module: str, log_folder: Path) -> None:
         self.module, self.log_folder = module, log_folder
@@ -35,12 +36,12 @@ class ForkServer:
         self.door: Door | None = None
 
     def warm_up(self) -> None:
-        """Start the process and its imports, so that the first fork does not wait."""
+        """Start the fork server and its imports, so that the first fork does not wait."""
         with self.lock:
             self._living()
 
     def fork(self, log_file: Path) -> Forked:
-        """Fork a process that waits for a job; output other than messages goes to the log.
+        """Fork a process that waits for a job; its output, except messages, goes to the log file.
 
         Errors: E-SERVER-BUG if no process can be started.
         """
@@ -57,7 +58,7 @@ class ForkServer:
                 raise CompileError("E-SERVER-BUG", message) from None
 
     def stop(self) -> None:
-        """End the process. Its forks end when their standard input closes."""
+        """End the process. The forked processes end when their standard input closes."""
         with self.lock:
             self._end()
 
@@ -92,7 +93,7 @@ class ForkServer:
 
 
 class Door:
-    """The server's end of the socket."""
+    """The socket through which the server sends requests to the fork server."""
 
     def __init__(self, ours: socket.socket) -> None:
         self.socket = ours
@@ -128,7 +129,7 @@ class Door:
 class Forked:
     """A forked process, leader of its own group, with pipes to and from it.
 
-    Its process id is not reused before `stop`, even if the process has ended.
+    The process id is not reused before `stop`, even if the process has ended.
     """
 
     def __init__(self, door: Door, log: BinaryIO) -> None:
@@ -147,7 +148,7 @@ class Forked:
         self.is_released = False
 
     def wait(self, timeout_s: float) -> int | None:
-        """Return the exit status once the process has ended, negative for a signal.
+        """Wait for the process to end and return its exit status, negative for a signal.
 
         Returns None after a timeout. Errors: E-LIMIT-CRASH if the status is unknown.
         """

@@ -1,6 +1,7 @@
 """The fork server: a process that has imported the compiler, and forks on request.
 
-It imports all modules before the first fork, so children start at once. It ends with the server.
+The process imports all modules before the first fork, so children start at once. The process ends
+when the server ends.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from app.jobs.worker import Work, work_once
 
 
 def serve(kinds: Mapping[str, Work]) -> NoReturn:
-    """Fork a child for each request on the standard input, a socket."""
+    """Fork a child for each request on the standard input, which is a socket."""
     gc.freeze()  # otherwise the first garbage collection of a child would copy all pages
     # Python warns about the threads of BLAS, but BLAS itself ends them before a fork.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
@@ -43,7 +44,8 @@ def serve(kinds: Mapping[str, Work]) -> NoReturn:
 def _answer(
     kinds: Mapping[str, Work], door: socket.socket, what: str, pid: int, files: Sequence[int]
 ) -> int | None:
-    """Return the process id of a new child, or an exit status, negative for a signal."""
+    """Return the process id of a new child, or the exit status of a child, negative for a
+    signal."""
     if what == "fork":
         return _fork(kinds, door, files)
     if what == "release":

@@ -1,7 +1,7 @@
 """The kinds of jobs. Importing this module imports everything that a job may need.
 
-A new kind is a file in this folder with its request and its work, and a row here. The worker's
-table, the route's body and the description of the API follow from it.
+To add a kind of job, write a file in this folder with its request and function, and add a row here.
+The worker's table, the route's request body and the API's description are derived from the row.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ KINDS: dict[str, Work] = {
 
 
 def warm_up() -> None:
-    """Load everything that a job may need, including slow first uses."""
+    """Import everything that a job may need, and execute first uses that are slow."""
     assert compiler.driver.__doc__, "a waiting child has the compiler in memory"
     assert compiler.runtime.build.__doc__, "and the way to machine code"
     host_facts()

@@ -22,10 +22,11 @@ from compiler.runtime.program import Program
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MEASURE_S = 1.0
-"""Approximate time of a compilation's interleaved timing of runs and kernels."""
+"""Approximate time in seconds that a compilation spends on interleaved timing of runs and
+kernels."""
 _MOST_ROUNDS = 50
 REFERENCE_FLOPS_LIMIT = 20_000_000_000
-"""Maximum work for the reference, which is slow because it is written for clarity."""
+"""Maximum number of flops for which the slow reference implementation is run."""
 
 
 def measure(
@@ -37,7 +38,7 @@ def measure(
 ) -> Profile | None:
     """Time whole runs and every kernel, and write both into the summary.
 
-    Returns the profile as a separate part; None if nothing could be run.
+    Returns the profile as a separate part of the result; None if nothing could be run.
     """
     run: Run = {
         "median_s": None,
@@ -97,7 +98,8 @@ def check(program: Any, graph: Graph, inputs: Any, why_none: str, seed: int) -> 
 def why_not_run(e: CompileError) -> str:
     """Return the reason for a missing measurement; the other results remain valid.
 
-    Random inputs may be unsuitable, for example as indices. A lack of memory affects all inputs.
+    Random inputs may be unsuitable, for example as indices. A lack of memory is independent of the
+    inputs.
     """
     return (
         e.message if e.code == "E-RUN-MEMORY" else f"the model refused random inputs: {e.message}"
@@ -105,7 +107,7 @@ def why_not_run(e: CompileError) -> str:
 
 
 def output_error(name: str, expected: Any, got: Any) -> OutputError:
-    """Return the largest error of an output; undefined figures are null."""
+    """Return the largest error of an output; errors that are undefined are null."""
     row: OutputError = {
         "name": name,
         "max_abs_error": None,

@@ -37,7 +37,7 @@ class Model:
 
 
 def asked_of(compilation: Path) -> dict[str, Any]:
-    """Return the request of an earlier job, which contains the path of its model.
+    """Return the request of an earlier job; the request contains the path of the job's model.
 
     Errors: E-RESULT-ABSENT if the earlier job was evicted.
     """
@@ -63,7 +63,7 @@ def read_model(request: Mapping[str, Any]) -> Model:
 
 
 def model_file(request: Mapping[str, Any]) -> Path | bytes:
-    """Return the ONNX file of a request's model; a written model is exported.
+    """Return the ONNX file of the requested model; a model written as text is exported.
 
     Errors: E-REQUEST-UNKNOWN, and the errors of reading and exporting.
     """
@@ -143,10 +143,11 @@ _SIDES = ((48, 192), (32, 128), (64, 256), (256, 256), (299, 299), (32, 32), (28
 
 
 def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
-    """Choose shapes for inputs with open dimensions: the first guess that the model accepts.
+    """Choose shapes for inputs with open dimensions: the first guessed shapes that the model
+    accepts.
 
     Other image sizes are tried if the default image sizes do not fit.
-    Errors: the errors for the given shapes, or for the first guess, which the error names.
+    Errors: the errors of the model for the given shapes or the first guess, which the error names.
     """
     first = assumed_shapes(graph, given)
     if not first:
@@ -175,7 +176,8 @@ def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
 def _resized(
     graph: Graph, name: str, dims: tuple[int, ...], height: int, width: int
 ) -> tuple[int, ...]:
-    """Return an image's shape with another height and width, where the model leaves these open."""
+    """Return an image's shape with this height and width in those dimensions that the model leaves
+    open."""
     t = next(v.type for v in graph.inputs if v.name == name)
     if len(dims) != 4 or not isinstance(t, TensorType):
         return dims
@@ -200,7 +202,7 @@ def shape_rows(
 def try_random_inputs(
     graph: Graph, shapes: Mapping[str, tuple[int, ...]], seed: int
 ) -> tuple[dict[str, Any] | None, str]:
-    """Return random inputs from the seed and "", or None and the reason for their absence."""
+    """Return random inputs from the seed and "", or None and the reason why there are none."""
     try:
         return random_inputs(graph, seed, shapes), ""
     except CompileError as e:

@@ -18,7 +18,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class Parts:
-    """The folder of parts. Only a child writes; requests read.
+    """The folder of parts. Only child processes write parts; handlers of requests read them.
 
     Units: `limit_bytes` is the maximum size of one uncompressed part, in bytes.
     """
@@ -47,7 +47,7 @@ class Parts:
         return self._path(name).is_file()
 
     def read_compressed(self, name: str) -> bytes:
-        """Read a part in compressed form. Errors: E-RESULT-ABSENT."""
+        """Return the compressed content of a part. Errors: E-RESULT-ABSENT."""
         try:
             return self._path(name).read_bytes()
         except OSError:

@@ -26,7 +26,7 @@ from compiler.place.tasks import TaskGraph
 from compiler.place.tasks_text import parse_tasks
 
 SEARCH_S = 5.0
-"""Time limit of a search scheduler."""
+"""Time limit in seconds of a scheduler that searches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class PlaceRequest(Asked):
     kind = "place"
     sent = Sent(
         "PlaceOptions",
-        "Platform and scheduler; `ahead` is the number of tasks by which operands are "
-        "prefetched, null for as early as possible.",
+        "Platform and scheduler. Operands are prefetched `ahead` tasks before their use; null "
+        "means as early as possible.",
     )
 
     # A name, never a path: the server reads only its own files.
@@ -48,7 +48,7 @@ class PlaceRequest(Asked):
 
 
 def tasks_part(graph: Graph) -> dict[str, Any]:
-    """Return the part of a compilation's result that later placements need."""
+    """Return the task graph, the part of a compilation's result that later placements need."""
     return {"version": VERSION, "text": str(tasks_of(graph))}
 
 
@@ -58,7 +58,7 @@ def place_model(
     """Place the tasks of a compiled model with the requested scheduler, then with all quick
     schedulers for comparison. Each schedule is stored as soon as it is complete.
 
-    Errors: E-RESULT-ABSENT if the tasks were evicted.
+    Errors: E-RESULT-ABSENT if the compilation's tasks were evicted.
     """
     say("phase", {"phase": "place", "words": "placing the kernels"})
     tasks = parse_tasks(Parts(Path(request["compiled"])).read("tasks")["text"])

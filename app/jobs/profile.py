@@ -44,7 +44,7 @@ def profile_model(
 ) -> None:
     """Repeat a finished compilation, and time the program.
 
-    Errors: E-RESULT-ABSENT if the compilation was evicted or would give other kernels now; the
+    Errors: E-RESULT-ABSENT if the compilation was evicted or would now give other kernels, and the
     errors of the model or its inputs.
     """
     earlier = Path(request["compiled"])
@@ -82,7 +82,8 @@ def _check_same(program: Program, result: Result) -> None:
 
 
 def _counted(tell: Tell) -> Callable[[str], None]:
-    """Return a function that reports each measurement of the machine as a finished round."""
+    """Return a function that counts measurements of the machine, and reports each as a finished
+    round."""
     done = -1  # the first message is about compiling the probes
 
     def told(what: str) -> None:

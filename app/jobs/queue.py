@@ -30,7 +30,8 @@ CANCEL_S = 5.0
 class JobQueue:
     """Accepts jobs, runs `n_workers` of them at a time, and reports their states.
 
-    Threads start with the first job. One lock guards all jobs; subscribers wait for its condition.
+    Threads start when the first job is queued. One lock guards all jobs; subscribers wait on its
+    condition variable.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
@@ -95,7 +96,7 @@ class JobQueue:
             return next((j for j in done if j.request == request), None)
 
     def beside(self, job_id: str) -> list[Job]:
-        """Return the finished jobs about this job's result that are still stored, newest first.
+        """Return the stored jobs that have examined this job's result, newest first.
 
         Jobs with equal requests have equal results.
         """
@@ -128,7 +129,8 @@ class JobQueue:
             return job
 
     def events_after(self, job: Job, number: int, timeout_s: float) -> Sequence[Event]:
-        """Return the events after `number`; wait for such an event unless the job is over."""
+        """Return the events after `number`; if there are none, wait for one unless the job has
+        ended."""
         with self.changed:
             self.changed.wait_for(
                 lambda: len(job.events) > number or job.is_over or self.is_stopping, timeout_s
@@ -164,7 +166,7 @@ class JobQueue:
         return job
 
     def _renumber(self) -> None:
-        """Report changed positions to the waiting jobs."""
+        """Record an event for each waiting job whose position in the queue has changed."""
         for position, job_id in enumerate(self.waiting, 1):
             job = self.jobs[job_id]
             if job.position != position:

@@ -1,6 +1,7 @@
-"""Records each stage as soon as it exists.
+"""Records each stage of a compilation as soon as the stage exists.
 
-The summary is rewritten after each pass, so a stopped job keeps all earlier stages.
+The summary is rewritten after each pass, so the summary of a stopped job contains all earlier
+stages.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SPECIALISE = "Open sizes were replaced by numbers, and types inferred again."
 
 
 class Recorder:
-    """Writes the parts of stages and the summary, and reports events."""
+    """Writes each stage and the summary as parts of the result, and reports events."""
 
     def __init__(self, parts: Parts, say: Say, summary: Result) -> None:
         self.parts = parts
@@ -34,7 +35,7 @@ class Recorder:
         self.last: Graph | None = None
         self.last_payload: StageGraph | None = None
         self.event_stages: list[int] = []
-        """The stage of each event of the trace."""
+        """For each event of the compiler's trace, the number of its stage."""
         self.is_open = True
 
     def imported(self, graph: Graph, seconds: float) -> None:
@@ -65,7 +66,7 @@ class Recorder:
         self._say_pass(row)
 
     def close(self) -> None:
-        """Stop recording: later passes belong to another specialisation."""
+        """Stop recording, because later passes belong to another specialisation."""
         self.is_open = False
 
     def write_summary(self) -> None:

@@ -1,6 +1,6 @@
-"""Jobs and their form on disk: `job.json`, `events.jsonl` and the parts of the result.
+"""Jobs in memory and on disk: `job.json`, `events.jsonl` and the parts of the result.
 
-A job's folder survives the server; a job that was running when its server died counts as failed.
+A job's folder outlives the server; a job that was running when its server died counts as failed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def is_id(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of a job. `number` counts from 1; a subscriber resumes after the last number."""
+    """An event of a job. `number` counts from 1; a subscriber resumes after the last received
+    number."""
 
     number: int
     name: str
@@ -45,7 +46,7 @@ class Event:
 class Job:
     """A job with its request, state and events. Times are in Unix seconds.
 
-    The lock of the queue guards changes.
+    The lock of the queue guards all changes of a job.
     """
 
     id: str
@@ -72,7 +73,7 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """The running time so far, or the total time after the end."""
+        """The running time of the job in seconds: so far, or in total after its end."""
         if not self.started_s:
             return 0.0
         return max(0.0, (self.ended_s or time.time()) - self.started_s)
@@ -98,7 +99,7 @@ class Job:
         self.add("finished" if state == "succeeded" else state, data)
 
     def save(self) -> None:
-        """Write everything except the events."""
+        """Write the job to disk, except its events."""
         facts = {k: v for k, v in _fields(self).items() if k not in ("folder", "events")}
         partial = self.folder / "job.json.partial"
         partial.write_text(json.dumps(facts), encoding="utf-8")
@@ -146,7 +147,8 @@ def _load_events(path: Path) -> list[Event]:
 
 
 def _is_alive(pid: int) -> bool:
-    """Return whether another server process with this id is running, which may own the job."""
+    """Return whether the process with this id is running and is another server, which may own the
+    job."""
     if pid == os.getpid():
         return False
     try:

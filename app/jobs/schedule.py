@@ -45,7 +45,7 @@ class ScheduleRequest(Asked):
 def run_schedule(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Compile a kernel with the edited and the original schedule, compare numbers, time both.
+    """Compile a kernel with the edited and the original schedule, compare their results and times.
 
     The code is stored as soon as it exists. Errors: E-SCHEDULE-* and E-LIMIT-CODE for the text,
     E-RESULT-ABSENT if the computation was evicted.
@@ -78,7 +78,7 @@ def run_schedule(
 
 
 def why_not_run(computation: Computation, edited: Scheduled, options: CodeOptions) -> str:
-    """Return the reason why a kernel is only compiled; "" if it can run on random operands."""
+    """Return why a kernel is compiled and not run; "" if it can run on random operands."""
     if options.target.name != "host":
         return f"the code is for {options.target.name}, which does not run here"
     if edited.kernel.sizes:
@@ -108,7 +108,8 @@ def _checked(made: Scheduled) -> Scheduled:
 def _measured(
     judge: Judge, edited: Runnable, tell: Callable[[int, float], None]
 ) -> tuple[tuple[Compared, ...], Turns | None]:
-    """Return the results of both schedules; times only if the numbers agree."""
+    """Return the comparison of two schedules, with their times only if their numerical results
+    agree."""
     found = compared(judge, edited)
     right = all(c.agrees for c in found)
     return found, in_turns(judge, edited, MEASURE_S, tell) if right else None

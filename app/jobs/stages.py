@@ -1,4 +1,4 @@
-"""Graphs of an earlier compilation's stages, recomputed by running its passes again."""
+"""Graphs of an earlier compilation's stages, which are recomputed by running the passes again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def stages_up_to(compiled: Path, stage: int) -> list[Graph]:
 
 
 class _Enough(Exception):
-    """Raised when the requested stage is reached."""
+    """Raised by the progress callback to stop compiling once the requested stage is reached."""
 
 
 def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage: int) -> None:
@@ -66,7 +66,7 @@ def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage
 
 
 def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:
-    """Raise E-RESULT-ABSENT if a graph differs from the stored graph of its stage."""
+    """Raise E-RESULT-ABSENT if the recomputed graph of a stage differs from the stored graph."""
     if len(made) > stage:
         shown = kept.payload(f"stage-{stage}-text", StageText)
         now = stage_text(stage, stage, made[stage])

@@ -34,7 +34,7 @@ class TargetsRequest(Asked):
 
 
 def computations_part(program: Program, precision: str) -> dict[str, Any]:
-    """Return the part of a compilation's result that later scheduling of kernels needs."""
+    """Return the computations of all kernels, from which later jobs generate code."""
     found = {
         str(number): {"text": str(k.computation), "constants": sorted(k.constants), "name": k.name}
         for number, k in first_kernels(program)
@@ -48,7 +48,7 @@ def make_targets(
 ) -> None:
     """Compile a kernel for each target in turn, storing each result at once.
 
-    Errors: E-RESULT-ABSENT if the computation was evicted.
+    Errors: E-RESULT-ABSENT if the kernel's computation was evicted.
     """
     say("phase", {"phase": "targets", "words": "generating code for other machines"})
     kept = Parts(Path(request["compiled"])).read("computations")

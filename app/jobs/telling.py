@@ -11,7 +11,8 @@ _EVERY_S = 0.05
 
 
 def sparsely(say: Say) -> Tell:
-    """Return a function that reports rounds as events: at most every 50 ms, and the last round."""
+    """Return a function that reports finished rounds as events at most every 50 ms, and always the
+    last."""
     last = 0.0
 
     def tell(done: int, share: float) -> None:

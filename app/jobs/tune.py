@@ -55,7 +55,7 @@ def schedules_name(tuning_id: str) -> str:
 
 
 class _Telling:
-    """Writes the part `tuning` during the search."""
+    """Writes the part `tuning` of the job's result during the search."""
 
     def __init__(self, request: Mapping[str, Any], folder: Path, say: Say) -> None:
         self.request, self.parts, self.say = request, Parts(folder), say
@@ -65,7 +65,7 @@ class _Telling:
         self.told_s = 0.0
 
     def began(self, tasks: Sequence[Task]) -> None:
-        """Begin the search of these computations."""
+        """Begin the search for faster schedules of these computations."""
         self.say("phase", {"phase": "tune", "words": "trying schedules"})
         self.places = {t.kernels[0].name: i for i, t in enumerate(tasks)}
         numbers = {name: i for i, name in enumerate(self.request["kernels"])}
@@ -77,7 +77,7 @@ class _Telling:
         self.tell()
 
     def tried(self, trials: Sequence[Trial]) -> None:
-        """Record another batch of candidates."""
+        """Record the outcomes of another batch of candidate schedules."""
         for trial in trials:
             place = self.places[trial.kernel]
             self.tuning["trials"].append(wire.trial_row(trial, place))

@@ -1,4 +1,4 @@
-"""The child's side: a process that runs one job under limits, and ends with the server."""
+"""The child process: it runs one job under limits, and ends when the server ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from compiler.limits import Limits, limited
 
 Say = Callable[[str, Mapping[str, Any]], None]
 Work = Callable[[Mapping[str, Any], Path, Mapping[str, Any], Say], None]
-"""The function of a job: (request, folder, task, say); its results go to the folder."""
+"""The function of a kind of job, called with (request, folder, task, say); it stores its results in
+the folder."""
 
 
 def work_once(kinds: Mapping[str, Work]) -> NoReturn:
@@ -83,7 +84,7 @@ def _die_with_parent() -> None:
 
 
 def _limit(task: Mapping[str, Any]) -> None:
-    """Set the limits of the job in the operating system too."""
+    """Set the job's limits in the operating system, in addition to the parent's monitoring."""
     n_cpus = os.cpu_count() or 1
     _set(resource.RLIMIT_AS, int(task["memory_bytes"]))
     # SIGXCPU identifies the soft limit, so the hard limit must come later.

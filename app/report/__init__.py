@@ -1,5 +1,6 @@
-"""A report: one HTML file with the whole result of a job and the page, usable without a server.
+"""A report: one HTML file that contains a job's result and the page, and that needs no server.
 
 `contents` selects the API's answers for the report, `page` assembles the file, and `command`
-creates a report on the command line. static/js/report.js is the entry point of its page.
+creates a report on the command line. static/js/report.js is the entry point of the page in a
+report.
 """

@@ -1,4 +1,4 @@
-"""The answers with the findings of related jobs, as requested by their panes."""
+"""The API's answers that the panes need in order to show the findings of related jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ _Ask = Callable[[str], Payload | None]
 
 
 def paths_of(ask: _Ask, job: Payload) -> list[str]:
-    """Return the paths of a related job's answers; empty for a kind without a pane."""
+    """Return the paths of the API's answers about a related job; empty if no pane shows such
+    jobs."""
     kind = KINDS.get(job["kind"])
     return list(kind(ask, f"/jobs/{job['id']}")) if kind else []
 

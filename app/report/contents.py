@@ -14,19 +14,19 @@ from app.report.beside import paths_of
 from compiler.errors import CompileError
 
 LIMIT_BYTES = 48 * 1024 * 1024
-"""Total limit of the answers before compression; a browser parses this amount quickly."""
+"""Maximum total size of the answers before compression, which a browser parses quickly."""
 KERNELS_WITH_CODE = 24
 _STEPS = "steps?offset=0&limit=5000"
 _CONTEXTS = (3, 1000)
 
 Ask = Callable[[str], Mapping[str, Any] | None]
 """Returns the API's answer at a path below the job's URL, or below the API's root if the path
-begins with "/"; None without an answer."""
+begins with "/"; None if the API has no answer."""
 
 
 @dataclass(slots=True)
 class Contents:
-    """Answers by path, and descriptions of the omitted answers."""
+    """The API's answers in a report, by path, and descriptions of the omitted answers."""
 
     answers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     n_bytes: int = 0
@@ -64,7 +64,7 @@ _BESIDE = "findings of related jobs"
 
 
 def _add_beside(held: Contents, ask: Ask, limit_bytes: int) -> None:
-    """Add the findings of related jobs; the findings of one job are never added in part."""
+    """Add the findings of related jobs, for each job all of its findings or none."""
     known = ask("beside") or {"jobs": []}
     jobs: list[Mapping[str, Any]] = []
     for job in known["jobs"]:
@@ -80,7 +80,7 @@ def _add_beside(held: Contents, ask: Ask, limit_bytes: int) -> None:
 
 
 def _wanted(result: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield descriptions and paths, most important first."""
+    """Yield the description and paths of each group of answers, the most important group first."""
     stages, own = result["stages"], sorted({s["graph_stage"] for s in result["stages"]})
     yield _NEEDED, ["result", "union", *(f"stages/{n}/delta" for n in own)]
     if result["kernels"]:

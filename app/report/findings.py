@@ -1,7 +1,7 @@
-"""Additional findings of a report, as options of the command line.
+"""Findings of related jobs to include in a report, as options of the command line.
 
-`--find place:platform=gpu,ahead=0` names a kind of job about the result, and the fields of its
-request that differ from the default.
+`--find place:platform=gpu,ahead=0` names a kind of job, and those fields of its request that differ
+from their defaults.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _ASKED: Mapping[str, type[Asked]] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A job about a result: the class of its request, and the body."""
+    """A related job to include in a report: the class of the job's request, and the request
+    body."""
 
     asked: type[Asked]
     body: Mapping[str, Any]
@@ -51,7 +52,7 @@ class Finding:
 
     @staticmethod
     def asked_for(request: Mapping[str, Any]) -> Finding | None:
-        """Return the finding of a job; None for kinds that reports exclude."""
+        """Return the finding of a job; None for a kind of job that reports exclude."""
         asked = _ASKED.get(str(request.get("kind")))
         if asked is None:
             return None
@@ -62,7 +63,7 @@ class Finding:
         return Finding(asked, body)
 
     def __str__(self) -> str:
-        """Format as a value of `--find`."""
+        """Format the finding as a value of `--find`."""
         said = ",".join(
             f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in self.body.items()
         )

@@ -1,4 +1,4 @@
-"""Cache of packed report contents, since packing takes seconds.
+"""Cache of compressed report contents, because compression takes seconds.
 
 The folder of each job contains the contents of the last report, and is deleted with the job.
 """
@@ -19,11 +19,11 @@ from app.report.page import Packed
 
 _PREFIX = "report-"
 _one_at_a_time = threading.Lock()
-"""Building a report takes much memory, so only one is built at a time."""
+"""Building a report takes much memory, so only one report is built at a time."""
 
 
 def packed_once(folder: Path, beside: Sequence[str], make: Callable[[], Packed]) -> Packed:
-    """Return the packed contents of a job's report, from the cache if it includes the same jobs.
+    """Return the compressed contents of a job's report, cached for the same related jobs.
 
     `beside` are the ids of the included related jobs. Errors: the errors of `make`.
     """

@@ -1,6 +1,7 @@
 """The database: SQLite in the data folder, or the database named by an SQLAlchemy URL.
 
-It opens at the first use, so a server without links has no file and no startup cost.
+The database opens at the first use, so a server without links has no database file and no startup
+cost.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _BUSY_S = 20.0
 _TABLES_LOCK = 0x636F6D70696C61
-"""The key of the advisory lock in PostgreSQL."""
+"""The key of the advisory lock that guards the tables in PostgreSQL."""
 
 
 def sqlite_url(folder: Path) -> str:
@@ -58,7 +59,7 @@ class Database:
             return self._engine
 
     def close(self) -> None:
-        """Close the connections; a later use opens new ones."""
+        """Close the connections; a later use of the database opens new connections."""
         with self._opening:
             if self._engine is not None:
                 self._engine.dispose()
@@ -68,8 +69,8 @@ class Database:
 def _alone(connection: Connection) -> None:
     """Lock the tables against other processes until this transaction commits.
 
-    By default SQLite locks only at the first write, and PostgreSQL lets two processes create the
-    same table.
+    Without this lock, SQLite locks only at the first write, and in PostgreSQL two processes may
+    create the same table.
     """
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -85,7 +86,7 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
 
 
 def downgrade(connection: Connection, revision: str) -> None:
-    """Revert migrations down to this version; "base" is before the first."""
+    """Revert migrations down to this version; "base" is the state before the first migration."""
     from alembic import command
 
     command.downgrade(_migrations(connection), revision)
@@ -101,7 +102,7 @@ def _migrations(connection: Connection) -> Config:
 
 
 def _engine(url: str) -> Engine:
-    """Create the engine: SQLite has a connection per use and a write-ahead log, others a pool."""
+    """Create the engine: SQLite opens a connection per use; other databases have a pool."""
     if make_url(url).get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True)
     path = make_url(url).database
@@ -120,7 +121,8 @@ def _engine(url: str) -> Engine:
 
 
 def _write_ahead(cursor: Cursor) -> None:
-    """Enable the write-ahead log. SQLite does not wait for other processes here, so retry."""
+    """Enable the write-ahead log. SQLite does not wait for other processes at this statement, so
+    retry."""
     until = monotonic() + _BUSY_S
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Short links: ids of eight characters for states of the page, equal for equal states.
+"""Short links: ids of eight characters for states of the page; equal states have equal ids.
 
 The id derives from the digest of the state, so sharing a view twice stores it once. A link never
 changes and never expires.
@@ -43,19 +43,19 @@ class Shared:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the whole state, in hexadecimal."""
+        """The SHA-256 digest of the state, in hexadecimal."""
         return hashlib.sha256(
             "\0".join((self.made_with, self.fragment, self.other_text)).encode()
         ).hexdigest()
 
     @property
     def other_text(self) -> str:
-        """The request of the compared job in normal form, "" for none."""
+        """The request of the compared job in normal form; "" if no job is compared."""
         return json.dumps(self.other, sort_keys=True) if self.other is not None else ""
 
     @property
     def n_bytes(self) -> int:
-        """The stored size: the sum of the lengths of both texts, which are ASCII."""
+        """The stored size in bytes: the total length of fragment and request, which are ASCII."""
         return len(self.fragment) + len(self.other_text)
 
 
@@ -77,7 +77,8 @@ class LinkStore:
         self.limit_bytes = limit_bytes
 
     def require_room(self, shared: Shared) -> bool:
-        """Raise E-LINK-FULL if there is no capacity for a state; return False if it is stored."""
+        """Raise E-LINK-FULL if a new state exceeds the limits; return False if the state is already
+        stored."""
         if self._of_digest(shared.digest) is not None:
             return False
         with self.database.session() as session:
@@ -115,7 +116,8 @@ class LinkStore:
             return _link(row) if row is not None else None
 
     def _count(self, session: Session, more_bytes: int) -> None:
-        """Check the limits on the number of links and on their bytes. Errors: E-LINK-FULL."""
+        """Check the limits on the number of links and on their total size in bytes. Errors:
+        E-LINK-FULL."""
         n_links = session.scalar(select(func.count()).select_from(LinkRow)) or 0
         if n_links >= self.limit:
             raise CompileError(
@@ -149,9 +151,9 @@ class LinkStore:
 
 
 def ids(digest: str, n_characters: int = ID_CHARACTERS) -> Iterator[str]:
-    """Yield the possible ids of a digest, in order of preference.
+    """Yield the possible ids of the link to a state with this digest, in order of preference.
 
-    After every 16 ids, the length grows by a character.
+    After every 16 ids, the ids become one character longer.
     """
     for attempt in range(4 * _TRIES):
         number = int.from_bytes(hashlib.sha256(f"{digest} {attempt}".encode()).digest())

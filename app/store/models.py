@@ -1,4 +1,5 @@
-"""The tables of the database; each change needs a migration, and a test compares the two."""
+"""The tables of the database; each change needs a migration, and a test compares tables and
+migrations."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ class LinkRow(Base):
     """An immutable short link. Units: Unix seconds.
 
     `digest` identifies the state (`links.Shared.digest`); `other` is JSON or "". `n_bytes` is the
-    size of both texts; for each new link, the column is summed, which reads only the index.
+    total size of `fragment` and `other`. Each new link sums this column, which reads only the
+    index.
     """
 
     __tablename__ = "links"

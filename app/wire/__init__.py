@@ -1,7 +1,8 @@
-"""Payloads of the API: `shapes` declares them, other modules build them from compiler objects.
+"""Payloads of the API: `shapes` declares the payload types, and other modules build payloads from
+compiler objects.
 
 `requests`, `asked` and `fields` parse the requests of clients. `contract` generates the types of
-the page and the tables of `docs/wire.md` from the shapes.
+the page and the tables of `docs/wire.md` from `shapes`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ VERSION: Final = 1
 def form() -> str:
     """Return a digest of the format of stored results; results with another digest are not shown.
 
-    New fields do not change VERSION, but a page that needs new fields cannot show older results. So
-    the digest covers the declarations of all shapes and the version of the compiler.
+    New fields do not change VERSION, but a page that needs new fields cannot show older results.
+    Therefore the digest covers the declarations of all payload types and the version of the
+    compiler.
     """
     digest = hashlib.sha256(f"{VERSION} {compiler.__version__}".encode())
     for path in sorted((Path(__file__).parent / "shapes").glob("*.py")):

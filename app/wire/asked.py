@@ -27,7 +27,8 @@ class Asked:
     """A request for a job about the result of `job`.
 
     Each kind of job is a subclass with its name (`kind`), its request body (`sent`) and its fields.
-    Fields without a check come from the URL. The subclass's docstring describes the whole request.
+    Fields that declare no check come from the URL. The docstring of the subclass describes the
+    request with all its fields.
     """
 
     kind: ClassVar[str]
@@ -41,8 +42,9 @@ class Asked:
     ) -> Self:
         """Parse the body of a request about a job.
 
-        `given` has the values of fields from the URL, and defaults for fields that the body omits.
-        `stricter` has checks that replace the declared checks. Errors: E-REQUEST-BODY.
+        `given` contains the values of fields from the URL, and defaults for fields that the body
+        omits. `stricter` maps fields to checks that replace the declared checks. Errors:
+        E-REQUEST-BODY.
         """
         values = dict(given or {})
         checks = {**cls.checks(), **stricter}
@@ -66,7 +68,7 @@ class Asked:
 
     @classmethod
     def shape(cls, *, sent: bool = False) -> dict[str, Field]:
-        """Return the fields of the whole request, or with `sent` only the fields of the body."""
+        """Return all fields of the request, or with `sent` only the fields of the request body."""
         hints, checks, optional = get_type_hints(cls), cls.checks(), cls.optional()
         if sent:
             return {name: Field(hints[name], name not in optional) for name in checks}

@@ -1,4 +1,4 @@
-"""Payloads of a minimal set of rewrites that changes the numbers of a model."""
+"""Payloads of a minimal set of rewrites that changes a model's numerical results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.bisect.search import Answer
 from compiler.trace import Decision
 
 Places = dict[Decision, tuple[int, int]]
-"""Maps the rewrites of the compilation to their stage and step."""
+"""Maps each rewrite of a compilation to its stage and its step."""
 
 
 def found(request: Mapping[str, Any], answer: Answer, places: Places, kept: Result) -> Bisection:
@@ -52,7 +52,8 @@ def _rewrite(d: Decision, answer: Answer, places: Places) -> BisectedRewrite:
 
 
 def reduced(repro: Repro, text: str, *, opens: bool, n_bytes: int) -> ReducedModel:
-    """Return the reduced model; `opens`: its text is complete, `n_bytes`: size of the ONNX file."""
+    """Return the reduced model; `opens` if its text is complete; the ONNX file has `n_bytes`
+    bytes."""
     shown, n_cut = cut_text(text.split("\n"))
     return {
         "n_nodes": len(repro.case.graph.nodes),

@@ -1,4 +1,4 @@
-"""The graph of a stage as a delta: the items of the previous graph that stay, and new items.
+"""The graph of a stage as a delta: ranges of items from the previous graph, and new items.
 
 A list of a graph (nodes, edges, constants) is the concatenation of pieces `[start, end, items]`:
 the old items from `start` to before `end`, then new items. The pieces are in the order of the new
@@ -28,7 +28,7 @@ def delta_of(before: shapes.StageGraph | None, after: shapes.StageGraph) -> shap
 
 
 def applied(before: shapes.StageGraph | None, delta: shapes.StageDelta) -> shapes.StageGraph:
-    """Apply a delta to the previous graph; items that stay are the same objects."""
+    """Apply a delta to the previous graph; unchanged items are the same objects."""
     given = before["graph_stage"] if before else -1
     assert given == delta["against"], (
         f"a delta against stage {delta['against']} is given stage {given}"
@@ -61,7 +61,8 @@ def _facts(of: shapes.StageFacts) -> shapes.StageFacts:
 
 
 def chained(deltas: Iterable[shapes.StageDelta]) -> shapes.StageGraph:
-    """Return the graph after a chain of deltas, of which the first has the whole initial graph."""
+    """Return the graph after a chain of deltas; the first delta contains the complete initial
+    graph."""
     graph: shapes.StageGraph | None = None
     for each in deltas:
         graph = applied(graph, each)
@@ -72,7 +73,7 @@ def chained(deltas: Iterable[shapes.StageDelta]) -> shapes.StageGraph:
 def spliced(
     old: Sequence[T], new: Sequence[T], key: Callable[[T], Hashable]
 ) -> list[tuple[int, int, list[T]]]:
-    """Return the pieces that turn the old items into the new items; keys are unique in both."""
+    """Return the pieces that turn the old into the new items; the keys of each list are unique."""
     places = {key(item): place for place, item in enumerate(old)}
     pieces: list[tuple[int, int, list[T]]] = [(0, 0, [])]
     for item in new:

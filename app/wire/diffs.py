@@ -11,7 +11,8 @@ CONTEXT, MAX_CONTEXT = 3, 1000
 
 
 def diff_of(old: CutText, new: CutText, context: int) -> TextDiff:
-    """Return the rows `[mark, old line, new line, text]` of two texts, and their counts."""
+    """Return the diff of two texts as rows `[mark, old line, new line, text]`, and the rows'
+    counts."""
     old_lines, new_lines = old["text"].split("\n"), new["text"].split("\n")
     rows = diff_rows(old_lines, new_lines)
     shown: list[DiffRow] = []

@@ -21,7 +21,7 @@ class Check:
     taken: Callable[[Any], Any] = lambda value: value
 
     def of(self, name: str, value: Any) -> Any:
-        """Return the value of the field. Errors: E-REQUEST-BODY."""
+        """Return the converted value of the field if it is valid. Errors: E-REQUEST-BODY."""
         if not self.fits(value):
             raise needed(name, self.words, value)
         return self.taken(value)
@@ -31,31 +31,31 @@ FLAG = Check("true or false", lambda value: type(value) is bool)
 
 
 def whole(low: int, high: int) -> Check:
-    """Check for an integer in a range; true and false are not integers."""
+    """Return a check for an integer in a range; true and false are not integers."""
     words = f"a number from {low} to {high}"
     return Check(words, lambda value: type(value) is int and low <= value <= high)
 
 
 def number(low: float, high: float) -> Check:
-    """Check for a number in a range."""
+    """Return a check for a number in a range."""
     words = f"a number from {low:g} to {high:g}"
     return Check(words, lambda value: type(value) in (int, float) and low <= value <= high, float)
 
 
 def choice(known: Collection[str]) -> Check:
-    """Check for one of the known names."""
+    """Return a check for one of the known names."""
     words = f"one of {', '.join(known)}"
     return Check(words, lambda value: isinstance(value, str) and value in known)
 
 
 def text(limit: int) -> Check:
-    """Check for a text of at most `limit` characters."""
+    """Return a check for a text of at most `limit` characters."""
     words = f"a text of at most {limit:,} characters"
     return Check(words, lambda value: isinstance(value, str) and len(value) <= limit)
 
 
 def or_null(check: Check) -> Check:
-    """Check for null, or a value that another check accepts."""
+    """Return a check that accepts null, and the values that another check accepts."""
     return Check(
         f"null or {check.words}",
         lambda value: value is None or check.fits(value),
@@ -64,7 +64,8 @@ def or_null(check: Check) -> Check:
 
 
 def fields_of(value: Any, name: str, allowed: Collection[str] | None) -> dict[str, Any]:
-    """Return an object's fields if all are allowed; None allows all. Errors: E-REQUEST-BODY."""
+    """Return an object's fields if all are allowed; `allowed` None allows any field. Errors:
+    E-REQUEST-BODY."""
     if not isinstance(value, dict):
         raise needed(name, "an object", value)
     for key in value:

@@ -23,9 +23,9 @@ _LITERAL_CHARACTERS = 200
 
 
 def result_prefix(graph: Graph) -> str:
-    """Return the prefix of the ids of results: arrows with which no value's name begins.
+    """Return the prefix of the ids of results: a run of arrows with which no value's name begins.
 
-    Passes create new names, but none with additional arrows at the beginning.
+    Passes create new names, but no name that begins with more arrows.
     """
     prefix = "→"
     names = [*graph.types, *(r.name for r in graph.results)]
@@ -92,7 +92,8 @@ def _same(a: Node, b: Node) -> bool:
 
 
 def _region(graph: Graph, prefix: str) -> shapes.Region:
-    """Return nodes, edges and constants of a graph; inputs come first, results last."""
+    """Return nodes, edges and constants of a graph; its inputs are the first nodes, its results the
+    last."""
     readers: dict[str, list[str]] = {name: [] for name in graph.constants}
     for node in graph.nodes:
         for name in dict.fromkeys(node.reads):
@@ -215,7 +216,7 @@ def value_bytes(graph: Graph) -> int:
 
 
 def skeleton(graph: Graph, prefix: str) -> dict[str, Any]:
-    """Return a graph for drawing: [id, label, operator, origins] of each node, each edge once.
+    """Return a graph for drawing: [id, label, operator, origins] of each node, and distinct edges.
 
     The label is the longer of the two lines in the drawn node.
     """

@@ -1,4 +1,4 @@
-"""Payloads of a program's kernels, and of a run's division into native code and fallbacks."""
+"""Payloads of a program's kernels, and of the division of a run into native code and fallbacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ KERNEL_PARTS: tuple[KernelPart, ...] = get_args(KernelPart)
 
 
 def kernel_rows(program: Program) -> list[Kernel]:
-    """Return rows without times: launches and fallbacks in order, then kernels inside launches."""
+    """Return kernels without times: launches and fallbacks in run order, then kernels inside
+    launches."""
     kernels = program.kernels
     producers = program.graph.producers
     first = first_users(kernels)
@@ -67,7 +68,8 @@ def _launched(k: KernelInfo, kernels: Sequence[KernelInfo], numbers: dict[str, i
 
 
 def _place(k: KernelInfo, around: Node | None) -> tuple[str, Node | None]:
-    """Return the name of the region that contains a kernel ("" for none), and the kernel's node."""
+    """Return the name of the region that contains a kernel ("" for none), and the node of the
+    kernel."""
     if not k.inside or around is None or not k.writes:
         return "", around
     for key, node in _inner_nodes(around):
@@ -88,7 +90,7 @@ def _inner_nodes(node: Node) -> Iterator[tuple[str, Node]]:
 def _parts(k: KernelInfo) -> list[KernelPart]:
     """Return the levels at which a kernel has a text; a control-flow node has no loops.
 
-    A kernel without moves has no text of its schedule.
+    A kernel whose schedule has no moves has no schedule text.
     """
     if not k.native or not k.symbol:
         return []
@@ -98,7 +100,8 @@ def _parts(k: KernelInfo) -> list[KernelPart]:
 
 
 def first_users(kernels: Sequence[KernelInfo]) -> list[int]:
-    """Return for each kernel the first kernel with the same function, usually the kernel itself."""
+    """Return for each kernel the number of the first kernel with the same function, usually its
+    own."""
     first: dict[str, int] = {}
     return [first.setdefault(k.symbol, i) if k.symbol else i for i, k in enumerate(kernels)]
 

@@ -19,7 +19,7 @@ from compiler.targets.options import CodeOptions
 def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list[int]:
     """Return for each line of a kernel's LLVM IR the line of Loop IR that it implements, else -1.
 
-    The list is empty if a second code generation gives another text.
+    The list is empty if a second code generation gives a different text.
     """
     if k.loops is None:
         return []
@@ -31,9 +31,9 @@ def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list
 def kernel_links(
     program: Program, threads: int, assembly: str
 ) -> Iterator[tuple[str, KernelLinks]]:
-    """Yield names and payloads of the links of kernels; kernels with equal functions only once.
+    """Yield names and payloads of the links of kernels, once for kernels with the same function.
 
-    `assembly` is the existing assembly of the program, because generating it takes long.
+    `assembly` is the program's assembly, passed in because its generation is slow.
     """
     if not program.kernels:
         return
@@ -54,9 +54,10 @@ def kernel_links(
 
 
 def asm_links(program: Program, plain: Mapping[str, str], llvm: str) -> dict[str, list[int]]:
-    """Return by function, for each line of assembly, the line of LLVM IR it implements, else -1.
+    """Return for each function, by line of assembly, the line of LLVM IR that it implements, or -1.
 
-    A list is empty if debug locations change the assembly of the function, to avoid wrong links.
+    A list is empty if debug locations change the function's assembly, because the links could be
+    wrong.
     """
     functions = {k.symbol for k in program.kernels if k.symbol}
     located = jit.assembly(with_locations(llvm, functions), program.target)

@@ -13,13 +13,14 @@ from compiler.trace import Trace
 
 EDGES_KEPT = 20_000
 CHAPTERS_KEPT = 12
-"""Only the last steps of an edge are stored: steps of earlier passes explain less."""
+"""Maximum number of steps stored for an edge: the last, since steps of earlier passes explain
+less."""
 
 
 def neighbours(graph: Graph, trace: Trace | None, stages: Sequence[int]) -> Neighbours:
     """Return a verdict for each pair of a node and its reader in the imported graph.
 
-    `stages` are the stage numbers of the trace's events in the page.
+    `stages` are the stage numbers that the page gives to the events of the trace.
     """
     edges = _edges(graph)[:EDGES_KEPT] if trace is not None else []
     rows: list[Neighbour] = []

@@ -17,7 +17,8 @@ from compiler.ir.graph import Graph
 from compiler.trace import Event
 
 NAMES_KEPT = 20
-"""Maximum number of listed nodes that cannot be computed in f64; `n_narrow` counts all."""
+"""Maximum number of listed nodes that cannot be computed in f64; `n_narrow` counts all such
+nodes."""
 
 
 def part_of(stage: int) -> str:
@@ -56,7 +57,8 @@ def summary(
 def with_stages(
     known: shapes.Numerics, check: Check, findings: Sequence[Finding], stages: Sequence[int]
 ) -> None:
-    """Add the results of the stages so far; `stages` has the stage number of each finding."""
+    """Add the results of all stages checked so far; `stages` has the stage number of each
+    finding."""
     moved, wrong = first_moved(findings), first_wrong(findings, check.allowed)
     known.update(
         allowed=check.allowed,
@@ -69,7 +71,7 @@ def with_stages(
 
 
 def run(found: Finding, check: Check) -> shapes.CheckedRun:
-    """Return the errors of a computation of the model against the reference and against f64."""
+    """Return the errors of a model's computed outputs against the reference and against f64."""
     wide = {e.name: e for e in found.wide}
     return {
         "mark": found.mark(check.wanted.tolerance, check.allowed),
@@ -94,7 +96,8 @@ def run(found: Finding, check: Check) -> shapes.CheckedRun:
 
 
 def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> shapes.CheckedStage:
-    """Return the row of a stage; `values_stage` is the stage that stores its values."""
+    """Return the row of a stage; `values_stage` is the number of the stage that stores its
+    values."""
     nodes = found.nodes
     return {
         **run(found, check),
@@ -109,7 +112,8 @@ def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> s
 
 
 def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
-    """Return those values of a stage whose names occur in the model, in order of computation."""
+    """Return those values of a stage whose names occur in the imported model, in evaluation
+    order."""
     makers = {o: n.output for n in graph.nodes for o in n.outputs if o}
     return {
         "version": VERSION,
@@ -144,7 +148,7 @@ def rewrites(
 
 
 def _wrong(judged: Judged, events: Sequence[Event], stages: Sequence[int]) -> shapes.WrongRewrite:
-    """Return a wrong rewrite; `step` is its index among the steps of its stage, -1 for none."""
+    """Return a wrong rewrite; `step` is the rewrite's index among the steps of its stage, or -1."""
     step, number = judged.rewrite.step, judged.rewrite.number
     same = (step.rule, step.at, step.outcome)
     steps = [(s.rule, s.at, s.outcome) for s in events[number].steps]

@@ -15,7 +15,7 @@ def problem(error: CompileError) -> Problem:
 
 
 def failure(error: CompileError, trace_id: str = "") -> Failure:
-    """Return an error answer; a bug has the id of its details in the server's log."""
+    """Return an error answer; for a bug, `trace_id` identifies the details in the server's log."""
     found = problem(error)
     if trace_id:
         found["trace_id"] = trace_id

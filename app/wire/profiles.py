@@ -123,7 +123,7 @@ def _machine(m: Machine, target: Target, used: Container[str]) -> shapes.Machine
 
 
 def _features(t: Target) -> list[str]:
-    """Return the features that determine the speed of a core, as words."""
+    """Describe the features that determine the speed of a core."""
     has = {
         "fused multiply-add": t.has_fma,
         "int8 dot products": t.has_int8_dot,

@@ -36,7 +36,8 @@ def typed(values: Iterable[Value]) -> list[TypedName]:
 
 
 def texts(program: Program) -> Iterator[tuple[str, Payload]]:
-    """Yield names and payloads of all texts except assembly; texts of shared functions once."""
+    """Yield names and payloads of all texts except assembly; kernels with the same function share
+    texts."""
     yield _download("graph", str(program.emit("graph")))
     if not program.kernels:
         return
@@ -60,7 +61,7 @@ def texts(program: Program) -> Iterator[tuple[str, Payload]]:
 
 
 def assembly(program: Program) -> Iterator[tuple[str, Payload]]:
-    """Yield names and payloads of the assembly, in total and by kernel, which takes most time."""
+    """Yield names and payloads of the assembly, in total and by kernel; its generation is slow."""
     if not program.kernels:
         return
     text = str(program.emit("asm"))
@@ -80,7 +81,7 @@ def _download(kind: str, text: str) -> tuple[str, _Download]:
 
 
 def first_kernels(program: Program) -> Iterator[tuple[int, KernelInfo]]:
-    """Yield the native kernels; of kernels with the same function, only the first."""
+    """Yield the native kernels, only the first of several kernels with the same function."""
     first = first_users(program.kernels)
     for number, k in enumerate(program.kernels):
         if k.native and first[number] == number:
@@ -103,7 +104,7 @@ def kernel_text(number: int, part: KernelPart, text: str) -> KernelText:
 
 
 def schedule_steps(kernel: KernelInfo, program: Program) -> list[ScheduleStep]:
-    """Return the effect of the move in each line of a kernel's schedule, and the loops after the
+    """Return for each line of a kernel's schedule the effect of its move, and the loops after the
     move."""
     assert kernel.computation is not None
     lines = parse_schedule("\n".join(kernel.moves))
@@ -202,7 +203,8 @@ def _method(name: str) -> Method:
 
 
 def provenance(stages: Mapping[int, Graph], program: Program) -> Provenance:
-    """Map each ONNX node to its nodes in every stage, its kernels, buffers and functions."""
+    """Map each ONNX node to the nodes of every stage, kernels, buffers and functions created from
+    it."""
     rows: dict[str, OnnxNode] = {}
 
     def row(origin: str, op: str = "") -> OnnxNode:
@@ -240,7 +242,8 @@ def provenance(stages: Mapping[int, Graph], program: Program) -> Provenance:
 
 
 def _origins(node: Node) -> Iterator[tuple[str, str]]:
-    """Return the origins of a node and of the nodes in its regions, with their operators."""
+    """Yield the ONNX nodes from which a node and the nodes in its regions were created, with
+    operators."""
     yield from ((origin, node.op) for origin in node.origins)
     if node.op != "fusion":
         for inner in (n for region in node.regions.values() for n in all_nodes(region)):

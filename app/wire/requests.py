@@ -1,4 +1,4 @@
-"""Requests of jobs that read a model; the files of the other jobs declare their requests.
+"""Requests of jobs that compile a model; the module of each other kind of job declares its request.
 
 See `Asked` in asked.py, and the files of app/jobs.
 """
@@ -18,7 +18,7 @@ _RULE, _N_RULES = text(200), 200
 _N_SHAPES = 1_000
 _RANK, _DIM = 32, whole(0, 2**31 - 1)
 _N_THREADS = 64
-"""Maximum number of threads: the stack of each counts toward the memory limit of the job."""
+"""Maximum number of threads; the stack of each thread counts toward the job's memory limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,8 @@ class JobRequest:
 
 
 def pipeline_text(body: Any) -> str:
-    """Return the text of a pipeline to check. Errors: E-REQUEST-BODY."""
+    """Parse a request to check a pipeline, and return the pipeline's text. Errors:
+    E-REQUEST-BODY."""
     return _PIPELINE.of("text", fields_of(body, "the request", {"text"}).get("text"))
 
 

@@ -26,7 +26,7 @@ TEXT = text(CHARACTERS)
 
 
 def moves() -> shapes.Moves:
-    """Return all moves with their descriptions, and the other names of the language."""
+    """Return all moves with their descriptions, and the steps to which `tensorize` maps loops."""
     return {
         "version": VERSION,
         "characters": CHARACTERS,
@@ -53,7 +53,8 @@ def moves() -> shapes.Moves:
 
 
 def schedule_text(body: Any) -> str:
-    """Return the text of a schedule to check. Errors: E-REQUEST-BODY."""
+    """Parse a request to check a schedule, and return the schedule's text. Errors:
+    E-REQUEST-BODY."""
     return TEXT.of("text", fields_of(body, "the request", {"text"}).get("text"))
 
 
@@ -74,7 +75,7 @@ def checked_schedule(found: Draft) -> shapes.CheckedSchedule:
 def edited(
     request: Mapping[str, Any], name: str, original: Code, changed: Code
 ) -> shapes.EditedKernel:
-    """Return a kernel at each level with both schedules, before they run."""
+    """Return a kernel at each level under the original and the edited schedule, before the runs."""
     return {
         "version": VERSION,
         "job": request["job"],
@@ -99,7 +100,7 @@ def _texts(code: Code) -> shapes.ScheduledCode:
 
 
 def verdict(found: Sequence[Compared], turns: Turns | None) -> shapes.ScheduleVerdict:
-    """Return the comparison of the results and times of both schedules."""
+    """Return the comparison of the original and the edited schedule: results and times."""
     return {
         "outputs": [
             {

@@ -1,7 +1,7 @@
 """Requests and payloads of short links.
 
 The page's state is the fragment of its URL; static/js/state/url.js defines its grammar. This module
-checks its limits, brings it into a normal form, and interprets only a few keys.
+checks the limits of a fragment, brings it into a normal form, and interprets only a few keys.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from app.wire.shapes.shared_links import SharedLink
 from compiler.errors import CompileError
 
 FRAGMENT_CHARACTERS = 100_000
-"""Maximum length; fits the two texts of a state, each limited by static/js/text/writing.js."""
+"""Maximum length of a fragment; fits two texts, each of which static/js/text/writing.js limits."""
 _N_PAIRS = 2_000
 _PLAIN = re.compile(r"[A-Za-z0-9%&=+.,:/_~*!'()@;?-]*")
 _KEY = re.compile(r"[a-z][a-z0-9-]{0,19}")
@@ -32,7 +32,8 @@ LINKED = "link"
 
 @dataclass(frozen=True, slots=True)
 class SharedPlace:
-    """The content of a fragment: `text` is its normal form without jobs; absent keys give "".
+    """The content of a fragment: `text` is the fragment's normal form without jobs; absent keys
+    give "".
 
     `has_text` is true if the fragment contains the text of a written model.
     """
@@ -44,7 +45,8 @@ class SharedPlace:
 
 
 def shared_place(body: Any) -> SharedPlace:
-    """Parse the place in the body of a request. Errors: E-REQUEST-BODY, E-REQUEST-SIZE."""
+    """Parse the page's fragment in the body of a request. Errors: E-REQUEST-BODY,
+    E-REQUEST-SIZE."""
     fields: Mapping[str, Any] = body if isinstance(body, dict) else {}
     fragment = fields.get("fragment")
     if set(fields) != {"fragment"} or not isinstance(fragment, str):

@@ -49,7 +49,7 @@ def _step(s: Step) -> shapes.Step:
 
 
 def _saved(s: Step) -> Saved | None:
-    """Return the savings of a rewrite by the declared costs of its nodes; None if unknown."""
+    """Return the savings of a rewrite according to its nodes' declared costs; None if unknown."""
     a, b = s.cost_before, s.cost_after
     if a is None or b is None:
         return None

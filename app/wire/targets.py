@@ -31,7 +31,7 @@ def summary(request: Mapping[str, Any], name: str) -> Targets:
 
 
 def row(target: Target, seconds: float, made: Code | None, because: str = "") -> TargetRow:
-    """Return the row of a target; without code, the row has the reason."""
+    """Return the row of a target; if there is no code, the row has the reason."""
     counts = made.counts if made else None
     return {
         "target": target.name,

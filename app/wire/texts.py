@@ -1,4 +1,4 @@
-"""Payloads of the texts of graphs and kernels, truncated if very long."""
+"""Payloads of the texts of graphs and kernels; very long texts are truncated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cut_text(lines: Sequence[str]) -> tuple[str, int]:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the text, without its middle if it exceeds the limit."""
+    """Return the text; if it exceeds the limit, omit its middle."""
     if len(text) <= limit:
         return text
     half = (limit - 1) // 2
@@ -31,7 +31,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def stage_text(stage: int, graph_stage: int, graph: Graph) -> StageText:
-    """Return a stage's graph as text, and the lines of each id."""
+    """Return a stage's graph as text, and the lines of each node or constant by id."""
     lines = str(graph).split("\n")
     spans: list[Span] = []
     at = 1

@@ -15,7 +15,7 @@ from compiler.tuning.task import Task
 
 
 def empty(request: Mapping[str, Any]) -> Tuning:
-    """Return the payload before the first candidate."""
+    """Return the payload of a search before its first candidate."""
     return {
         "version": VERSION,
         "job": request["job"],
@@ -46,7 +46,8 @@ def kernel_row(task: Task, numbers: Mapping[str, int]) -> TunedKernel:
 
 
 def trial_row(trial: Trial, place: int) -> TuneTrial:
-    """Return a candidate: its time over the policy's time, or the reason of its rejection."""
+    """Return a candidate: the ratio of its time to the policy's time, or the reason of its
+    rejection."""
     ratio = trial.verdict.ratio
     return {
         "kernel": place,
@@ -61,7 +62,8 @@ def trial_row(trial: Trial, place: int) -> TuneTrial:
 
 
 def judged(row: TunedKernel, report: KernelReport) -> TunedKernel:
-    """Return a computation's row after timing its best candidates longer and in the whole model."""
+    """Return a computation's row after longer timing of its best candidates, also in the whole
+    model."""
     return {
         **row,
         "schedule": report.schedule or row["schedule"],

@@ -19,7 +19,8 @@ _ORDER = ("mlp", "attention", "convolution", "gated")
 
 
 def text_to_check(body: Any) -> tuple[str, str]:
-    """Return language and text of a written model. Errors: E-REQUEST-BODY."""
+    """Parse a request to check a model's text, and return language and text. Errors:
+    E-REQUEST-BODY."""
     given = fields_of(body, "the request", {"language", "text"})
     language = choice(LANGUAGES).of("language", given.get("language"))
     # Longer texts pass, so that reading them reports the exceeded limit.
@@ -27,7 +28,7 @@ def text_to_check(body: Any) -> tuple[str, str]:
 
 
 def checked_text(written: Written | None, failed: CompileError | None = None) -> CheckedText:
-    """Return the result of reading a text; `ir` is the text form, "" if it is too long."""
+    """Return the result of reading a text; `ir` is the graph in text form, "" if too long."""
     problems = [*(written.problems if written else ()), *([failed] if failed else [])]
     graph = written.graph if written else None
     text = str(graph) if graph else ""

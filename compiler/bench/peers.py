@@ -57,7 +57,8 @@ def first_run(peer: Peer, inputs: Mapping[str, Any]) -> Outputs:
 
 @contextmanager
 def _refusing(name: str) -> Generator[None]:
-    """Convert any exception of a peer to E-OPTION-VALUE, which states that it rejects the model."""
+    """Convert any exception of a peer to E-OPTION-VALUE, which states that the peer rejects the
+    model."""
     try:
         yield
     except CompileError:
@@ -132,4 +133,4 @@ _LOADERS: dict[str, Callable[[bytes | Path, int], Peer]] = {
     "openvino-default": _openvino_default,
 }
 _PACKAGES = {"openvino-default": "openvino"}
-"""The Python package of a peer, if its name differs."""
+"""The Python package of each peer whose name is not that of its package."""

@@ -27,12 +27,13 @@ class Times:
 
     @property
     def least(self) -> float:
-        """Return the minimum over rounds: the time on an undisturbed machine."""
+        """Return the minimum time over all rounds, which estimates the time on an undisturbed
+        machine."""
         return min(self.seconds)
 
     @property
     def middle(self) -> float:
-        """Return the median over rounds."""
+        """Return the median time over all rounds."""
         return median(self.seconds)
 
 
@@ -51,8 +52,8 @@ def interleaved(
     """Time programs in interleaved rounds for `seconds`, at least `min_rounds` rounds.
 
     The order of the programs changes deterministically from round to round, so noise affects all
-    programs alike, and each program runs after each other program. An untimed call precedes each
-    timed call, so the program's data are in the caches, as in steady use.
+    programs alike, and each program follows every other program in some rounds. An untimed call
+    precedes each timed call, so the program's data are in the caches, as in steady use.
     """
     for call in calls.values():
         _warm_up(call)
@@ -78,7 +79,7 @@ def _warm_up(call: Call) -> None:
 
 
 def ratio_of_minima(ours: Times, theirs: Times, seed: int = 0) -> Ratio:
-    """Return the minimum of `ours` divided by that of `theirs`, with a bootstrap interval.
+    """Return the ratio of the minimum times, `ours` over `theirs`, with a bootstrap interval.
 
     Source: percentile bootstrap, Efron and Tibshirani 1993, chapter 13.
     """
@@ -93,7 +94,7 @@ def ratio_of_minima(ours: Times, theirs: Times, seed: int = 0) -> Ratio:
 
 @contextmanager
 def pinned(wanted: bool = True, n: int = 1) -> Generator[tuple[int, ...]]:
-    """Pin this thread, and threads that it starts, to the last n processors available to it.
+    """Pin this thread, and the threads that it starts, to the last n of its available processors.
 
     Yields the numbers of the processors; () if the system cannot pin threads or has fewer than n
     processors.

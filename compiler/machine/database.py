@@ -55,7 +55,7 @@ create table if not exists schedules (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The result of tuning one computation on one machine.
+    """The result of tuning a computation on a machine.
 
     `schedule` is the text of the best schedule, or "" if no schedule was faster than the policy's
     schedule by more than noise. Seconds are per call. `why_stopped` is budget, converged, exhausted
@@ -74,7 +74,7 @@ class Entry:
 
 
 def computation_key(computation: Computation, constants: frozenset[str]) -> str:
-    """Return the key of a computation and its constants; the key ignores `origins`."""
+    """Return the database key of a computation and its constants; the key ignores `origins`."""
     text = f"{replace(computation, origins=())}\0{sorted(constants)}"
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -162,7 +162,8 @@ class Database:
 
 @dataclass(eq=False)
 class Tuned:
-    """Tuned schedules for a compilation, by computation key, with the keys of schedules used.
+    """The tuned schedules available to a compilation, by computation key, and the keys of those
+    used.
 
     A schedule that is no longer legal for its computation is ignored.
     """
@@ -189,7 +190,8 @@ def tuned_schedules(path: str | PathLike[str] | None, options: CodeOptions) -> T
     """Return the schedules of a database (default: the user's) for this machine.
 
     The result is None if there are no schedules, or if the code is for another machine. A damaged
-    user database counts as empty. Errors: E-TUNE-DATABASE for a damaged database given by `path`.
+    database of the user is treated as empty. Errors: E-TUNE-DATABASE for a damaged database given
+    by `path`.
     """
     if options.target.name != "host":
         return None

@@ -1,4 +1,5 @@
-"""Storage of this machine's measured speeds, under a key of all facts that may change them."""
+"""Storage of this machine's measured speeds, in a file keyed by all facts that affect the
+speeds."""
 
 from __future__ import annotations
 
@@ -88,5 +89,5 @@ def _read(file: Path) -> Machine:
 
 
 def machine_of(target: Target) -> Machine:
-    """Return the speeds of a target: those of this machine for the host, else estimates."""
+    """Return the speeds of a target: this machine's speeds for the host, else estimates."""
     return known() if target.name == "host" else estimated(target)

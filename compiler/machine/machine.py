@@ -1,7 +1,7 @@
 """The speeds of one machine: peak rates, bandwidths per memory level, and costs of calls.
 
-A `Target` lists a machine's features; a `Machine` has its speeds. `measure.py` measures the speeds;
-`estimated` estimates them from the target's features.
+A `Target` lists the features of a machine; a `Machine` contains the machine's speeds. `measure.py`
+measures the speeds; `estimated` estimates them from the target's features.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class Machine:
         }[level]
 
     def to_json(self) -> dict[str, Any]:
-        """Return all figures by name."""
+        """Return all speeds and sizes by name."""
         return asdict(self)
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Machine:
-        """Parse the result of `to_json`. Errors: ValueError for other data."""
+        """Return the machine that `to_json` has written. Errors: ValueError for other data."""
         kinds = {"str": str, "int": int, "bool": bool, "float": float}
         named = {f.name: kinds[str(f.type)] for f in fields(Machine)}
         if set(data) != set(named):
@@ -86,7 +86,8 @@ class Machine:
 CYCLES_PER_SECOND = 3e9
 FMA_PER_CYCLE = 2
 INT8_TILES, BF16_TILES = 24, 10
-"""The speeds of matrix tiles relative to f32 vectors, with operands in the L1 cache."""
+"""Speeds of int8 and bf16 matrix tiles as multiples of the speed of f32 vectors, with operands in
+the L1 cache."""
 L1_LOADS_PER_CYCLE = 2
 L2_BYTES_PER_CYCLE = 32
 L3_BYTES_PER_CYCLE = 8

@@ -1,8 +1,8 @@
 """Measurement of a machine by probes, which our code generator compiles.
 
 The measurement takes about two seconds. Rounds of all probes are interleaved, and the fastest round
-of each probe counts. A core that shares units with another core is at times half as fast, but the
-measured speeds state its capability.
+of each probe counts. Two logical processors of a core share its units, so each is at times half as
+fast; the fastest round shows the full speed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ ROUND_SECONDS = 0.003
 PAGE_BYTES = 2 << 20
 LAUNCHES = 1000
 LARGEST_BYTES = 512 << 20
-"""The maximum size of the memory that measures the bandwidth of main memory."""
+"""Maximum size in bytes of the memory that a probe reads to measure the bandwidth of main
+memory."""
 
 Tell = Callable[[str], None]
 """A callback that receives the name of the next step."""
@@ -89,7 +90,7 @@ def _sizes(target: Target) -> dict[str, int]:
 
 
 def _iterations(nbytes: int) -> int:
-    """Return the number of times that a probe reads its memory per call: 4 MiB in total."""
+    """Return how often a probe reads its memory per call, so that a call reads 4 MiB."""
     return max((4 << 20) // nbytes, 1)
 
 
@@ -99,7 +100,8 @@ def _behind_caches(target: Target) -> int:
 
 @dataclass
 class _Timed:
-    """A call, its number of repetitions per round, and its minimum time in seconds so far."""
+    """A measured call, its number of repetitions per round, and its minimum time so far in
+    seconds."""
 
     call: Callable[[], object]
     n: int = 0
@@ -118,7 +120,7 @@ class _Timed:
 
 
 def _call(probe: Probe, target: Target) -> Callable[[], object]:
-    """Return a call of a probe on newly allocated memory, each page of which was written once."""
+    """Return a function that calls a probe on new memory, in which every page has been written."""
     library = Library.compile(module_ir({"probe": probe.kernel}, [], target), target)
     arrays = [_filled(int(b.nbytes)) for b in probe.kernel.params]
     function = library.function("probe", len(arrays))
@@ -142,7 +144,7 @@ def _filled(nbytes: int) -> Any:
 
 
 def _launches(target: Target) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return two calls of compiled code: a launch of one empty kernel, and many such launches."""
+    """Return two functions that call compiled code: one empty kernel, and many empty kernels."""
     launch = Launch("probe", (Arg("input", 0), Arg("output", 0)))
     library = Library.compile(
         module_ir(

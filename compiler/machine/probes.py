@@ -41,7 +41,8 @@ def multiply_adds(lanes: int, iterations: int) -> Probe:
 
 
 SMALL = {"int8": (4, "u8", "i8", "i32"), "bf16": (2, "bf16", "bf16", "f32")}
-"""Maps a kind to the products per 32-bit lane, both operand types, and the type of the sum."""
+"""For each kind of dot product: the products per 32-bit lane, the types of both operands, and the
+type of the sum."""
 
 
 def dots(kind: str, lanes: int, iterations: int) -> Probe:
@@ -67,7 +68,7 @@ def dots(kind: str, lanes: int, iterations: int) -> Probe:
 
 
 def tiles(kind: str, iterations: int) -> Probe:
-    """Return a probe of 2 x 2 matrix tiles of dot products, with operands in the L1 cache."""
+    """Return a probe that multiplies 2 x 2 matrix tiles, with operands in the L1 cache."""
     group, left, right, total = SMALL[kind]
     zero = "i32(0)" if total == "i32" else "f32(0.0)"
     text = f"""

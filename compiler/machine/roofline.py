@@ -16,7 +16,8 @@ Bound = Literal["compute", "L1", "L2", "L3", "DRAM", "overhead"]
 """The limit of a kernel's speed: arithmetic, a level of memory, or the launch overhead."""
 
 Unit = Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]
-"""A unit that multiplies: f32 vectors, dot products of small types, or matrix tiles of these."""
+"""A multiplication unit: f32 vectors, dot products of small types, or matrix tiles of small
+types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ def predicted(
     overhead_seconds: float,
     unit: Unit = "f32",
 ) -> Prediction:
-    """Return the roofline of a kernel: the longer of arithmetic and memory, plus the launch.
+    """Return a kernel's roofline: the longer of arithmetic time and memory time, plus the launch
+    overhead.
 
     `traffic` maps each memory level to the bytes read from or written to it. Levels are read one
     after another: the memory time is the sum over levels, and the slowest level is the bound.

@@ -16,12 +16,14 @@ Forking = Literal["pool", "gomp", "kmpc"]
 """The thread interface: our own pool, libgomp, or the OpenMP runtime of LLVM and Intel."""
 
 QUICK_REGISTERS = 6
-"""The number of vector registers that policies use in tier 0; the code is ten times smaller."""
+"""The number of vector registers that policies use in tier 0, which makes code ten times
+smaller."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSchedule:
-    """A user schedule of one kernel; `first_line` is its first line in its file."""
+    """A user's schedule of a kernel; `first_line` is the line of the file at which the schedule
+    starts."""
 
     kernel: str
     text: str
@@ -32,16 +34,16 @@ class KernelSchedule:
 class CodeOptions:
     """The options of code generation for all code of a program.
 
-    `threads` is the maximum number of concurrent threads of a run, `forking` their interface.
-    `schedules` replace the policies' moves; a schedule names its kernel, or a value that the kernel
-    computes. `tuned` returns the tuned schedule of a computation with these constants, or None to
-    use the policies. Code of tier 0 compiles fast and runs slowly: it has small tiles and a low
-    optimisation level in LLVM. With `in_parts`, f32 products may be sums of products of bf16 parts;
-    docs/precision.md states the cost. `order` names the method that orders the launches. With a
-    memory limit, kernels are recomputed so that the arena does not exceed the limit. `spread` is
-    the unit of parallel work: the loops of each kernel, or planned branches of the graph with one
-    thread per kernel. For the plan, `seconds` maps a value to the time on one thread of the kernel
-    that computes the value.
+    `threads` is the maximum number of concurrent threads of a run, and `forking` is the interface
+    that starts them. `schedules` replace the policies' moves; a schedule names its kernel, or a
+    value that the kernel computes. `tuned` returns the tuned schedule of a computation with these
+    constants, or None to use the policies. Code of tier 0 compiles fast and runs slowly: it has
+    small tiles and a low optimisation level in LLVM. With `in_parts`, f32 products may be sums of
+    products of bf16 parts; docs/precision.md states the cost. `order` names the method that orders
+    the launches. With a memory limit, values are recomputed so that the arena does not exceed the
+    limit. `spread` is the unit of parallel work: the loops of each kernel, or planned branches of
+    the graph with one thread per kernel. The plan of branches uses `seconds`, which maps a value to
+    the single-threaded time of the kernel that computes this value.
     """
 
     target: Target = field(default_factory=host)
@@ -58,7 +60,8 @@ class CodeOptions:
 
     @property
     def of_kernels(self) -> CodeOptions:
-        """Return the options for code of one kernel: one thread if branches run in parallel."""
+        """Return the options for the code of each kernel, which has one thread if branches run in
+        parallel."""
         return replace(self, threads=1) if self.spread == "branches" else self
 
     @property

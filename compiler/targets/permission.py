@@ -15,7 +15,7 @@ def may_use_tiles() -> bool:
     """Request matrix tiles for this process and its new threads; return whether it succeeds.
 
     Linux grants the request unless a signal stack is too small to save the tiles. For other
-    systems, no such request is known.
+    operating systems, no way to request the tiles is known.
     Source: Documentation/arch/x86/xstate.rst of Linux.
     """
     if not sys.platform.startswith("linux") or platform.machine() != "x86_64":

@@ -1,4 +1,4 @@
-"""Facts about target machines, without any compilation."""
+"""Facts about target machines, which are available without any compilation."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Target:
     def vscale_range(self) -> str:
         """Return the LLVM attribute that permits SVE for vectors of known length.
 
-        Only targets with a fixed SVE register width have the attribute. The host does not have it:
-        its code uses 16-byte NEON vectors, whatever the SVE width.
+        Only targets with a fixed SVE register width have the attribute. Code for the host uses
+        16-byte NEON vectors at any SVE width, so the host does not have the attribute.
         """
         if "+sve" not in self.features or self.vector_bytes <= 16:
             return ""
@@ -89,10 +89,10 @@ class Target:
 
 
 _ARM_DOT = ("neoverse-v1", "apple-m1")
-"""Processors whose name implies Arm's dot products of bytes."""
+"""Processors whose names imply Arm's dot-product instructions for bytes."""
 
 _ARM_BF16 = ("neoverse-v1",)
-"""Processors whose name implies Arm's dot products of bf16."""
+"""Processors whose names imply Arm's dot-product instructions for bf16."""
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
@@ -149,8 +149,8 @@ def by_name(name: str) -> Target:
 def host() -> Target:
     """Return this machine as a target: features from LLVM, cache sizes from the system.
 
-    The processor's name is ignored: virtual machines misreport it, and LLVM's tuning for a name may
-    split wide vectors. Matrix tiles are included if the system permits them.
+    The processor's name is ignored: virtual machines may report a wrong name, and LLVM's tuning for
+    a name may split wide vectors. Matrix tiles are included if the system permits them.
     """
     import llvmlite.binding as llvm
 
@@ -197,7 +197,8 @@ def _n_cores() -> int:
 def _cache_bytes(
     level: int, fallback: int, root: str = "/sys/devices/system/cpu/cpu0/cache"
 ) -> int:
-    """Return the bytes of the first processor's data cache at a level; `fallback` if unknown."""
+    """Return the size in bytes of the first processor's data cache at a level, or `fallback` if
+    unknown."""
     for index in sorted(Path(root).glob("index*")):
         try:
             if (index / "level").read_text().strip() != str(level):

@@ -1,4 +1,4 @@
-// Entry point of the page: reads the state from the URL, synchronises the two, and mounts screens.
+// Entry point of the page: reads the state from the URL, synchronises state and URL, and mounts screens.
 import { api } from "./server/api.js";
 import { checkerOf } from "./jobs/checking.js";
 import { asProblem, createCompiler, submitLinked } from "./jobs/compile.js";

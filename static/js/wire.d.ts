@@ -1,7 +1,7 @@
 // Written by `python -m app.contract` from app/wire/shapes and app/jobs: edit those.
 // Every answer and event also has `version: 1`. docs/wire.md has the descriptions.
 
-// A minimal set of rewrites that changes the numbers of a model.
+// A minimal set of rewrites that changes a model's numerical results.
 export interface BisectedRewrite {
   pass_name: string; rule: string; at: string; stage: number; step: number; is_wrong_alone: boolean;
 }
@@ -31,7 +31,7 @@ export interface ReadyEvent { part: string; }
 export interface RoundEvent { done: number; share: number; }
 export interface EndEvent { seconds: number; n_stages: number; error?: Problem; }
 
-// A stage as an ONNX file.
+// The export of a stage as an ONNX file.
 export interface ExportedModel {
   job: string; stage: number; fused: boolean; file: string; bytes: number; opset: number;
   n_nodes: number; n_functions: number; objection: string;
@@ -252,7 +252,7 @@ export interface Placement {
   tasks: PlacedTask[]; moves: PlacedMove[];
 }
 
-// A measured run by kernel, with the lower bounds on the machine.
+// The measured time of each kernel of a run, with lower bounds for this machine.
 export type Level = "L1" | "L2" | "L3" | "DRAM";
 export type Unit = "f32" | "int8" | "bf16" | "int8_tiles" | "bf16_tiles";
 export interface Peak { unit: Unit; flops_per_second: number; is_used: boolean; }

@@ -92,7 +92,7 @@ function controlsOf(path) {
   });
 }
 
-test("every control of a template is kept by the URL, or said to be no state", () => {
+test("every control of a template is stored in the URL or declared to have no state", () => {
   const found = filesIn("templates", ".html")
     .map((path) => /** @type {const} */ ([basename(path), new Set(controlsOf(path))]))
     .filter(([, names]) => names.size > 0);
@@ -102,14 +102,14 @@ test("every control of a template is kept by the URL, or said to be no state", (
   assert.deepEqual(found.map(([file]) => file).sort(), Object.keys(CONTROLS).sort());
 });
 
-test("what is said to keep a control is declared", () => {
+test("every key that stores a control is declared", () => {
   const known = new Set([...PLACE_KEYS, ...SWITCHES, ...Object.keys(NO_STATE)]);
   for (const [file, controls] of Object.entries(CONTROLS))
     for (const [name, keeper] of Object.entries(controls))
       assert.ok(known.has(keeper), `${file} ${name}: ${keeper}`);
 });
 
-test("every table of a pane has a name of its own, and every column that sorts it", () => {
+test("every table of a pane and every sortable column has a name", () => {
   /** @type {string[]} */
   const names = [];
   for (const path of filesIn("static/js/panes", ".js")) {

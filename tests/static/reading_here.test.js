@@ -20,12 +20,12 @@ Object.assign(globalThis, {
   fetch: async (/** @type {string} */ address) => Response.json({ address }),
 });
 
-test("where no worker can be made, answers are read here", async () => {
+test("without a worker, answers are parsed in the main thread", async () => {
   Object.assign(globalThis, { Worker: undefined });
   assert.deepEqual(await readAnswer("/x"), { status: 200, payload: { address: "/x" } });
 });
 
-test("what a worker was asked for before it stopped is read here, and the next one gets a chance", async () => {
+test("requests of a worker that stops are parsed in the main thread, and the next request starts a new worker", async () => {
   Object.assign(globalThis, { Worker: Stopping });
   const found = await Promise.all([readAnswer("/x"), readAnswer("/y")]);
   assert.deepEqual(found.map(({ payload }) => payload.address), ["/x", "/y"]);

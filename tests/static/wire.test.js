@@ -55,7 +55,7 @@ function sceneOf(stage, view) {
   );
 }
 
-test("every node of every stage has a place, and every edge a path", () => {
+test("every node of every stage has a position, and every edge a path", () => {
   for (const { stage, graph_stage } of result.stages) {
     const graph = graphs.get(graph_stage);
     const scene = sceneOf(stage, "after");
@@ -73,7 +73,7 @@ test("every node of every stage has a place, and every edge a path", () => {
   }
 });
 
-test("the marks of a stage are what changed between its graphs", () => {
+test("the marks of a stage are the differences between its graphs", () => {
   for (const { stage, changed } of result.stages.slice(1)) {
     const scene = sceneOf(stage, "diff");
     const marks = scene.nodes.filter((node) => node.shown && node.status !== "same");
@@ -100,7 +100,7 @@ test("the marks of a stage are what changed between its graphs", () => {
   }
 });
 
-test("families of the server are families of the legend", () => {
+test("every operator family of the server is in the legend", () => {
   for (const graph of graphs.values())
     for (const { family } of graph.nodes)
       assert.ok(
@@ -109,7 +109,7 @@ test("families of the server are families of the legend", () => {
       );
 });
 
-test("a selected node of the import is found again in the last graph, in kernels and in buffers", () => {
+test("a selected imported node is found in the last graph, in kernels and in buffers", () => {
   const first = graphs.get(0);
   const last = [...graphs.values()].pop();
   assert.ok(first && last);
@@ -123,7 +123,7 @@ test("a selected node of the import is found again in the last graph, in kernels
   assert.ok(kernel && kernel.origins.some((origin) => node.origins.includes(origin)));
 });
 
-test("the memory picture stays within the arena, and the plan above what is alive", () => {
+test("the memory chart stays within the arena, and occupied bytes are at least the live bytes", () => {
   const { memory } = result;
   assert.ok(memory);
   const { rects, plot } = layoutMemory(memory, { width: 600, height: 400 });
@@ -134,7 +134,7 @@ test("the memory picture stays within the arena, and the plan above what is aliv
   assert.ok(Math.max(...memory.live_bytes) <= memory.peak_bytes);
 });
 
-test("the presets are read, and come out as they were written", () => {
+test("the presets are parsed and printed unchanged", () => {
   for (const { text } of golden("pipelines").presets)
     assert.equal(enabledPipeline(parsePipeline(text)), text);
 });

@@ -1,4 +1,4 @@
-"""A minimal set of rewrites that changes the numbers of a model."""
+"""A minimal set of rewrites that changes a model's numerical results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BisectedRewrite(TypedDict):
 
 
 class ReducedModel(TypedDict):
-    """A small model with the same fault; `opens` is true if its text is the complete model.
+    """A small model with the same fault; `opens` is true if `text` contains the complete model.
 
     `onnx_bytes` is 0 if ONNX cannot represent the model; `n_cut` counts the omitted lines of
     `text`.
@@ -35,10 +35,11 @@ class ReducedModel(TypedDict):
 
 
 class Bisection(Payload):
-    """The findings so far; `kind` is "" if no result is wrong or changed.
+    """The findings of a bisection so far; `kind` is "" if no result is wrong or changed.
 
     `first` is the first responsible rewrite in pipeline order. `passes` are the passes that cause
-    the fault without any rewrite. `n_nodes` is the size of the model before its reduction.
+    the fault even if all their rewrites are disabled. `n_nodes` is the size of the model before its
+    reduction.
     """
 
     job: str

@@ -51,25 +51,26 @@ class PassEvent(Payload):
 
 
 class ReadyEvent(Payload):
-    """A part of the result is available, although the job may continue for long.
+    """A part of the result is available, even if the job has not finished.
 
-    Parts of a compilation: `code` (kernels, memory, provenance, all texts but assembly), `measure`
-    (seconds of kernels and `run`), `listing` (assembly), `check`, `accuracy`, `links` (links of
-    kernels, neighbours).
+    The parts of a compilation are `code` (kernels, memory, provenance, all texts except assembly),
+    `measure` (times of kernels and of whole runs), `listing` (assembly), `check`, `accuracy`, and
+    `links` (links between texts, fusion verdicts).
     """
 
     part: str
 
 
 class RoundEvent(Payload):
-    """Progress of a measurement: the number of timed rounds, and the elapsed share of its time."""
+    """Progress of a measurement: the number of timed rounds, and the elapsed fraction of its
+    time."""
 
     done: int
     share: float
 
 
 class EndEvent(Payload):
-    """The job has ended; `error` is the reason of a failure."""
+    """The job has ended; after a failure, `error` is the reason."""
 
     seconds: float
     n_stages: int

@@ -1,4 +1,4 @@
-"""A stage as an ONNX file."""
+"""The export of a stage as an ONNX file."""
 
 from __future__ import annotations
 

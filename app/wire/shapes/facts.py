@@ -30,7 +30,7 @@ class Problem(TypedDict):
 
 
 class Failure(Payload):
-    """The shape of every error answer."""
+    """The content of every error answer."""
 
     ok: Literal[False]
     error: Problem
@@ -86,7 +86,8 @@ class Samples(Payload):
 
 
 class PassOption(TypedDict):
-    """An option of a pass: its default as in a pipeline's text, and a description of its values."""
+    """An option of a pass: its default, written as in a pipeline, and a description of its
+    values."""
 
     name: str
     type: str
@@ -110,7 +111,7 @@ class PassInfo(TypedDict):
 
 
 class RuleExample(TypedDict):
-    """An application of a rule: the graphs before and after, as text."""
+    """An example of a rule's application: the graphs before and after, as text."""
 
     before: str
     after: str
@@ -143,7 +144,8 @@ class Preset(TypedDict):
 
 
 class PrecisionInfo(TypedDict):
-    """A precision mode: its guarantee, and the tolerance of a model's outputs over their scale."""
+    """A precision mode: its guarantee, and the tolerance of model outputs relative to their
+    scale."""
 
     name: str
     words: str
@@ -188,7 +190,7 @@ class CheckedPipeline(Payload):
 
 
 class OperatorInfo(TypedDict):
-    """An operator's description for the page."""
+    """The description of an operator, for the page."""
 
     name: str
     family: str
@@ -218,7 +220,7 @@ class ErrorCodes(Payload):
 
 
 class Upload(Payload):
-    """The facts about an upload before a job reads it."""
+    """The facts about an upload that are known before a job reads the file."""
 
     id: str
     name: str

@@ -73,9 +73,10 @@ class Job(Payload):
 
 
 class Beside(Payload):
-    """The finished jobs about another job's result that are still stored, newest first.
+    """The stored jobs that have examined another job's result, newest first.
 
-    `report` is the command line that writes a report with all findings, "" if none can be written.
+    `report` is the command line that writes a report with all findings, "" if no report is
+    possible.
     """
 
     jobs: list[Job]
@@ -111,7 +112,8 @@ class TypedName(TypedDict):
 
 
 class Shape(TypedDict):
-    """The compiled shape of an input; `assumed` if neither model nor user defines the shape."""
+    """The shape of an input in the compilation; `assumed` if neither model nor user defines the
+    shape."""
 
     dims: list[int | str]
     assumed: bool
@@ -143,14 +145,14 @@ class Stage(TypedDict):
 
 
 class Kernel(TypedDict):
-    """A kernel of the program; the measured figures are null if it was not measured.
+    """A kernel of the program; the measured figures are null if the kernel was not measured.
 
-    `low_s` to `high_s` is the 95 % interval of `median_s`. `predicted_s` is the lower bound of its
-    time by the measured or estimated speeds of the machine, and `bound` the limiting resource:
-    compute, L1, L2, L3, DRAM or overhead. `words` is the family of a native kernel, or the reason
-    for a fallback. `text_kernel` is the first kernel with the same function; their texts are equal.
-    A kernel in a region of a node is `inside` the kernel of that node, in `region`, and is not
-    measured separately.
+    `low_s` to `high_s` is the 95 % confidence interval of `median_s`. `predicted_s` is the lower
+    bound of the kernel's time, from the measured or estimated speeds of the machine. `bound` is the
+    limiting resource: compute, L1, L2, L3, DRAM or overhead. `words` is the family of a native
+    kernel, or the reason for a fallback. `text_kernel` is the first kernel with the same function;
+    their texts are equal. A kernel for a region of a control-flow node is `inside` the kernel of
+    that node, has the region's name in `region`, and is not measured separately.
     """
 
     kernel: int
@@ -179,7 +181,7 @@ class Kernel(TypedDict):
 
 
 class Specialization(TypedDict):
-    """Code generated at run time, with the reason. Parameters are text. Units: seconds."""
+    """Code that was generated at run time, with the reason. Parameters are text. Units: seconds."""
 
     shapes: dict[str, list[int]]
     parameters: dict[str, str]
@@ -207,7 +209,7 @@ class Running(TypedDict):
 
 
 class Buffer(TypedDict):
-    """A buffer of the arena, live in the launch steps [start, end)."""
+    """A buffer of the arena, live in the half-open range [start, end) of launch steps."""
 
     buffer: int
     name: str
@@ -219,7 +221,7 @@ class Buffer(TypedDict):
 
 
 class Handover(TypedDict):
-    """The buffer `after` reuses `n_bytes` bytes of the buffer `before`; both are indices."""
+    """The buffer with index `after` reuses `n_bytes` bytes of the buffer with index `before`."""
 
     before: int
     after: int
@@ -237,9 +239,9 @@ class Method(TypedDict):
 class LaunchOrder(TypedDict):
     """The effect of the launch order on memory. Units: bytes; `live_bytes` has a figure per launch.
 
-    Fields with `given_` describe the order of the passes. `method` found another order, with the
-    methods in `found_by`; the program uses that order if its arena is smaller (`is_taken`).
-    `is_lowest`: no order has a lower peak.
+    Fields with `given_` describe the launch order after the passes, before reordering. `method`
+    found another order by the methods in `found_by`; the program uses this order if its arena is
+    smaller (`is_taken`). `is_lowest` is true if no order has a lower peak.
     """
 
     method: Method
@@ -256,12 +258,13 @@ class LaunchOrder(TypedDict):
 
 
 class Memory(TypedDict):
-    """The memory plan of the arena. Units: bytes; `live_bytes` and `used_bytes` are given by step.
+    """The memory plan of the arena. Units: bytes; `live_bytes` and `used_bytes` have a figure per
+    step.
 
-    `used_bytes` is the end of the highest live buffer. `fullest_step` is the peak step. The
-    size of the arena is `peak_bytes`; no plan is below the lower bound, and without sharing the
-    size would be `unshared_bytes`. Both include the alignment gaps between buffers. `order` is null
-    if sizes are open.
+    `used_bytes` is the end of the highest live buffer. `fullest_step` is the step with the peak.
+    The size of the arena is `peak_bytes`; without sharing of memory it would be `unshared_bytes`.
+    Both sizes include alignment gaps between buffers. No plan is smaller than `lower_bound_bytes`.
+    `order` is null if sizes are open.
     """
 
     planner: Method | None
@@ -278,7 +281,7 @@ class Memory(TypedDict):
 
 
 class Run(TypedDict):
-    """Times of whole runs on random inputs; `skipped` is the reason if there are none."""
+    """Times of whole runs on random inputs; if nothing was measured, `skipped` is the reason."""
 
     median_s: float | None
     min_s: float | None
@@ -319,7 +322,7 @@ class Accuracy(TypedDict):
 
 
 class Result(Payload):
-    """The summary of a job; parts that the job did not reach are null or empty."""
+    """The summary of a job; parts that the job has not computed are null or empty."""
 
     job: str
     state: JobState

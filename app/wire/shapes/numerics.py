@@ -9,7 +9,7 @@ from compiler.check.findings import Mark
 
 
 class CheckedOutput(TypedDict):
-    """Errors of an output against the reference; `wide_error` and `ulps`: against the f64 model.
+    """Errors of an output against the reference; `wide_error` and `ulps` are against the f64 model.
 
     Errors are relative to the largest magnitude of the output; null for NaN and infinities.
     """
@@ -36,11 +36,12 @@ class CheckedRun(TypedDict):
 
 
 class CheckedStage(CheckedRun):
-    """A stage, computed by the reference.
+    """A checked stage, whose graph the reference computed.
 
-    `moved` is the difference between outputs of this and the previous stage; `has_moved` is true
-    if `moved` is known. `n_moved` counts values that differ from the imported model's value of the
-    same name. `values_stage` is the stage of the stored values, null without stored values.
+    `moved` is the difference between the outputs of this and the previous stage; `has_moved` is
+    true if the outputs differ. `n_moved` counts values that differ from the imported model's value
+    of the same name. `values_stage` is the stage under which the values are stored, null if no
+    values are stored.
     """
 
     stage: int
@@ -53,7 +54,8 @@ class CheckedStage(CheckedRun):
 
 
 class WrongRewrite(TypedDict):
-    """A rewrite that is wrong in isolation; `step` is its index in the stage's steps, or -1."""
+    """A rewrite that is wrong in isolation; `step` is the rewrite's index in its stage's steps, or
+    -1."""
 
     stage: int
     step: int
@@ -76,8 +78,8 @@ class CheckedRewrites(TypedDict):
 class Numerics(Payload):
     """The findings of a check so far.
 
-    `yardstick` names the reference. `kinds` are the kinds of inputs, `narrow` the nodes that cannot
-    be computed in f64 (`n_narrow` in total).
+    `yardstick` names the reference. `kinds` are the kinds of inputs. `narrow` lists nodes that
+    cannot be computed in f64; there are `n_narrow` such nodes.
     """
 
     job: str
@@ -102,10 +104,10 @@ class Numerics(Payload):
 
 
 class CheckedValue(TypedDict):
-    """Errors of a value against f64; `moved` if it differs from the imported model's value.
+    """Errors of a value against f64; `moved` if the value differs from the imported model's value.
 
-    `node` is the id of its producer. `counts` is a histogram of elements by error in ULP: `places`
-    are the upper ends of its bins, and the last bin is unbounded.
+    `node` is the id of the node that produces the value. `counts` is a histogram of elements by
+    error in ULP. `places` are the upper bounds of the bins, of which the last is unbounded.
     """
 
     name: str
@@ -118,7 +120,7 @@ class CheckedValue(TypedDict):
 
 
 class CheckedValues(Payload):
-    """The values of a stage that also occur in the imported model, in evaluation order.
+    """Those values of a stage that also occur in the imported model, in evaluation order.
 
     `n_values` counts all values of the stage.
     """

@@ -9,7 +9,7 @@ from app.wire.shapes.facts import Problem
 
 
 class PlatformMemory(TypedDict):
-    """A memory of devices; `nbytes` is null if its size is unlimited."""
+    """A memory of one or several devices; `nbytes` is its size, null if unlimited."""
 
     name: str
     nbytes: int | None
@@ -29,7 +29,7 @@ class PlatformDevice(TypedDict):
 
 
 class PlatformLink(TypedDict):
-    """A link between memories, with at most `channels` concurrent transfers."""
+    """A link between memories that performs at most `channels` transfers concurrently."""
 
     name: str
     joins: list[str]
@@ -39,7 +39,8 @@ class PlatformLink(TypedDict):
 
 
 class Platform(TypedDict):
-    """Devices, memories and links; the memory `home` holds inputs at first, results at the end."""
+    """Devices, memories and links; the memory `home` contains the inputs at the start and the
+    results at the end."""
 
     name: str
     words: str
@@ -50,7 +51,7 @@ class Platform(TypedDict):
 
 
 class Scheduler(TypedDict):
-    """A scheduler; if it is not quick, it searches for a few seconds."""
+    """A scheduler; schedulers that are not quick search for a few seconds."""
 
     name: str
     words: str
@@ -66,7 +67,8 @@ class Platforms(Payload):
 
 
 class PlacementRow(TypedDict):
-    """The result of one scheduler; after a refusal, the figures are null and `problem` is set.
+    """The result of one scheduler; if it refused the tasks, the figures are null and `problem` is
+    set.
 
     `seconds` is the time of scheduling and simulation.
     """
@@ -81,7 +83,8 @@ class PlacementRow(TypedDict):
 
 
 class Placements(Payload):
-    """The results of all schedulers for the same tasks; no schedule is below `bound_seconds`."""
+    """The results of all schedulers for the same tasks; no schedule is shorter than
+    `bound_seconds`."""
 
     job: str
     platform: str
@@ -94,7 +97,7 @@ class Placements(Payload):
 
 
 class PlacedTask(TypedDict):
-    """A kernel on a device; `task` is the id of its node. Units: seconds."""
+    """A kernel on a device; `task` is the id of the kernel's node. Units: seconds."""
 
     task: str
     device: str
@@ -106,7 +109,8 @@ class PlacedTask(TypedDict):
 
 
 class PlacedMove(TypedDict):
-    """A transfer; `task` produces the value, or is its first reader. Units: seconds."""
+    """A transfer of a value; `task` is the task that produces the value, or its first reader.
+    Units: seconds."""
 
     datum: str
     link: str
@@ -122,7 +126,7 @@ class PlacedMove(TypedDict):
 class Placement(Payload):
     """A simulated run.
 
-    `held_bytes` maps each memory to pairs of a start time and the bytes in use from then on.
+    `held_bytes` maps each memory to pairs: a time, and the bytes in use from this time on.
     """
 
     scheduler: str

@@ -1,4 +1,4 @@
-"""A measured run by kernel, with the lower bounds on the machine."""
+"""The measured time of each kernel of a run, with lower bounds for this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from compiler.machine.roofline import Bound, Unit
 
 
 class Peak(TypedDict):
-    """Peak speed of one core with a multiplication unit, which this run uses if `is_used`."""
+    """Peak speed of one core with one of its multiplication units; `is_used` if this run uses the
+    unit."""
 
     unit: Unit
     flops_per_second: float
@@ -18,7 +19,8 @@ class Peak(TypedDict):
 
 
 class MemoryLevel(TypedDict):
-    """Bandwidth of one core from a memory level; `bytes` is its size, null for main memory."""
+    """Bandwidth of one core from a memory level; `bytes` is the level's size, null for main
+    memory."""
 
     level: Level
     bytes: int | None
@@ -42,7 +44,7 @@ class Machine(TypedDict):
 
 
 class Times(TypedDict):
-    """Median, minimum, and the 95 % interval of the median, `low_s` to `high_s`."""
+    """Median, minimum, and the 95 % confidence interval of the median, `low_s` to `high_s`."""
 
     median_s: float
     min_s: float
@@ -51,7 +53,7 @@ class Times(TypedDict):
 
 
 class RunTimes(Times):
-    """Times of whole runs. A tenth of the runs took longer than `slow_s`."""
+    """Times of whole runs. A tenth of the runs took longer than `slow_s` seconds."""
 
     slow_s: float
     repeats: int
@@ -60,11 +62,12 @@ class RunTimes(Times):
 class KernelTimes(Times):
     """A kernel, timed separately `repeats` times, with its roofline.
 
-    `predicted_s` is the lower bound of its time with a separate launch, `roof_s` without the
-    launch. `bytes` is the total read and written, `fits` the smallest memory level that holds them,
-    and `traffic` the bytes by the level that is expected to supply or receive them. `shares`
-    divides the time among ONNX nodes by their predicted operations and bytes. `fewer_products`:
-    Winograd computes the kernel with fewer products than `flops` counts.
+    `predicted_s` is the lower bound of the kernel's time with a separate launch, `roof_s` without
+    the launch. `bytes` counts the bytes read and written, and `fits` is the smallest memory level
+    with at least this capacity. `traffic` divides the bytes by the level that is expected to supply
+    or receive them. `shares` divides the kernel's time among ONNX nodes by their predicted
+    operations and bytes. `fewer_products`: Winograd computes the kernel with fewer products than
+    `flops` counts.
     """
 
     kernel: int
@@ -81,7 +84,7 @@ class KernelTimes(Times):
 
 
 class Profile(Payload):
-    """Whole runs and their kernels, timed interleaved on the same random inputs."""
+    """Interleaved times of whole runs and of each kernel, on the same random inputs."""
 
     threads: int
     seed: int

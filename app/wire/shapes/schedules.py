@@ -11,8 +11,8 @@ from compiler.schedule.language.move import Level as MoveLevel
 
 
 class MoveParameter(TypedDict):
-    """A parameter of a move: its kind, with a description; if `is_rest`, it takes any number of
-    arguments."""
+    """A parameter of a move: its kind, with a description; an `is_rest` parameter takes any number
+    of arguments."""
 
     name: str
     kind: str
@@ -21,7 +21,7 @@ class MoveParameter(TypedDict):
 
 
 class Move(TypedDict):
-    """A move of the schedule language; `level`: whether it transforms loops or stages."""
+    """A move of the schedule language; `level` says whether the move transforms loops or stages."""
 
     name: str
     signature: str
@@ -31,8 +31,8 @@ class Move(TypedDict):
 
 
 class Moves(Payload):
-    """All moves, the `steps` of processors, and the maximum number of `characters` of a
-    schedule."""
+    """All moves, the `steps` to which `tensorize` maps loops, and the maximum number of
+    `characters` of a schedule."""
 
     characters: int
     steps: list[str]
@@ -46,8 +46,8 @@ class ScheduleToCheck(TypedDict):
 
 
 class NestAt(TypedDict):
-    """The loops of a nest after a line (0: initially), outermost first, and the tensors that the
-    nest reads."""
+    """The loops of a nest after a line of the schedule (0: initially), outermost first, and the
+    tensors that the nest reads."""
 
     nest: str
     line: int
@@ -65,7 +65,8 @@ class CheckedSchedule(Payload):
 
 
 class ScheduledCode(KernelLevels):
-    """A kernel at each level; `cut` counts omitted lines, the other counts are of the listing."""
+    """A kernel at each level; `cut` counts omitted lines, and the other counts describe the
+    listing."""
 
     n_instructions: int
     n_spills: int | None
@@ -73,7 +74,7 @@ class ScheduledCode(KernelLevels):
 
 
 class ComparedOutput(TypedDict):
-    """The difference of a result between both schedules, on the same operands."""
+    """The difference of a result between the original and edited schedule, on the same operands."""
 
     name: str
     agrees: bool
@@ -82,7 +83,7 @@ class ComparedOutput(TypedDict):
 
 
 class CallTime(TypedDict):
-    """The time of one call: median, and its 95 % interval. Units: seconds."""
+    """The time of one call: the median, and its 95 % confidence interval. Units: seconds."""
 
     median_s: float
     low_s: float
@@ -90,10 +91,11 @@ class CallTime(TypedDict):
 
 
 class SchedulesInTurns(TypedDict):
-    """Interleaved times of both kernels on one thread; `ratio` is edited over original time.
+    """Interleaved times of the original and edited kernel on one thread; `ratio` is edited over
+    original time.
 
-    `low` to `high` is the interval of the ratio. The addresses of code and data change a ratio by
-    up to about `noise` from run to run.
+    `low` to `high` is the confidence interval of the ratio. The addresses of code and data change a
+    ratio by up to about `noise` from run to run.
     """
 
     rounds: int
@@ -106,14 +108,16 @@ class SchedulesInTurns(TypedDict):
 
 
 class ScheduleVerdict(TypedDict):
-    """Results and times of both schedules; `times` is null before the run, or if results differ."""
+    """Comparison of the original and edited schedule; `times` is null before the run, or if results
+    differ."""
 
     outputs: list[ComparedOutput]
     times: SchedulesInTurns | None
 
 
 class EditedKernel(Payload, ScheduleVerdict):
-    """A kernel with the edited and the original schedule; `because` if the kernel was not run."""
+    """A kernel with the edited and the original schedule; `because` is the reason if it was not
+    run."""
 
     job: str
     kernel: int

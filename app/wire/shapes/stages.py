@@ -63,7 +63,7 @@ class Marks(TypedDict):
 
 
 class StageFacts(Payload, Marks):
-    """The stage of a graph, and the changes of nodes and constants by its pass."""
+    """The stage of a graph, and the nodes and constants that the pass of this stage changed."""
 
     stage: int
     graph_stage: int
@@ -87,7 +87,8 @@ class StageDelta(StageFacts):
 
 
 class Saved(TypedDict):
-    """The savings of a rewrite by the declared costs; `seconds` is an estimate by the roofline."""
+    """The savings of a rewrite according to the declared costs; `seconds` is a roofline
+    estimate."""
 
     flops: int
     bytes: int
@@ -115,7 +116,7 @@ class Step(TypedDict):
 
 
 class Steps(Payload):
-    """A page of the steps of a pass; `n_dropped` steps beyond the limit were not stored."""
+    """A page of the list of a pass's steps; `n_dropped` steps beyond the limit were not stored."""
 
     stage: int
     n_steps: int
@@ -141,7 +142,7 @@ class StageText(Payload, CutText):
 
 
 class TextDiff(TypedDict):
-    """Two texts; a row is [mark, old line, new line, text], with lines counted from 0.
+    """The diff of two texts; a row is [mark, old line, new line, text], with lines counted from 0.
 
     A row ["…", n, null, ""] stands for n equal lines.
     """
@@ -160,7 +161,8 @@ class StageDiff(Payload, TextDiff):
 
 
 class UnionNode(TypedDict):
-    """A node of the drawing, in a group; it exists in the half-open ranges `stages`. Units: px."""
+    """A node of the drawing, in a group; the node exists in the half-open ranges `stages`. Units:
+    px."""
 
     key: str
     id: str
@@ -171,8 +173,8 @@ class UnionNode(TypedDict):
 
 
 class UnionGroup(TypedDict):
-    """A group of nodes and groups: one box while closed, laid out by `dot` while open. Units:
-    px."""
+    """A group of nodes and groups, drawn as one box while closed, and laid out by `dot` while open.
+    Units: px."""
 
     key: str
     label: str
@@ -212,7 +214,7 @@ class KernelText(Payload, CutText):
 
 
 class KernelOfJob(TypedDict):
-    """One kernel of one job."""
+    """A kernel of a job, as one side of a comparison."""
 
     job: str
     kernel: int
@@ -227,10 +229,11 @@ class KernelDiff(Payload, TextDiff):
 
 
 class KernelLinks(Payload):
-    """Links between the lines of a kernel's texts, counted from 0; -1 for none, empty if unknown.
+    """Links between the lines of a kernel's texts, counted from 0; -1 for no link, empty if
+    unknown.
 
-    `llvm` maps each line of LLVM IR to its line of Loop IR; `asm` maps each line of assembly to
-    its line of LLVM IR.
+    `llvm` maps each line of LLVM IR to the line of Loop IR that it implements; `asm` maps each line
+    of assembly to a line of LLVM IR.
     """
 
     kernel: int
@@ -239,7 +242,7 @@ class KernelLinks(Payload):
 
 
 class Chapter(TypedDict):
-    """A step of the ledger that concerns two nodes, and the stage of its pass."""
+    """A step of the ledger that concerns two neighbouring nodes, and the stage of its pass."""
 
     stage: int
     pass_name: str
@@ -278,6 +281,6 @@ class OnnxNode(TypedDict):
 
 
 class Provenance(Payload):
-    """The map from ONNX nodes to their nodes in each stage, kernels, buffers and functions."""
+    """The nodes of each stage, kernels, buffers and functions that come from each ONNX node."""
 
     onnx: list[OnnxNode]

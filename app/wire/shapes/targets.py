@@ -17,8 +17,9 @@ class InstructionClass(TypedDict):
 class TargetRow(TypedDict):
     """The instructions of the kernel for one machine.
 
-    Counts are static: each instruction of the listing once. Counts of registers are null for
-    machines without registers. Without code, all counts are null, and `because` is the reason.
+    Counts are static: each instruction of the listing counts once. Counts of registers are null for
+    machines without registers, such as WebAssembly. If no code was generated, all counts are null,
+    and `because` is the reason.
     """
 
     target: str
@@ -46,7 +47,8 @@ class Targets(Payload):
 
 
 class TargetLinks(TypedDict):
-    """For each line, the number (from 0) of its source line at the level above; -1 for none."""
+    """For each line, the number (from 0) of the line at the level above that it implements, or
+    -1."""
 
     llvm: list[int]
     asm: list[int]

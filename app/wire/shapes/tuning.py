@@ -11,10 +11,11 @@ SearchName = Literal["annealing", "genetic", "random"]
 
 
 class TunedKernel(TypedDict):
-    """A searched computation: its kernels, the policy's schedule, and the best schedule found.
+    """A computation whose schedules are searched: its kernels, the policy's schedule, and the best
+    schedule found.
 
-    Seconds are per call, timed interleaved, and null before this timing. `because` is the reason
-    if the best schedule is not kept.
+    Seconds are times per call from an interleaved measurement, and null before this measurement.
+    `because` is the reason if the best schedule is not stored.
     """
 
     name: str
@@ -46,7 +47,7 @@ class TuneTrial(TypedDict):
 
 
 class TunedModel(TypedDict):
-    """Interleaved whole runs: minimum times, and the speed-up with its 95 % interval."""
+    """Interleaved whole runs: minimum times, and the speed-up with its 95 % confidence interval."""
 
     untuned_s: float
     tuned_s: float

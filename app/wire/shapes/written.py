@@ -26,9 +26,11 @@ class TextLine(TypedDict):
 
 
 class CheckedText(Payload):
-    """The result of reading a text: its problems, or the number of nodes of the model.
+    """The result of reading a model's text: the problems of the text, or the number of nodes of the
+    model.
 
-    `ir` is the model in the text form, "" if there is no model or its text is too long.
+    `ir` is the model in the text form of graphs, "" if the text has errors or `ir` would be too
+    long.
     """
 
     problems: list[Problem]

@@ -1,4 +1,4 @@
-// The places of a union's nodes at all stages: the nested layouts of the open groups.
+// The positions of the union's nodes at all stages: the nested layouts of the open groups.
 import { synchronously } from "../elements/scheduling.js";
 import { gridSteps } from "./grid.js";
 import { nest } from "./nesting.js";

@@ -1,5 +1,5 @@
 // Builds the scene from the places of the union and the graphs of two stages: every node of the union
-// with its place, its presence at the stage, and its change by the pass.
+// with its position, its presence at the stage, and its change by the pass.
 import { marksOf } from "../results/snapshots.js";
 import { synchronously } from "../elements/scheduling.js";
 import { edgeIndexSteps } from "./edge_index.js";

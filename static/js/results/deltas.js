@@ -17,7 +17,7 @@ const NOTHING = { graph_stage: -1, nodes: [], edges: [], constants: [] };
 export function applyDelta(before, { against, nodes, edges, constants, ...rest }) {
   const old = before ?? NOTHING;
   if (old.graph_stage !== against)
-    throw new Error(`stage ${rest.stage} is told against ${against}, not ${old.graph_stage}`);
+    throw new Error(`the delta of stage ${rest.stage} applies to stage ${against}, not ${old.graph_stage}`);
   return {
     ...rest,
     nodes: join(old.nodes, nodes),

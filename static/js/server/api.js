@@ -61,7 +61,7 @@ async function ask(path, init) {
     throw new ApiError(0, {
       code: "E-SERVER-AWAY",
       message: "the server did not answer",
-      hint: "check that it is running, then try again",
+      hint: "check that the server is running, then try again",
     });
   }
   return accepted(answer.status, answer.payload);

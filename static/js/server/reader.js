@@ -1,4 +1,4 @@
-// The worker that requests and parses large answers. It first posts the value without its long lists,
+// The worker that requests and parses large answers. The worker first posts the value without its long lists,
 // and then the items of each list in separate messages.
 import { answerTo } from "./answers.js";
 import { cutLists } from "./cuts.js";

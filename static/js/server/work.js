@@ -1,4 +1,4 @@
-// All requests that start jobs on the server. The state of the page contains them; the state of read-only
+// All requests that start jobs on the server. The state of the page contains these requests; the state of read-only
 // views (embed.js, report.js) contains null instead, so their panes start no jobs.
 import { post } from "./api.js";
 

@@ -1,7 +1,7 @@
 // The state of the page: a plain object, and the watchers of its keys.
 //
 // Keys listed in url.js are also in the URL's fragment. Panes read the state, set it, and watch it;
-// they do not depend on each other.
+// panes do not depend on each other.
 
 /**
  * @template S

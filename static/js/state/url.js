@@ -4,7 +4,7 @@
 // The theme, the width of the panes and the switch of single-letter keys are settings of each user, which
 // links omit. Buttons that only trigger an action have no state.
 //
-// A shared link must work for ever: when the format changes, increment VERSION and extend `upgrade` for
+// A shared link must work forever: when the format changes, increment VERSION and extend `upgrade` for
 // the old format. Unknown keys are ignored; invalid values give the defaults.
 import { edgeOf } from "../graph/edge_walk.js";
 import { OVERLAYS } from "../graph/overlays.js";

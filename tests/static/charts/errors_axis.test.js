@@ -12,7 +12,7 @@ const VALUES = JSON.parse(
   readFileSync(new URL("../../golden/wire/numerics-values.json", import.meta.url), "utf8"),
 );
 
-test("the axis holds every error and what is allowed", () => {
+test("the axis contains every error and the tolerance", () => {
   const axis = axisOf(FOUND);
   assert.ok(axis.least < -6 && axis.most > -4, JSON.stringify(axis));
   const runs = FOUND.program ? [...FOUND.rows, FOUND.program] : FOUND.rows;
@@ -22,7 +22,7 @@ test("the axis holds every error and what is allowed", () => {
   }
 });
 
-test("nothing is before the axis, what is no number at its end, and a decade is as long as another", () => {
+test("no error is before the axis, NaN is at its end, and all decades have the same length", () => {
   const axis = { least: -8, most: -2 };
   assert.equal(shareOf(axis, 0), 0);
   assert.equal(shareOf(axis, null), 1);
@@ -33,13 +33,13 @@ test("nothing is before the axis, what is no number at its end, and a decade is 
   assert.ok(a < b);
 });
 
-test("the axis of a model without any error is that of what is allowed", () => {
+test("the axis of a model without errors depends on the tolerance alone", () => {
   const axis = axisOf({ ...FOUND, rows: [], program: null, allowed: 1e-4 });
   assert.deepEqual(axis, { least: -5, most: -3 });
   assert.deepEqual(ticksOf({ least: -16, most: 0 }, 5), [-16, -12, -8, -4, 0]);
 });
 
-test("stages whose pass changed nothing are left out but for the one at hand", () => {
+test("unchanged stages are omitted, except for the current stage", () => {
   const shown = shownStages(FOUND.rows, 2).map(({ stage }) => stage);
   const changed = FOUND.rows.filter((row) => row.changed).map(({ stage }) => stage);
   assert.deepEqual(shown, [...changed, 2].sort((a, b) => a - b));
@@ -52,11 +52,11 @@ test("errors are written with a power of ten", () => {
   );
 });
 
-test("a bound is not less than the error, and one of one digit stays", () => {
+test("a rounded bound is not below the error, and an error of one digit is unchanged", () => {
   assert.deepEqual([2.13e-7, 2e-7, 9.6e-5, 3e-2, 0].map(atMost), ["3e-7", "2e-7", "1e-4", "3e-2", "0"]);
 });
 
-test("the worst values come first, and what is no number before them", () => {
+test("values are sorted by decreasing error, with NaN first", () => {
   const odd = { ...VALUES.values[0], relative_error: null, name: "odd" };
   const sorted = worstFirst([...VALUES.values, odd]);
   assert.equal(sorted[0].name, "odd");
@@ -65,7 +65,7 @@ test("the worst values come first, and what is no number before them", () => {
   assert.equal(sorted.length, VALUES.values.length + 1);
 });
 
-test("small models are checked without being asked", () => {
+test("small models are checked automatically", () => {
   const result = JSON.parse(
     readFileSync(new URL("../../golden/wire/result.json", import.meta.url), "utf8"),
   );

@@ -49,7 +49,7 @@ const options = {
 const root = flameOf(profile, kernels, options);
 const named = (/** @type {string} */ name) => /** @type {any} */ (allOf(root).find((each) => each.name === name));
 
-test("times of kernels go to scopes and nodes by their shares", () => {
+test("the times of kernels are divided among scopes and nodes by predicted cost", () => {
   assert.equal(root.seconds, 10);
   assert.deepEqual(
     root.children.map(({ name, kind, seconds }) => [name, kind, seconds]),
@@ -61,7 +61,7 @@ test("times of kernels go to scopes and nodes by their shares", () => {
   assert.equal(root.family, "contraction");
 });
 
-test("without scopes operators group, and each part has a key of its own", () => {
+test("without scopes, bars are grouped by operator, and each bar has a unique key", () => {
   assert.equal(naturalGrouping(profile), "scope");
   const flat = /** @type {any} */ ({ kernels: [times(0, 1, { conv1: 1 }), times(1, 1, { relu1: 1 })] });
   assert.equal(naturalGrouping(flat), "operator");
@@ -73,7 +73,7 @@ test("without scopes operators group, and each part has a key of its own", () =>
   assert.equal(find(root, "gone"), root);
 });
 
-test("what is looked into takes the whole width, and what is around it lies above", () => {
+test("the zoomed bar has the full width, and its enclosing bars are above it", () => {
   const whole = layoutFlame(root, { width: 100 });
   const of = (/** @type {any[]} */ boxes, /** @type {any} */ flame) => boxes.find((each) => each.flame === flame);
   assert.deepEqual([of(whole, root).w, of(whole, named("a")).w, of(whole, named("top")).x], [100, 60, 70]);
@@ -85,7 +85,7 @@ test("what is looked into takes the whole width, and what is around it lies abov
   assert.deepEqual(pathTo(named("conv")).map((each) => each.name), ["run", "a", "b", "conv"]);
 });
 
-test("what is too narrow to see is not drawn, and the pointer finds what is", () => {
+test("bars too narrow to see are not drawn, and the pointer finds the drawn bars", () => {
   const boxes = layoutFlame(root, { width: 6 });
   assert.ok(!boxes.some((each) => each.flame.name === "relayout"));
   const wide = layoutFlame(root, { width: 100 });
@@ -94,7 +94,7 @@ test("what is too narrow to see is not drawn, and the pointer finds what is", ()
   assert.equal(flameAt(wide, { x: 5, y: 500 }), null);
 });
 
-test("keys walk up and down, along, and from the slowest kernel on", () => {
+test("shortcuts step to enclosing, enclosed, adjacent and next slowest bars", () => {
   assert.equal(nextFlame(root, "down"), named("a"));
   assert.equal(nextFlame(named("a"), "right").name, "added by the compiler");
   assert.equal(nextFlame(root, "up"), root);
@@ -112,11 +112,11 @@ test("keys walk up and down, along, and from the slowest kernel on", () => {
   assert.equal(nextSlowest(flameOf(parts, kernels, options), null, 1)?.kernel, 0);
 });
 
-test("the sum says what is worth optimising, and what is beside the kernels", () => {
+test("the summary shows the time outside kernels and the potential of optimisation", () => {
   assert.deepEqual(together(profile), { kernels: 10, beside: -1, least: 7.5, worth: 2 });
 });
 
-test("a real profile is divided without loss", () => {
+test("the parts of a real profile add up to its total time", () => {
   const real = golden("profile");
   const result = golden("result");
   const flame = flameOf(real, result.kernels, { ...options, by: "operator" });

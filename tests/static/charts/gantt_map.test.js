@@ -78,7 +78,7 @@ const placement = {
 const chart = chartOf(platform, placement);
 const size = { width: 600, height: heightOf(chart) };
 
-test("each device has a row, each used channel of a link too, and none lies on another", () => {
+test("each device and each used channel of a link has a separate row", () => {
   assert.deepEqual(
     chart.rows.map(({ name, activities }) => [name, activities.map((each) => each.name)]),
     [
@@ -90,12 +90,12 @@ test("each device has a row, each used channel of a link too, and none lies on a
   );
 });
 
-test("a transfer belongs to the node of its value, whose origins it has", () => {
+test("a transfer has the node and the origins of its value", () => {
   const moved = chart.activities.find((each) => each.name === "w");
   assert.deepEqual([moved?.task, moved?.origins, moved?.way], ["b", ["onnx b"], "ram → sram"]);
 });
 
-test("bars cover their time, in the row of their device", () => {
+test("bars span their time in the row of their device", () => {
   const { bars, plot, boundX, ticks } = layoutGantt(chart, WHOLE, size);
   const at = (/** @type {string} */ name) => bars.find((bar) => bar.activity.name === name);
   const width = plot.right - plot.left;
@@ -110,7 +110,7 @@ test("bars cover their time, in the row of their device", () => {
   );
 });
 
-test("a part of the run shows what is in it, larger, and nothing else", () => {
+test("a time range shows only its own bars, enlarged", () => {
   const { bars, plot, ticks } = layoutGantt(chart, [0.5, 0.75], size);
   assert.deepEqual(
     new Set(bars.map((bar) => bar.activity.name)),
@@ -120,7 +120,7 @@ test("a part of the run shows what is in it, larger, and nothing else", () => {
   assert.ok(ticks.every(({ seconds }) => seconds >= 5 && seconds <= 7.5));
 });
 
-test("memories are drawn as full as they are, within their boxes", () => {
+test("the curves of memory use are proportional and within their rows", () => {
   const { stores } = layoutGantt(chart, WHOLE, size);
   const [, sram] = stores;
   assert.equal(sram.corners[2].y, sram.box.top);
@@ -128,7 +128,7 @@ test("memories are drawn as full as they are, within their boxes", () => {
   assert.equal(sram.corners[5].x, sram.box.right);
 });
 
-test("a point finds the bar under it, and narrow ones a little beside it", () => {
+test("a point finds the bar under it, and a narrow bar close to it", () => {
   const map = layoutGantt(chart, WHOLE, size);
   const bar = map.bars.find((each) => each.activity.name === "b");
   assert.ok(bar);
@@ -138,7 +138,7 @@ test("a point finds the bar under it, and narrow ones a little beside it", () =>
   assert.equal(activityAt(map, { x: bar.x + bar.w + 9, y: bar.y + 5 }), null);
 });
 
-test("arrows reach every bar, and the critical path is followed from its start to its end", () => {
+test("arrow keys reach every bar, and shortcuts follow the critical path from start to end", () => {
   const named = (/** @type {string} */ name) =>
     chart.activities.find((each) => each.name === name && each.kind === "task") ?? null;
   const a = nextActivity(chart, null, "right");
@@ -156,7 +156,7 @@ test("arrows reach every bar, and the critical path is followed from its start t
   assert.equal(nextCritical(chart, null, -1)?.name, "y");
 });
 
-test("zooming keeps a place, stays within the run, and comes back to all of it", () => {
+test("zooming keeps a point fixed, stays within the run, and can return to the complete run", () => {
   assert.deepEqual(zoomed(WHOLE, 0.5, 0), [0, 0.5]);
   assert.deepEqual(zoomed([0, 0.5], 0.5, 1), [0.25, 0.5]);
   assert.deepEqual(zoomed([0.25, 0.5], 100), WHOLE);
@@ -167,7 +167,7 @@ test("zooming keeps a place, stays within the run, and comes back to all of it",
   assert.deepEqual(broughtIntoView(chart, [0.4, 1], b), [0.4, 1]);
 });
 
-test("a schedule of the server is drawn whole, and an empty one too", () => {
+test("a schedule from the server is drawn completely, also if it is empty", () => {
   const platforms = golden("platforms").platforms;
   const made = golden("placement");
   const found = chartOf(

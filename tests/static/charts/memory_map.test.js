@@ -32,7 +32,7 @@ const memory = {
 };
 const size = { width: 562, height: 348 };
 
-test("rectangles cover their steps and bytes, offsets upwards", () => {
+test("rectangles span their steps and bytes, with offsets upwards", () => {
   const { rects, plot } = layoutMemory(memory, size);
   const [first, second] = rects;
   assert.equal(first.x, plot.left);
@@ -42,7 +42,7 @@ test("rectangles cover their steps and bytes, offsets upwards", () => {
   assert.ok(Math.abs(second.y + second.h - first.y) < 1e-9);
 });
 
-test("buffers that share neither time nor bytes do not overlap on the picture", () => {
+test("buffers without common steps or bytes do not overlap in the chart", () => {
   const { rects } = layoutMemory(memory, size);
   for (const a of rects) {
     for (const b of rects) {
@@ -60,7 +60,7 @@ test("the peak is above the lower bound", () => {
   assert.equal(peakY, plot.top);
 });
 
-test("a point finds the buffer that it lies in, and nothing beside", () => {
+test("a point finds the buffer that contains it, and nothing outside buffers", () => {
   const { rects } = layoutMemory(memory, size);
   for (const rect of rects)
     assert.equal(rectAt(rects, { x: rect.x + rect.w / 2, y: rect.y + rect.h / 2 }), rect);
@@ -88,7 +88,7 @@ test("an empty plan can be drawn", () => {
   assert.ok(Number.isFinite(map.peakY) && Number.isFinite(map.boundY));
 });
 
-test("arrow keys walk buffers in time and among those alive together", () => {
+test("arrow keys select buffers by time and among simultaneously live buffers", () => {
   assert.equal(nextBuffer(memory, -1, "right"), 0);
   assert.equal(nextBuffer(memory, 0, "right"), 1);
   assert.equal(nextBuffer(memory, 1, "right"), 2);
@@ -97,7 +97,7 @@ test("arrow keys walk buffers in time and among those alive together", () => {
   assert.equal(nextBuffer(memory, 1, "down"), 2);
 });
 
-test("an edge leads from the end of a buffer to its follower, inside what both lie in", () => {
+test("an arrow leads from the end of a buffer to the buffer that reuses its memory, inside their common range", () => {
   const { edges, rects } = layoutMemory(memory, size);
   assert.equal(edges.length, 1);
   const [from, , to] = rects;
@@ -106,7 +106,7 @@ test("an edge leads from the end of a buffer to its follower, inside what both l
   assert.ok(Math.abs(edges[0].y - (to.y + to.h / 2)) < 1e-9);
 });
 
-test("curves lie below the map, over the same steps, the live one nowhere above the used one", () => {
+test("the curves below the chart span the same steps, and live bytes never exceed occupied bytes", () => {
   const { below, fullest, live, plot, used } = layoutMemory(memory, size);
   assert.ok(below.top > plot.bottom);
   assert.equal(live.length, 2 * memory.n_steps);
@@ -117,7 +117,7 @@ test("curves lie below the map, over the same steps, the live one nowhere above 
   assert.ok(fullest.x > live[4].x && fullest.x < live[5].x);
 });
 
-test("what fills the fullest step comes largest first, and holes are counted", () => {
+test("the buffers of the peak step are listed by decreasing size, and unused bytes are counted", () => {
   assert.deepEqual(
     atFullest(memory).map((each) => each.buffer),
     [1, 0],
@@ -125,7 +125,7 @@ test("what fills the fullest step comes largest first, and holes are counted", (
   assert.ok(Math.abs(idleShare(memory) - 4000 / 26000) < 1e-9);
 });
 
-test("ticks are round, few, and start at nothing", () => {
+test("ticks are few round numbers from 0", () => {
   assert.deepEqual(niceTicks(40, 5, 10), [0, 10, 20, 30, 40]);
   assert.deepEqual(niceTicks(3, 8, 10), [0, 1, 2, 3]);
   for (const limit of [1, 1000, 5 * 1024, 9_265_152, 3e11]) {

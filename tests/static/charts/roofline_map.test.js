@@ -32,7 +32,7 @@ const kernels = /** @type {any} */ ([0, 1, 2, 3].map((number) => ({ kernel: numb
 const spots = spotsOf(profile, kernels);
 const ceilings = ceilingsOf(profile);
 
-test("a kernel has its intensity, its speed with interval, and how much of its ceiling it reaches", () => {
+test("a kernel has its intensity, its speed with an interval, and its fraction of the ceiling", () => {
   assert.deepEqual(spots.map((each) => each.kernel.kernel), [0, 2, 3]);
   const [first, second] = spots;
   assert.equal(first.intensity, 100);
@@ -43,7 +43,7 @@ test("a kernel has its intensity, its speed with interval, and how much of its c
   assert.deepEqual([first.tiny, second.tiny, second.ceiling], [false, true, null]);
 });
 
-test("ceilings are those that can be met; threads multiply what each core has for itself", () => {
+test("only reachable ceilings are drawn, and threads multiply the private resources of each core", () => {
   assert.deepEqual(
     ceilings.map(({ name, speed, n_cores }) => [name, speed, n_cores]),
     [["f32", 2e11, 2], ["bf16_tiles", 2e12, 2], ["L1", 4e11, 2], ["DRAM", 1e10, 1]],
@@ -51,7 +51,7 @@ test("ceilings are those that can be met; threads multiply what each core has fo
   assert.equal(ceilingsOf({ ...profile, threads: 64 })[0].n_cores, 4);
 });
 
-test("powers of ten are equally far apart, and slopes meet the highest peak", () => {
+test("powers of ten are equidistant, and slopes meet the highest peak", () => {
   const map = layoutRoofline(spots, ceilings, { width: 500, height: 300 });
   const gaps = map.xTicks.slice(1).map((each, i) => each.x - map.xTicks[i].x);
   assert.ok(gaps.length >= 3);
@@ -69,7 +69,7 @@ test("powers of ten are equally far apart, and slopes meet the highest peak", ()
   assert.ok(map.points[0].highY < map.points[0].y && map.points[0].y < map.points[0].lowY);
 });
 
-test("the smallest point under the pointer is meant, or one close by", () => {
+test("the pointer selects the smallest point under it, or a point close to it", () => {
   const map = layoutRoofline(spots, ceilings, { width: 500, height: 300 });
   const [{ x, y, r }] = map.points;
   assert.equal(spotAt(map, { x, y }), spots[0]);
@@ -79,7 +79,7 @@ test("the smallest point under the pointer is meant, or one close by", () => {
   assert.equal(spotAt({ ...map, points: [map.points[0], small] }, { x: x + 1, y }), spots[2]);
 });
 
-test("keys walk by intensity, by speed, and by time", () => {
+test("shortcuts step through kernels by intensity, speed and time", () => {
   assert.equal(nextSpot(spots, null, "right"), spots[1]);
   assert.equal(nextSpot(spots, spots[1], "right"), spots[2]);
   assert.equal(nextSpot(spots, spots[0], "right"), spots[0]);

@@ -19,12 +19,12 @@ function busy(ms) {
   while (performance.now() < end);
 }
 
-test("work makes the same at once and in turns", async () => {
+test("a task gives the same result synchronously and in time slices", async () => {
   assert.equal(synchronously(adding(100)), 5050);
   assert.equal(await inTimeSlices(adding(100), () => true), 5050);
 });
 
-test("long work lets others have their turn before it ends", async () => {
+test("a long task yields to other tasks before it ends", async () => {
   const seen = /** @type {string[]} */ ([]);
   const work = inTimeSlices(adding(6, () => busy(5)), () => true).then(() => seen.push("work"));
   void nextTask().then(() => seen.push("other"));
@@ -32,7 +32,7 @@ test("long work lets others have their turn before it ends", async () => {
   assert.deepEqual(seen, ["other", "work"]);
 });
 
-test("what is not wanted any more is given up after a turn", async () => {
+test("a cancelled task stops after the current time slice", async () => {
   let done = 0;
   const work = adding(1000, () => {
     done += 1;
@@ -42,7 +42,7 @@ test("what is not wanted any more is given up after a turn", async () => {
   assert.ok(done < 1000);
 });
 
-test("what has a turn of its own is started after what runs, and ended once; unless ended before", async () => {
+test("a separate task starts after the current task and is stopped once, and a task stopped early never starts", async () => {
   /** @type {string[]} */
   const seen = [];
   const stop = inOwnTask(() => {

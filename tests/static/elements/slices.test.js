@@ -10,7 +10,7 @@ globalThis.requestIdleCallback = (work) => {
 };
 globalThis.cancelIdleCallback = (request) => clearTimeout(idle.get(request));
 
-test("the first slice comes at once, the others later, and all in order", async () => {
+test("the first slice is processed synchronously, and later slices follow in order", async () => {
   /** @type {[number, number][]} */
   const made = [];
   const whole = new Promise((resolve) =>
@@ -24,7 +24,7 @@ test("the first slice comes at once, the others later, and all in order", async 
   assert.deepEqual(made, [[0, SLICE], [SLICE, 2 * SLICE], [2 * SLICE, 2 * SLICE + 7]]);
 });
 
-test("a shorter first slice is followed by whole ones", async () => {
+test("a shorter first slice is followed by slices of the full size", async () => {
   /** @type {[number, number][]} */
   const made = [];
   await new Promise((resolve) =>
@@ -40,7 +40,7 @@ test("a shorter first slice is followed by whole ones", async () => {
   assert.deepEqual(made, [[0, 12], [12, 42], [42, 47]]);
 });
 
-test("who is not interested any more gets no more slices", async () => {
+test("no slice is processed after the caller stops", async () => {
   let n = 0;
   const stop = inSlices(3 * SLICE, () => (n += 1));
   stop();

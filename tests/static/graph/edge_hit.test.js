@@ -20,7 +20,7 @@ function edge(key, path, shown = true) {
 const bent = edge("a b", [0, 0, 30, 30, 30, 60, 30, 90]);
 const straight = edge("a c", [0, 0, 0, 30, 0, 60, 0, 90]);
 
-test("the nearest edge within reach is found, along its curve and not its chord", () => {
+test("the nearest edge within reach is found by the distance to its curve, not to its chord", () => {
   assert.equal(edgeAt([straight, bent], { x: 26.25, y: 45 }, 2), bent);
   // The midpoint of the straight line between the ends, far from the curve.
   assert.equal(edgeAt([straight, bent], { x: 15, y: 45 }, 5), null);
@@ -28,7 +28,7 @@ test("the nearest edge within reach is found, along its curve and not its chord"
   assert.equal(edgeAt([straight, bent], { x: 1, y: 96 }, 5), null);
 });
 
-test("an edge of several curves is followed to its end, and one that is not shown is none", () => {
+test("all curves of an edge count, and hidden edges are not found", () => {
   const long = edge("d e", [0, 0, 0, 10, 0, 20, 0, 30, 0, 40, 40, 50, 40, 60]);
   assert.equal(edgeAt([long], { x: 40, y: 59 }, 2), long);
   assert.equal(edgeAt([edge("d e", long.path, false)], { x: 40, y: 59 }, 2), null);

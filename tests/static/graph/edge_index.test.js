@@ -16,13 +16,13 @@ for (let i = 1; i < N; i++) {
 /** @type {StageGraph} */
 const graph = { stage: 0, graph_stage: 0, name: "", constants: [], added: [], changed: [], removed: [], nodes: [], edges };
 
-test("the edges at a node are those that a look at all of them finds, in their order", () => {
+test("the index finds the same edges of a node, in the same order, as a search of all edges", () => {
   for (const id of ["v0", "v1", "v20", "v40", "v850", `v${N - 1}`])
     assert.deepEqual(incidentEdges(graph, id), edges.filter(([from, to]) => from === id || to === id));
   assert.deepEqual(incidentEdges(graph, "w"), []);
 });
 
-test("no step looks at all edges, and what was found is not looked for again", () => {
+test("the index is built in several steps and only once", () => {
   const fresh = { ...graph, edges: [...edges] };
   assert.ok([...edgeIndexSteps(fresh)].length >= 4);
   assert.equal([...edgeIndexSteps(fresh)].length, 0);

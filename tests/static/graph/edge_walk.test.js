@@ -12,14 +12,14 @@ const before = graph(["x", "g"], [["x", "g", 0, "x"]]);
 /** @param {string} id */
 const texts = (id) => edgesAt({ before, after }, id).map(({ from, to }) => `${from} ${to}`);
 
-test("edges of a node are its operands in order, then its readers, each once", () => {
+test("the edges of a node are its operands in order, then each reader once", () => {
   assert.deepEqual(texts("h"), ["x h", "w h", "h y", "h z"]);
   assert.deepEqual(texts("g"), ["x g"]);
   assert.deepEqual(texts("x"), ["x h"]);
   assert.deepEqual(texts("nobody"), []);
 });
 
-test("one goes round them both ways, from the first or the last", () => {
+test("stepping through the edges wraps around in both directions", () => {
   const edges = edgesAt({ before, after }, "h");
   const text = edges.map(edgeText);
   assert.equal(nextEdge(edges, "", 1)?.at, 0);
@@ -30,7 +30,7 @@ test("one goes round them both ways, from the first or the last", () => {
   assert.equal(nextEdge([], "", 1), null);
 });
 
-test("an edge survives as text, and what is none is none", () => {
+test("an edge survives conversion to text, and an invalid text gives no edge", () => {
   const edge = { from: "conv 1/a", to: "→y" };
   assert.deepEqual(edgeOf(edgeText(edge)), edge);
   for (const text of ["", "a", "a\t", "\tb", "a\tb\tc"]) assert.equal(edgeOf(text), null);

@@ -11,7 +11,7 @@ function numbers(seed) {
   };
 }
 
-test("a grid finds what a look at every box finds, in their order", () => {
+test("a grid finds the same boxes, in the same order, as a search of all boxes", () => {
   const next = numbers(7);
   /** @returns {import("../../../static/js/graph/grid.js").Bounds} */
   const box = (/** @type {number} */ most) => {
@@ -27,7 +27,7 @@ test("a grid finds what a look at every box finds, in their order", () => {
   }
 });
 
-test("a grid of nothing and of boxes in one point", () => {
+test("a grid may be empty, or contain boxes at a single point", () => {
   assert.deepEqual(createGrid([])([0, 0, 9, 9]), []);
   assert.deepEqual(createGrid([[2, 3, 2, 3], [2, 3, 2, 3]])([0, 0, 2, 3]), [0, 1]);
   assert.deepEqual(createGrid([[2, 3, 2, 3]])([4, 4, 9, 9]), []);

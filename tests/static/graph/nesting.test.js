@@ -47,7 +47,7 @@ const layout = async (/** @type {string[]} */ dots) => {
   return dots.map((dot) => readLayout(graphviz.layout(dot, /** @type {any} */ ("json0"), "dot")));
 };
 
-test("groups are open as the union says, but for those that were toggled, and only in open ones", () => {
+test("groups are open as in the union, except for toggled groups and groups inside closed groups", () => {
   assert.deepEqual([...openGroups(union, [])], ["g0", "g1"]);
   assert.deepEqual([...openGroups(union, ["-g1", "g9"])], ["g0"]);
   assert.deepEqual([...openGroups(union, ["-g0"])], []);
@@ -56,21 +56,21 @@ test("groups are open as the union says, but for those that were toggled, and on
   assert.deepEqual([...openGroups(shut, ["g0"])], ["g0"]);
 });
 
-test("toggling says only what differs from the first drawing, and undoes itself", () => {
+test("toggling stores only differences from the initial drawing, and a second toggle removes them", () => {
   assert.deepEqual(toggle(union, [], ["g1"], false), ["-g1"]);
   assert.deepEqual(toggle(union, ["-g1"], ["g1"], true), []);
   assert.deepEqual(toggle(union, ["-g1"], ["g0"], false), ["-g1", "-g0"]);
   assert.deepEqual(toggle(union, [], ["g0", "nobody"], true), []);
 });
 
-test("boxes are counted as they are drawn: a closed group is one, an open one none", () => {
+test("a closed group counts as one box, and an open group as no box", () => {
   assert.equal(countBoxes(union, new Set(["g0", "g1"])), 5);
   assert.equal(countBoxes(union, new Set(["g0"])), 4);
   assert.equal(countBoxes(union, new Set()), 3);
   assert.deepEqual(pathsOf(union).get("g1"), ["g0", "g1"]);
 });
 
-test("what is in a group is drawn in its frame, and frames lie in each other", async () => {
+test("the members of a group are drawn inside its frame, and frames are nested", async () => {
   const open = openGroups(union, []);
   const { boxes, frames } = synchronously(nest(union, open, await layoutNested(union, open, layout)));
   const inside = (/** @type {any} */ a, /** @type {any} */ b) =>
@@ -86,7 +86,7 @@ test("what is in a group is drawn in its frame, and frames lie in each other", a
   assert.deepEqual(boxes.find(({ key }) => key === "n2")?.around, ["g0", "g1"]);
 });
 
-test("an edge goes on at the border of a group where it stopped outside", async () => {
+test("the segments of an edge meet at the border of a group", async () => {
   const open = openGroups(union, []);
   const { edges } = synchronously(nest(union, open, await layoutNested(union, open, layout)));
   const piece = (/** @type {string} */ from, /** @type {string} */ to) => {
@@ -106,7 +106,7 @@ test("an edge goes on at the border of a group where it stopped outside", async 
   );
 });
 
-test("the pieces of an edge are those that are drawn", () => {
+test("an edge is divided into segments at the groups that it crosses", () => {
   const at = (/** @type {string} */ key, /** @type {string[]} */ around) => ({ key, around });
   const [x, a, b, y] = [at("n0", []), at("n1", ["g0"]), at("n2", ["g0", "g1"]), at("n4", [])];
   assert.deepEqual(piecesOf(x, y), [["n0", "n4"]]);
@@ -116,7 +116,7 @@ test("the pieces of an edge are those that are drawn", () => {
   assert.deepEqual(piecesOf(at("g0", []), at("g0", [])), []);
 });
 
-test("a closed group is not laid out, and equal insides are asked for as they are", async () => {
+test("a closed group needs no layout, and open groups of the same depth are requested together", async () => {
   asked.length = 0;
   await layoutNested(union, new Set(["g0"]), layout);
   assert.deepEqual(asked.map((dots) => dots.length), [1, 1]);

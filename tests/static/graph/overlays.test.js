@@ -24,7 +24,7 @@ const NODES = new Map(
 );
 const KERNELS = [kernel("a", ["A"], 0.1), kernel("b", ["B"], 0.003)];
 
-test("a node is as warm as its kernel, and the largest is the measure", () => {
+test("a node has the colour of its kernel's value relative to the largest value", () => {
   const shown = [drawn("n0", "a"), drawn("n1", "b"), drawn("n2", "c")];
   const overlay = overlayOf("time", shown, NODES, KERNELS, WORDS);
   assert.deepEqual([...(overlay?.classOf ?? [])], [["n0", 0], ["n1", 3]]);
@@ -32,17 +32,17 @@ test("a node is as warm as its kernel, and the largest is the measure", () => {
   assert.deepEqual(overlay?.classes.map(({ n }) => n), [1, 0, 0, 1, 0]);
 });
 
-test("what became several kernels, and a group, have the sum, each kernel once", () => {
+test("a node of several kernels, or a group, has the sum over distinct kernels", () => {
   const overlay = overlayOf("time", [drawn("n0", "old"), drawn("g0", "a", "b", "old")], NODES, KERNELS, WORDS);
   assert.equal(overlay?.says.get("n0"), "103 ms");
   assert.equal(overlay?.says.get("g0"), "103 ms");
 });
 
-test("without kernels nothing is warm", () => {
+test("without kernels no node is coloured", () => {
   assert.equal(overlayOf("bytes", [drawn("n0", "a")], NODES, [], WORDS)?.classOf.size, 0);
 });
 
-test("layouts and elements are kinds, the most frequent first", () => {
+test("layouts and element types are categories, the most frequent first", () => {
   const shown = [drawn("n0", "a"), drawn("n1", "b"), drawn("n2", "c")];
   const layout = overlayOf("layout", shown, NODES, KERNELS, WORDS);
   assert.deepEqual(layout?.classes, [{ label: "plain", n: 2 }, { label: "c16", n: 1 }]);
@@ -76,13 +76,13 @@ test("names of a model are text in an SVG, never markup", () => {
   assert.equal(svg.match(/<rect/g)?.length, 2);
 });
 
-test("DOT quotes what it must", () => {
+test("special characters are quoted in DOT", () => {
   const dot = toDot(SCENE);
   assert.match(dot, /n0 \[label="<n0>\\nsay \\"a\\"", tooltip="a\\"\\\\"\];/);
   assert.match(dot, /n0 -> n1;/);
 });
 
-test("names with what no XML may hold leave an SVG well-formed, and are read as written by Graphviz", () => {
+test("characters that XML forbids are replaced in SVG and in DOT", () => {
   const odd = { ...drawn("n0", "\x07\ud800&amp;"), label: "relu \x1b\0" };
   const scene = { ...SCENE, nodes: [odd], edges: [] };
   const svg = toSvg(scene, COLORS, () => ({ stroke: "blue", fill: "pink" }));
@@ -92,7 +92,7 @@ test("names with what no XML may hold leave an SVG well-formed, and are read as 
   assert.doesNotMatch(svg + dot, /[\0-\x08\x0e-\x1f]/);
 });
 
-test("errors are warm by what they may be, and a group has that of its worst node", () => {
+test("errors are coloured relative to the tolerance, and a group has the largest error of its nodes", () => {
   const value = (/** @type {string} */ node, /** @type {number | null} */ relative_error) =>
     /** @type {any} */ ({ name: node, node, relative_error });
   const checked = /** @type {any} */ ({ tolerance: 1e-4, values: [value("a", 2e-7), value("b", null), value("c", 3e-6)] });
@@ -114,7 +114,7 @@ const PLACEMENT = /** @type {any} */ ({
   ],
 });
 
-test("a node has the device of its task; before the passes, those of what its ONNX nodes are in", () => {
+test("a node has the device of its task, and an imported node the devices of all tasks from its ONNX nodes", () => {
   const shown = [drawn("n0", "a"), drawn("n1", "b"), drawn("n2", "c"), drawn("n3", "old")];
   const overlay = overlayOf("device", shown, NODES, KERNELS, WORDS, null, PLACEMENT);
   assert.deepEqual(overlay?.classes, [{ label: "cpu", n: 1 }, { label: "gpu", n: 2 }, { label: "npu", n: 0 }]);

@@ -10,7 +10,7 @@ function canvas(font) {
   return { asked, widthOf, context: /** @type {CanvasRenderingContext2D} */ (/** @type {unknown} */ (context)) };
 }
 
-test("a text that fits is whole, another loses its middle and fits", () => {
+test("a text that fits is complete, and a longer text loses its middle", () => {
   const { context, widthOf } = canvas("one");
   assert.equal(clip(context, "sigmoid", 7), "sigmoid");
   assert.equal(clip(context, "abcdefghij", 6), "abc…ij");
@@ -19,7 +19,7 @@ test("a text that fits is whole, another loses its middle and fits", () => {
   assert.match(wide, /^A.*…a+$/);
 });
 
-test("what was clipped is not measured again, in another font or room it is", () => {
+test("a clipped text is measured again only for another font or width", () => {
   const { context, asked } = canvas("two");
   clip(context, "reduce_mean", 30);
   clip(context, "reduce_mean", 30);

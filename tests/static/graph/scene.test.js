@@ -120,13 +120,13 @@ const edges = (scene) =>
       .map((each) => [`${each.from}-${each.to}`, each.status]),
   );
 
-test("Graphviz's places are turned to y downwards, in points, inside the drawing", () => {
+test("Graphviz's positions become points with y downwards, inside the drawing", () => {
   const [x, a] = [
     layout.nodes.find((n) => n.key === "n0"),
     layout.nodes.find((n) => n.key === "n1"),
   ];
   assert.ok(x && a);
-  assert.ok(x.y < a.y, "an input is above what reads it");
+  assert.ok(x.y < a.y, "an input is above its reader");
   assert.deepEqual([x.w, x.h], [72, 36]);
   for (const each of layout.nodes) {
     assert.ok(each.x - each.w / 2 >= -0.01 && each.x + each.w / 2 <= layout.width + 0.01);
@@ -134,14 +134,14 @@ test("Graphviz's places are turned to y downwards, in points, inside the drawing
   }
 });
 
-test("an edge runs from its tail to its arrow's point", () => {
+test("an edge runs from its tail to the tip of its arrow", () => {
   const edge = layout.edges.find((each) => each.from === "n0" && each.to === "n1");
   assert.ok(edge?.tip);
   assert.equal((edge.path.length - 2) % 6, 0);
   assert.ok(edge.path[1] < edge.tip[1]);
 });
 
-test("changes show kept, added, changed and removed nodes together", () => {
+test("the view of changes shows unchanged, added, changed and removed nodes together", () => {
   assert.deepEqual(shown(diff), {
     x: "same",
     a: "removed",
@@ -158,7 +158,7 @@ test("changes show kept, added, changed and removed nodes together", () => {
   });
 });
 
-test("before shows what the pass will take, after what it left", () => {
+test("the view before a pass marks removed nodes, and the view after it marks added nodes", () => {
   assert.deepEqual(shown(buildScene(places, before, after, "before", true)), {
     x: "same",
     a: "removed",
@@ -178,12 +178,12 @@ test("before shows what the pass will take, after what it left", () => {
   });
 });
 
-test("before, a changed node is still what it was", () => {
+test("the view before a pass shows the old version of a changed node", () => {
   assert.equal(statesOfNodes({ before, after }, "before").get("b")?.node.op, "relu");
   assert.equal(statesOfNodes({ before, after }, "diff").get("b")?.node.op, "fusion");
 });
 
-test("a survivor has the same place in every view and stage", () => {
+test("a node that survives has the same position in every view and stage", () => {
   const scenes = [
     diff,
     buildScene(places, before, after, "before", true),
@@ -197,7 +197,7 @@ test("a survivor has the same place in every view and stage", () => {
   }
 });
 
-test("a pass that changed nothing, and the import, show no marks", () => {
+test("an unchanged stage and the import have no marks", () => {
   for (const scene of [
     buildScene(places, after, after, "diff", false),
     buildScene(places, null, after, "diff", true),
@@ -207,7 +207,7 @@ test("a pass that changed nothing, and the import, show no marks", () => {
   }
 });
 
-test("a fusion is labelled with the operators inside", () => {
+test("a fusion is labelled with its operators", () => {
   const body = {
     nodes: [node("p", { kind: "input" }), node("q", { op: "conv" }), node("r", { op: "relu" })],
     edges: [],
@@ -220,7 +220,7 @@ test("a fusion is labelled with the operators inside", () => {
   );
 });
 
-test("a closed group stands for its members: shown while one is there, marked by what became of them", () => {
+test("a closed group is shown while it has a member in the stage, and is marked by the changes of its members", () => {
   const group = { label: "2 nodes", times: 1, open: false, group: "", width: 72, height: 36, dot: "" };
   const grouped = placeUnion(
     {
@@ -254,7 +254,7 @@ test("a closed group stands for its members: shown while one is there, marked by
   );
 });
 
-test("arrow keys follow the edges that are shown, and start at the top", () => {
+test("arrow keys follow visible edges and start at the top", () => {
   assert.equal(walk(diff, "", "after"), "n0");
   assert.equal(walk(diff, "n1", "after"), "n2");
   assert.equal(walk(diff, "n2", "after"), "n3");
@@ -264,7 +264,7 @@ test("arrow keys follow the edges that are shown, and start at the top", () => {
   assert.equal(walk(only, "n2", "before"), "n0");
 });
 
-test("neighbours are the boxes at the other ends of all edges that are shown", () => {
+test("the neighbours of a box are the boxes at the other ends of its visible edges", () => {
   const at = (/** @type {string[]} */ keys) => {
     const { before: sources, after: readers } = neighboursOf(diff, new Set(keys));
     return [[...sources].sort(), [...readers].sort()];
@@ -274,14 +274,14 @@ test("neighbours are the boxes at the other ends of all edges that are shown", (
   assert.deepEqual(at([]), [[], []]);
 });
 
-test("left and right lead to a neighbour on that side", () => {
+test("the left and right arrow keys select the neighbour on that side", () => {
   const [x1, x4] = [diff.byKey.get("n1")?.x ?? 0, diff.byKey.get("n4")?.x ?? 0];
   const [left, right] = x1 < x4 ? ["n1", "n4"] : ["n4", "n1"];
   assert.equal(walk(diff, left, "right"), right);
   assert.equal(walk(diff, right, "left"), left);
 });
 
-test("a point hits the node that is drawn there, and no hidden one", () => {
+test("a point hits the visible node at this position, and never a hidden node", () => {
   const a = diff.byKey.get("n1");
   assert.ok(a);
   assert.equal(nodeAt(diff, a)?.key, "n1");
@@ -289,14 +289,14 @@ test("a point hits the node that is drawn there, and no hidden one", () => {
   assert.equal(nodeAt(diff, { x: -500, y: 0 }), null);
 });
 
-test("search needs every word, looks at origins too, and only at what is shown", () => {
+test("a search requires every word, includes origins, and is limited to visible nodes", () => {
   assert.deepEqual(searchNodes(diff, "FUSION f32"), [{ key: "n2", id: "b" }]);
   assert.ok(searchNodes(diff, "a").some(({ key }) => key === "n2"));
   assert.deepEqual(searchNodes(diff, "fusion nothing"), []);
   assert.deepEqual(searchNodes(diff, "  "), []);
 });
 
-test("the box around nodes holds them", () => {
+test("the bounding box of nodes contains these nodes", () => {
   const box = boxOfKeys(diff, ["n0", "n3"]);
   assert.ok(box && box.h > 72);
   assert.equal(boxOfKeys(diff, ["nobody"]), null);
@@ -306,12 +306,12 @@ const size = { width: 800, height: 600 };
 const close = (/** @type {{x: number, y: number}} */ p, /** @type {{x: number, y: number}} */ q) =>
   assert.ok(Math.hypot(p.x - q.x, p.y - q.y) < 1e-6);
 
-test("screen and drawing are each other's inverse", () => {
+test("the mappings between screen and drawing are inverse to each other", () => {
   const camera = { x: 40, y: -7, zoom: 0.3 };
   close(toScreen(camera, size, toDrawing(camera, size, { x: 13, y: 550 })), { x: 13, y: 550 });
 });
 
-test("zooming holds the point under the pointer, also at its limits", () => {
+test("zooming keeps the point under the pointer fixed, also at the zoom limits", () => {
   const camera = { x: 40, y: -7, zoom: 0.3 };
   for (const factor of [1.5, 0.5, 1e6, 1e-6]) {
     const zoomed = zoomAt(camera, size, { x: 100, y: 80 }, factor);
@@ -319,14 +319,14 @@ test("zooming holds the point under the pointer, also at its limits", () => {
   }
 });
 
-test("fit shows the whole box and enlarges nothing", () => {
+test("fitting shows the complete box and never enlarges it", () => {
   const camera = fit({ x: 500, y: 1000, w: 1000, h: 2000 }, size);
   const corner = toScreen(camera, size, { x: 0, y: 0 });
   assert.ok(corner.x >= 0 && corner.y >= 0);
   assert.equal(fit({ x: 0, y: 0, w: 10, h: 10 }, size).zoom, 1);
 });
 
-test("revealing moves the least: nothing for what is in view, to the edge for what is not", () => {
+test("revealing a box moves the view as little as possible, and not at all if the box is visible", () => {
   const camera = { x: 0, y: 0, zoom: 1 };
   assert.deepEqual(reveal(camera, size, { x: 10, y: 10, w: 50, h: 20 }), camera);
   const moved = reveal(camera, size, { x: 0, y: 1000, w: 50, h: 20 });
@@ -335,7 +335,7 @@ test("revealing moves the least: nothing for what is in view, to the edge for wh
   assert.ok(at.y > 500 && at.y < 600);
 });
 
-test("a type is drawn short: dims, blocks, and elements other than f32", () => {
+test("a drawn type has dimensions, blocks, and any element type other than f32", () => {
   const types = [
     "f32[1,64,55,55]",
     "f32[1,16,55,55]{c16,halo=1x1}",
@@ -356,7 +356,7 @@ test("a type is drawn short: dims, blocks, and elements other than f32", () => {
 
 const tall = { ...diff, width: 200, height: 9000 };
 
-test("a first look shows the whole when it can be read, else where something happened", () => {
+test("the initial view shows the complete graph if its text is legible, else the changes", () => {
   assert.deepEqual(firstLook(diff, size, new Set()), wholeLook(diff, size));
   const far = { ...tall, byKey: new Map(tall.byKey) };
   const node = { .../** @type {any} */ (diff.byKey.get("n1")), y: 5000 };
@@ -365,12 +365,12 @@ test("a first look shows the whole when it can be read, else where something hap
   assert.ok(look.zoom > 0.8 && seesAny(far, look, size, ["n1"]));
 });
 
-test("a first look leaves no more empty above and below than need be", () => {
+test("the initial view leaves no unnecessary empty space above and below", () => {
   const look = firstLook(tall, size, new Set());
   assert.ok(look.y - size.height / 2 / look.zoom >= -60);
 });
 
-test("what is in view is not moved, what is not comes into view", () => {
+test("the view moves only if the target is not visible", () => {
   const look = wholeLook(diff, size);
   assert.deepEqual(lookAtNodes(diff, look, size, ["n0"]), look);
   const away = { x: 5000, y: 5000, zoom: 1 };

@@ -37,7 +37,7 @@ function server() {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const cancelled = () => asked.filter((each) => /\bDELETE|cancel/.test(each));
 
-test("the pane and the colours wait for one job, which the other keeps when one of them goes", async () => {
+test("the pane and the colours share a job, which continues until both stop waiting", async () => {
   const { started, findings } = server();
   const colours = createPlacements("a", findings);
   const pane = createPlacements("a", findings);
@@ -52,12 +52,12 @@ test("the pane and the colours wait for one job, which the other keeps when one 
   assert.equal(cancelled().length, 1);
   const again = createPlacements("a", findings);
   again.place(ITERATED, true);
-  assert.equal(started.length, 2, "what has ended is asked for anew");
+  assert.equal(started.length, 2, "a finished job is requested again");
   again.stop();
   await settled();
 });
 
-test("any job places by all quick schedulers, one that searches is a job of its own", async () => {
+test("all quick schedulers share a job, and a scheduler that searches has a separate job", async () => {
   const { started, findings } = server();
   const [colours, pane] = [createPlacements("b", findings), createPlacements("b", findings)];
   const first = colours.place(ITERATED, true);
@@ -67,7 +67,7 @@ test("any job places by all quick schedulers, one that searches is a job of its 
   assert.equal(started.length, 3);
 });
 
-test("what is cancelled is cancelled for all", async () => {
+test("a cancelled job is cancelled for every view that waits for it", async () => {
   const { findings } = server();
   const [colours, pane] = [createPlacements("d", findings), createPlacements("d", findings)];
   const placing = colours.place(ITERATED, true);

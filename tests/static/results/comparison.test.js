@@ -5,7 +5,7 @@ import { faster, figuresOf, operatorsOf } from "../../../static/js/results/compa
 /** @type {(low_s: number | null, high_s: number | null) => any} */
 const run = (low_s, high_s) => ({ low_s, high_s });
 
-test("only intervals that do not touch tell two runs apart", () => {
+test("two runs differ significantly only if their intervals are disjoint", () => {
   assert.equal(faster(run(1, 2), run(3, 4)), "a");
   assert.equal(faster(run(3, 4), run(1, 2)), "b");
   assert.equal(faster(run(1, 3), run(2, 4)), "same");
@@ -13,7 +13,7 @@ test("only intervals that do not touch tell two runs apart", () => {
   assert.equal(faster(null, run(2, 4)), "");
 });
 
-test("operators that differ come first", () => {
+test("operators with different counts come first", () => {
   const graph = (/** @type {string[]} */ ...ops) => /** @type {any} */ ({ nodes: [{ op: "input", kind: "input" }, ...ops.map((op) => ({ op, kind: "node" }))] });
   assert.deepEqual(operatorsOf(graph("add", "relu", "relu", "relu"), graph("add", "fusion")), [
     { op: "relu", a: 3, b: 0 },
@@ -22,14 +22,14 @@ test("operators that differ come first", () => {
   ]);
 });
 
-test("what is alive at once has no gaps of alignment in it", () => {
+test("live bytes exclude alignment gaps", () => {
   const memory = { peak_bytes: 196, lower_bound_bytes: 196, live_bytes: [32, 72], fullest_step: 1 };
   const result = /** @type {any} */ ({ stages: [], kernels: [], running: null, memory, timings: [], check: null });
   const rows = Object.fromEntries(figuresOf(result, result).map(({ key, a }) => [key, a]));
   assert.deepEqual([rows.arena, rows.live], [196, 72]);
 });
 
-test("figures of a result without memory or checks are not known, not nothing", () => {
+test("figures of a result without memory plan or check are unknown, not 0", () => {
   const result = /** @type {any} */ ({ stages: [], kernels: [], running: null, memory: null, timings: [], check: null });
   const figures = figuresOf(result, result);
   assert.equal(figures.find((each) => each.key === "arena")?.a, null);

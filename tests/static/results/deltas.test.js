@@ -9,7 +9,7 @@ import { ownGraphs } from "../../../static/js/results/stages.js";
 const golden = (name) =>
   JSON.parse(readFileSync(new URL(`../../golden/wire/${name}.json`, import.meta.url), "utf8"));
 
-test("the deltas of a trace, one on the other, are its last graph", () => {
+test("applying all deltas of a trace gives its last graph", () => {
   const stages = ownGraphs(golden("result").stages);
   assert.ok(stages.length > 5);
   let graph = null;
@@ -17,7 +17,7 @@ test("the deltas of a trace, one on the other, are its last graph", () => {
   assert.deepEqual(graph, golden(`stage-${stages[stages.length - 1].stage}-graph`));
 });
 
-test("what a pass kept are the same objects", () => {
+test("items that a pass did not change are the same objects", () => {
   const stages = ownGraphs(golden("result").stages);
   const first = applyDelta(null, golden("stage-0-delta"));
   const second = applyDelta(first, golden(`stage-${stages[1].stage}-delta`));
@@ -28,11 +28,11 @@ test("what a pass kept are the same objects", () => {
   assert.ok(kept.length > 0);
 });
 
-test("a delta is put on the graph it was made against, and on no other", () => {
+test("a delta applies only to the graph from which it was computed", () => {
   const first = applyDelta(null, golden("stage-0-delta"));
-  assert.throws(() => applyDelta(first, golden("stage-0-delta")), /against -1/);
+  assert.throws(() => applyDelta(first, golden("stage-0-delta")), /applies to stage -1/);
 });
 
-test("pieces keep ranges and add items, in any order", () => {
+test("pieces retain ranges and add items, in any order", () => {
   assert.deepEqual(join(["a", "b", "c", "d"], [[2, 4, ["x"]], [0, 1, []], [0, 0, ["y", "z"]]]), ["c", "d", "x", "a", "y", "z"]);
 });

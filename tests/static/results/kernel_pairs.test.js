@@ -24,7 +24,7 @@ const said = (pairs) =>
     elsewhere?.kernel ?? null,
   ]);
 
-test("the same nodes in any order are the same kernel, whatever its place", () => {
+test("kernels of the same nodes are a pair, independent of the order of nodes and kernels", () => {
   const a = [made(0, ["conv", "relu"]), made(1, ["pool"]), made(2, ["gemm"])];
   const b = [made(0, ["gemm"]), made(1, ["relu", "conv"]), made(2, ["pool"])];
   assert.deepEqual(said(pairKernels(a, b)), [
@@ -34,7 +34,7 @@ test("the same nodes in any order are the same kernel, whatever its place", () =
   ]);
 });
 
-test("a fused kernel goes with the part that does most, and the others say where they went", () => {
+test("a fused kernel is paired with the kernel that does most of its work, and the other kernels refer to it", () => {
   const a = [made(0, ["pad"]), made(1, ["bias", "conv", "relu"], { flops: 900 })];
   const b = [
     made(0, ["bias"], { flops: 7 }),
@@ -57,7 +57,7 @@ test("a fused kernel goes with the part that does most, and the others say where
   ]);
 });
 
-test("equal sets go before greater overlaps, greater overlaps before smaller ones", () => {
+test("kernels of equal node sets are paired first, then kernels by decreasing overlap", () => {
   const a = [made(0, ["a", "b", "c"]), made(1, ["c"]), made(2, ["d", "e", "f"])];
   const b = [made(0, ["c"]), made(1, ["a"]), made(2, ["b", "a", "d"]), made(3, ["e", "f"])];
   assert.deepEqual(said(pairKernels(a, b)), [
@@ -68,7 +68,7 @@ test("equal sets go before greater overlaps, greater overlaps before smaller one
   ]);
 });
 
-test("of several kernels of one node those with the same operator go together", () => {
+test("several kernels of one node are paired by operator", () => {
   const a = [made(0, ["norm"], { op: "mean" }), made(1, ["norm"], { op: "scale" })];
   const b = [
     made(0, ["norm"], { op: "scale" }),
@@ -82,7 +82,7 @@ test("of several kernels of one node those with the same operator go together", 
   ]);
 });
 
-test("kernels of no node are told by their names alone", () => {
+test("kernels without ONNX nodes are paired by name", () => {
   const a = [made(0, [], { name: "to_blocks" }), made(1, [], { name: "copy" })];
   const b = [made(0, [], { name: "copy" })];
   assert.deepEqual(said(pairKernels(a, b)), [
@@ -91,7 +91,7 @@ test("kernels of no node are told by their names alone", () => {
   ]);
 });
 
-test("the pair shown first is the longest with code in both", () => {
+test("the pair shown first is the slowest pair in which both kernels have code", () => {
   const a = [made(0, ["x"], { median_s: 2 }), made(1, ["y"], { median_s: 1 }), made(2, ["z"], { median_s: 9, parts: [] })];
   const b = [made(0, ["x"], { median_s: 1 }), made(1, ["y"], { median_s: 3 }), made(2, ["z"], { median_s: 9 })];
   assert.equal(longestPair(pairKernels(a, b))?.a?.kernel, 1);

@@ -19,13 +19,13 @@ const NEIGHBOURS = {
   ],
 };
 
-test("an edge of a stage has the answers of the model's edges that it came from", () => {
+test("an edge of a stage has the verdicts of the model edges from which it originates", () => {
   const [only] = verdictsOn(GRAPH.nodes[1], GRAPH, NEIGHBOURS);
   assert.equal(only.side, "read by");
   assert.deepEqual(only.answers.map((each) => each.reader), ["relu", "add"]);
 });
 
-test("both sides of a node are told, inputs are not", () => {
+test("the verdicts of a node cover its operands and readers, but not inputs", () => {
   const found = verdictsOn(GRAPH.nodes[2], GRAPH, NEIGHBOURS);
   assert.deepEqual(found.map(({ side, other }) => [side, other.id]), [["reads", "a"], ["read by", "c"]]);
   assert.deepEqual(verdictsOn(GRAPH.nodes[2], GRAPH, null), []);

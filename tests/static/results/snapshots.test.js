@@ -12,7 +12,7 @@ const node = (id, op, inputs) => ({
 /** @type {(nodes: any[], constants: any[]) => any} */
 const graph = (nodes, constants) => ({ nodes, constants, edges: [], added: [], changed: ["stale"], removed: ["stale"] });
 
-test("a stage is compared with the one before, or with any other", () => {
+test("a stage is compared with the previous stage, or with any other stage", () => {
   assert.equal(comparedWith(STAGES, 3, -1), 2);
   assert.equal(comparedWith(STAGES, 3, 0), 0);
   assert.equal(comparedWith(STAGES, 1, 3), 3);
@@ -20,7 +20,7 @@ test("a stage is compared with the one before, or with any other", () => {
   assert.equal(comparedWith(STAGES, 2, 99), 1);
 });
 
-test("a stage that is not there is not chosen", () => {
+test("a missing stage is not selected", () => {
   assert.equal(chosenBase(STAGES, 3), 3);
   assert.equal(chosenBase(STAGES, 4), -1);
   assert.equal(chosenBase(STAGES, -7), -1);
@@ -33,7 +33,7 @@ test("stages that share a graph do not differ", () => {
   assert.equal(differs(STAGES, 0, -1), false);
 });
 
-test("marks are those against the other graph", () => {
+test("marks show the differences from the other graph", () => {
   const before = graph([node("a", "add", ["x", "y"]), node("b", "relu", ["a"])], [{ name: "w", type: "f32[2]", text: "1" }]);
   const after = graph([node("a", "add", ["y", "x"]), node("c", "neg", ["a"])], [{ name: "v", type: "f32[3]", text: "2" }]);
   const found = markedAgainst(after, before);

@@ -14,32 +14,32 @@ function stagesOf(changes) {
 }
 const stages = stagesOf([true, false, true, false, false, true, false]);
 
-test("keys skip passes that changed nothing", () => {
+test("shortcuts skip passes without changes", () => {
   assert.equal(nextStage(stages, 0, 1, false), 2);
   assert.equal(nextStage(stages, 2, 1, false), 5);
   assert.equal(nextStage(stages, 5, -1, false), 2);
   assert.equal(nextStage(stages, 2, -1, false), 0);
 });
 
-test("there is a way to every pass", () => {
+test("every pass can be reached by shortcuts", () => {
   assert.equal(nextStage(stages, 2, 1, true), 3);
   assert.equal(nextStage(stages, 2, -1, true), 1);
 });
 
-test("where nothing follows one stays", () => {
+test("the stage is unchanged if no pass follows", () => {
   assert.equal(nextStage(stages, 5, 1, false), 5);
   assert.equal(nextStage(stages, 0, -1, true), 0);
   assert.equal(nextStage(stagesOf([true]), 0, 1, true), 0);
 });
 
-test("stages that changed something have a graph of their own", () => {
+test("each changed stage has a separate graph", () => {
   assert.deepEqual(
     ownGraphs(stages).map((each) => each.stage),
     [0, 2, 5],
   );
 });
 
-test("a stage of a link that is not there becomes one that is", () => {
+test("a stage number in a link is clamped to the existing stages", () => {
   assert.equal(clampStage(stages, 99), 6);
   assert.equal(clampStage(stages, -3), 0);
 });

@@ -29,12 +29,12 @@ const values = [
   [nodes, { inside: nodes, beside: [nodes.slice(0, 3), nodes] }, "end"],
 ];
 
-test("what was cut and put back is the same, however small the cuts", () => {
+test("a value that is cut and reassembled is unchanged for every cut size", () => {
   for (const most of [1, 2, 7, 30, 10_000])
     for (const value of values) assert.deepEqual(thereAndBack(value, most), value, `${most}`);
 });
 
-test("no cut is larger than asked for, and a small value is not cut", () => {
+test("no piece exceeds the requested size, and a small value stays in one piece", () => {
   const { whole, cuts } = there(values[6], 30);
   assert.deepEqual(whole, { stage: 3, nodes: [], edges: [] });
   assert.ok(cuts.length > 5);

@@ -44,7 +44,7 @@ class Reader {
 }
 Object.assign(globalThis, { Worker: Reader });
 
-test("a large answer comes in pieces of which none has it all, and is the same", async () => {
+test("a large answer arrives unchanged in several pieces", async () => {
   const nodes = Array.from({ length: 4000 }, (_, i) => ({ id: `n${i}`, types: ["f32[1,64]"], inputs: [`n${i - 1}`] }));
   const whole = { name: "large", nodes, edges: nodes.map(({ id }, i) => [id, i]) };
   answers["/large"] = () => Response.json(whole);
@@ -55,7 +55,7 @@ test("a large answer comes in pieces of which none has it all, and is the same",
   assert.ok(Math.max(...sizes) < JSON.stringify(whole).length / 3);
 });
 
-test("several answers that are on their way at once are not mixed up", async () => {
+test("concurrent answers are not mixed up", async () => {
   for (const name of ["a", "b", "c"]) answers[`/${name}`] = () => Response.json({ name, list: Array(9000).fill(name) });
   const found = await Promise.all(["/a", "/b", "/c"].map(readAnswer));
   assert.deepEqual(
@@ -64,7 +64,7 @@ test("several answers that are on their way at once are not mixed up", async () 
   );
 });
 
-test("an answer that is an error keeps its status, and what is no JSON is told from what is", async () => {
+test("an error answer keeps its status, and an answer without JSON is recognised", async () => {
   answers["/error"] = () => Response.json({ error: { code: "E-X" } }, { status: 404 });
   answers["/page"] = () => new Response("<p>", { status: 502 });
   answers["/nothing"] = () => Response.json(null);
@@ -73,7 +73,7 @@ test("an answer that is an error keeps its status, and what is no JSON is told f
   assert.deepEqual(await readAnswer("/nothing"), { status: 200, payload: null });
 });
 
-test("a server that is not reached is an error, and is not asked twice", async () => {
+test("an unreachable server is an error, and the request is not repeated", async () => {
   asked.length = 0;
   await assert.rejects(readAnswer("/away"), TypeError);
   assert.deepEqual(asked, ["/away"]);

@@ -11,7 +11,7 @@ const texts = Object.fromEntries(
 /** @param {RegExp} pattern */
 const having = (pattern) => Object.keys(texts).filter((name) => pattern.test(texts[name])).sort();
 
-test("jobs are started through one door", () => {
+test("only one module sends requests that start jobs", () => {
   assert.deepEqual(having(/^import \{[^}]*\bwork\b[^}]*\} from/m), ["embed.js", "main.js"]);
   assert.deepEqual(having(/\bpost\(/), ["server/api.js", "server/work.js"]);
   const elsewhere = [...texts["server/api.js"].matchAll(/post\((["`][^,]*),/g)].map((found) => found[1]);
@@ -21,7 +21,7 @@ test("jobs are started through one door", () => {
   );
 });
 
-test("the entry of an embedded view gives it to nothing but the compilation of its link", () => {
+test("an embedded view can start no job except the compilation of its link", () => {
   const uses = texts["embed.js"].match(/(?<!import \{ )\bwork\b(?! \} from|\.js)/g);
   assert.equal(uses?.length, 1);
   assert.match(texts["embed.js"], /createCompiler\(state, work\.submit\)/);

@@ -26,7 +26,7 @@ const matches = (/** @type {string} */ text, /** @type {RegExp} */ pattern) =>
   [...text.matchAll(pattern)].map((match) => match[1]);
 const words = matches(template, /data-word="([^"]+)"/g);
 
-test("every word that scripts ask for is written", () => {
+test("every text that scripts use is declared in the templates", () => {
   const asked = [
     ...matches(script, /\bword\(\s*"([^"]+)"/g),
     ...matches(script, /\bword\([^"()]*\? "([^"]+)" : "[^"]+"/g),
@@ -36,7 +36,7 @@ test("every word that scripts ask for is written", () => {
   for (const key of asked) assert.ok(words.includes(key), key);
 });
 
-test("words made of parts cover all their cases", () => {
+test("texts with composed keys cover all cases", () => {
   const starts = new Set(matches(script, /\bword\(\s*`([\w.-]*)\$\{/g));
   for (const start of starts)
     assert.ok(
@@ -62,7 +62,7 @@ test("words made of parts cover all their cases", () => {
     assert.ok(words.includes(`family.${family}`), family);
 });
 
-test("no word is written twice, and none for nobody", () => {
+test("no text is declared twice, and no text is unused", () => {
   assert.equal(new Set(words).size, words.length);
   const starts = [...new Set(matches(script, /`([\w-]+\.)\$\{/g))];
   const quoted = new Set(matches(script, /"([\w.-]+)"/g));
@@ -70,12 +70,12 @@ test("no word is written twice, and none for nobody", () => {
     assert.ok(quoted.has(key) || starts.some((start) => key.startsWith(start)), key);
 });
 
-test("every template that scripts copy is there", () => {
+test("every template that scripts copy exists", () => {
   const ids = matches(template, /<template id="([^"]+)"/g);
   for (const id of matches(script, /\bclone\("([^"]+)"\)/g)) assert.ok(ids.includes(id), id);
 });
 
-test("every part that scripts look for is in a template", () => {
+test("every part that scripts query is in a template", () => {
   const parts = new Set(matches(template, /data-part="([^"]+)"/g));
   for (const name of matches(script, /\bpart(?:Of)?\(\s*\w+,\s*"([^"]+)"/g))
     assert.ok(parts.has(name), name);
@@ -90,14 +90,14 @@ test("data never becomes markup", () => {
     );
 });
 
-test("templates hold no inline script, style or handler", () => {
+test("templates contain no inline script, style or handler", () => {
   // A report is one file: its policy has the digests of the embedded script and style.
   for (const { path, text } of templates.filter((each) => !each.path.endsWith("report.html")))
     // A block of JSON is data: browsers do not execute it, and the policy of the server permits it.
     assert.doesNotMatch(text, /\sstyle="|\son\w+="|<style|<script(?! type="(?:module" src=|application\/json"))/, path);
 });
 
-test("colours are written in tokens.css only", () => {
+test("only tokens.css contains colours", () => {
   for (const { path, text } of styles) {
     if (path.endsWith("tokens.css")) continue;
     const plain = text
@@ -109,14 +109,14 @@ test("colours are written in tokens.css only", () => {
     assert.doesNotMatch(text, /["'`](?:#[0-9a-fA-F]{3,8}|rgba?\(|hsla?\(|oklch\()/, path);
 });
 
-test("panes do not know each other's state: they import state, words and parts only", () => {
+test("no pane imports the entry point of the page", () => {
   for (const { path, text } of scripts.filter((each) => each.path.includes("/panes/"))) {
     for (const from of matches(text, /from "(?:\.\.\/)+(\w+)\.js"/g))
       assert.notEqual(from, "main", path);
   }
 });
 
-test("nothing is fetched from elsewhere", () => {
+test("the page loads nothing from other servers", () => {
   for (const { path, text } of [...scripts, ...templates, ...styles])
     // The name of SVG's namespace looks like a URL but is never requested.
     assert.doesNotMatch(text, /https?:\/\/(?!www\.w3\.org\/2000\/svg)|@import url/, path);

@@ -19,25 +19,25 @@ const pageWith = (text) => ({
     id === "link" && text !== null ? /** @type {any} */ ({ textContent: text }) : null,
 });
 
-test("a page that was opened by no link says so, an empty one too", () => {
+test("a page without a link, or with an empty link, has no link data", () => {
   for (const text of [null, ""])
     assert.deepEqual(openedLink(pageWith(text)), { link: null, problem: null });
 });
 
-test("a link that cannot be opened is a problem and no link", () => {
+test("a link that cannot be opened gives a problem instead of a link", () => {
   const error = { code: "E-LINK-UNKNOWN", message: "there is no link 'abcdefgh'" };
   assert.deepEqual(openedLink(pageWith(JSON.stringify({ error }))), { link: null, problem: error });
   assert.deepEqual(openedLink(pageWith(JSON.stringify(LINK))), { link: LINK, problem: null });
 });
 
-test("only a link of another version is one", () => {
+test("only a link of another version is reported as outdated", () => {
   assert.equal(isOfAnotherVersion(null), false);
   assert.equal(isOfAnotherVersion(LINK), false);
   assert.equal(isOfAnotherVersion({ ...LINK, program: "0.1.1" }), true);
   assert.equal(isOfAnotherVersion({ ...LINK, made_with: "0.0.9" }), true);
 });
 
-test("markup holds the address of the link, and a title that cannot end its attribute", () => {
+test("embedding markup contains the link's URL and an escaped title", () => {
   const markup = embedMarkup("https://lab.example:8443", LINK, `a "b" <c> & 'd' – é`);
   assert.match(markup, /^<iframe src="https:\/\/lab\.example:8443\/embed\/s\/Q7mXw2rk" /);
   assert.match(markup, / title="a &quot;b&quot; &lt;c&gt; &amp; 'd' – é" /);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { createState, together } from "../../../static/js/state/state.js";
 
-test("a watcher runs at once and when one of its keys changes, not for others", () => {
+test("a watcher runs at once and when one of its keys changes, but not for other keys", () => {
   const state = createState({ a: 1, b: 1 });
   /** @type {number[]} */
   const seen = [];
@@ -13,7 +13,7 @@ test("a watcher runs at once and when one of its keys changes, not for others", 
   assert.deepEqual(seen, [1, 2]);
 });
 
-test("a watcher of several keys runs once for one set", () => {
+test("a watcher of several keys runs once per update", () => {
   const state = createState({ a: 1, b: 1 });
   let runs = 0;
   state.watch(["a", "b"], () => (runs += 1));
@@ -21,7 +21,7 @@ test("a watcher of several keys runs once for one set", () => {
   assert.equal(runs, 2);
 });
 
-test("all watchers see one change before the next begins", () => {
+test("all watchers see an update before the next update begins", () => {
   const state = createState({ a: 0 });
   /** @type {string[]} */
   const seen = [];
@@ -34,7 +34,7 @@ test("all watchers see one change before the next begins", () => {
   assert.deepEqual(seen, ["first 0", "second 0", "first 1", "second 1", "first 2", "second 2"]);
 });
 
-test("a new array that says the same is no change", () => {
+test("a new array with equal items is no change", () => {
   const state = createState({ list: ["a"] });
   let runs = 0;
   state.watch(["list"], () => (runs += 1));
@@ -44,7 +44,7 @@ test("a new array that says the same is no change", () => {
   assert.equal(runs, 2);
 });
 
-test("who stopped watching is not called, even within the same change", () => {
+test("a stopped watcher is not called, even within the same update", () => {
   const state = createState({ a: 0 });
   let late = 0;
   /** @type {() => void} */
@@ -55,7 +55,7 @@ test("who stopped watching is not called, even within the same change", () => {
   assert.equal(late, 1);
 });
 
-test("a watcher that throws does not block the state for ever", () => {
+test("a watcher that throws does not block later updates", () => {
   const state = createState({ a: 0, b: 0 });
   const stop = state.watch(["a"], ({ a }) => {
     if (a === 1) throw new Error("broken pane");
@@ -66,7 +66,7 @@ test("a watcher that throws does not block the state for ever", () => {
   assert.equal(state.get().b, 5);
 });
 
-test("together stops everything", () => {
+test("`together` stops all watchers", () => {
   let stopped = 0;
   together(
     () => (stopped += 1),

@@ -64,12 +64,12 @@ const FULL = {
   planned: "simplify,-fuse{x=1}",
 };
 
-test("every part of a place survives the way through the URL", () => {
+test("every field of the state survives the URL", () => {
   assert.deepEqual(fromFragment(toFragment(FULL)), FULL);
   assert.deepEqual(fromFragment(`#${toFragment(FULL)}`), FULL);
 });
 
-test("every part of a place is tried, with a value that is not its default", () => {
+test("every field of the state is tested with a value other than its default", () => {
   const keys = /** @type {(keyof typeof START)[]} */ (Object.keys(START));
   assert.deepEqual(Object.keys(FULL).sort(), [...keys].sort());
   assert.deepEqual(Object.keys(fromFragment("")).sort(), [...keys].sort());
@@ -80,43 +80,43 @@ test("every part of a place is tried, with a value that is not its default", () 
   }
 });
 
-test("the place at the start is only the version", () => {
+test("the URL of the initial state contains only the version", () => {
   assert.equal(toFragment(START), `v=${VERSION}`);
   assert.deepEqual(fromFragment(""), START);
 });
 
-test("a fragment is made of characters that a link may hold", () => {
+test("a fragment contains only characters that a link allows", () => {
   assert.match(toFragment(FULL), /^[\w\-.~!$&'()*+,;=:@/?%]*$/);
 });
 
-test("what cannot be read falls back to its default and harms nothing else", () => {
+test("an invalid value falls back to its default without effect on other values", () => {
   const place = fromFragment(
     "v=1&view=sideways&stage=two&camera=1,2&kernel=9e9&shape=nothing&screen=walk&at=h",
   );
   assert.deepEqual(place, { ...START, screen: "walk", at: "h" });
 });
 
-test("a line holds for its kernel alone", () => {
+test("a selected line applies only to its kernel", () => {
   assert.equal(secondOf("3:12", 3), 12);
   assert.equal(secondOf("3:12", 4), -1);
   assert.equal(secondOf("", 0), -1);
   for (const bad of ["3", "3:", "a:1", "3:-1"]) assert.equal(fromFragment(`line=${bad}`).line, "");
 });
 
-test("of a pair of kernels one may be left out, not both", () => {
+test("a pair may omit one of its two kernels, but not both", () => {
   for (const good of ["3:5", "3:", ":5"]) assert.equal(fromFragment(`pair=${good}`).pair, good);
   for (const bad of [":", "3", "a:1", "3:5:7", "-1:2"])
     assert.equal(fromFragment(`pair=${bad}`).pair, "", bad);
   assert.equal(fromFragment("code=binary").code, START.code);
 });
 
-test("a camera needs three numbers and a zoom above nothing", () => {
+test("a camera requires three numbers and a positive zoom", () => {
   for (const bad of ["", "1,2,0", "1,2,-1", "1,NaN,1", "1,2,3,4", "a,b,c"])
     assert.equal(fromFragment(`camera=${bad}`).camera, null, bad);
   assert.deepEqual(fromFragment("camera=1,2,3").camera, { x: 1, y: 2, zoom: 3 });
 });
 
-test("a part of a run needs two shares of it, the smaller first", () => {
+test("a time range requires two increasing fractions of the run", () => {
   for (const bad of ["", "1", "0.5,0.5", "0.6,0.2", "-1,0.5", "0,1.5", "0,0.5,1", "a,b"])
     assert.deepEqual(fromFragment(`span=${bad}`).span, [0, 1], bad);
   assert.deepEqual(fromFragment("span=0,0.5").span, [0, 0.5]);
@@ -127,7 +127,7 @@ test("unknown keys of a newer version are ignored", () => {
   assert.deepEqual(fromFragment("v=99&future=1&stage=4"), { ...START, stage: 4 });
 });
 
-test("a fragment without a version is taken as the first one", () => {
+test("a fragment without a version has the first version", () => {
   assert.equal(upgrade(new URLSearchParams("stage=4")).get("v"), String(VERSION));
 });
 

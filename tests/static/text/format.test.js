@@ -21,7 +21,7 @@ test("bytes are in powers of 1024", () => {
   ]);
 });
 
-test("seconds find their unit and never read as a thousand of one", () => {
+test("times are shown in the unit that gives a number below 1000", () => {
   assert.deepEqual([0, 2e-9, 0.00081, 0.0061, 0.9999, 1.31, 75].map(formatSeconds), [
     "0 s",
     "2 ns",
@@ -34,14 +34,14 @@ test("seconds find their unit and never read as a thousand of one", () => {
   assert.equal(formatSeconds(NaN), "–");
 });
 
-test("operations are in powers of 1000, differences have a sign, shares a percent", () => {
+test("operations use powers of 1000, differences a sign, and fractions percent", () => {
   assert.equal(formatFlops(173408256), "173 Mflop");
   assert.deepEqual([3, -12, 0].map(formatDelta), ["+3", "−12", "±0"]);
   assert.deepEqual([0.9831, 1, 0].map(formatPercent), ["98.3 %", "100 %", "0 %"]);
   assert.deepEqual([0 / 0, 1 / 0].map(formatPercent), ["–", "–"]);
 });
 
-test("numbers are written as the browser itself writes them in English", () => {
+test("numbers are formatted as by the browser in English", () => {
   const odd = [0, 1, 12, 999, 1000, 1001, 123456, 1234567, 987654321, 0.5, 0.125, 1234.5, 99999.875, -4321, -0.25];
   const many = Array.from({ length: 300 }, (_, i) => Math.floor(1.09 ** i));
   for (const value of [...odd, ...many.filter((each) => each < 1e15)])

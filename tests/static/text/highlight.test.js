@@ -7,7 +7,7 @@ const kinds = (/** @type {string} */ language, /** @type {string} */ line) =>
     .filter(([kind]) => kind)
     .map(([kind, text]) => `${kind}:${text.trim()}`);
 
-test("joined, the pieces are the line", () => {
+test("the concatenated pieces equal the line", () => {
   const lines = [
     "  %3 = load <16 x float>, ptr %x, align 64 ; note",
     "\tvfmadd231ps\t%zmm1, %zmm2, %zmm3 # c",
@@ -26,7 +26,7 @@ test("joined, the pieces are the line", () => {
   }
 });
 
-test("LLVM text shows its vectors, names and instructions", () => {
+test("vectors, names and instructions are highlighted in LLVM IR", () => {
   assert.deepEqual(kinds("llvm", "  %3 = load <16 x float>, ptr %x"), [
     "name:%3",
     "keyword:load",
@@ -36,7 +36,7 @@ test("LLVM text shows its vectors, names and instructions", () => {
   ]);
 });
 
-test("assembly shows instructions, vector registers and comments", () => {
+test("instructions, vector registers and comments are highlighted in assembly", () => {
   assert.deepEqual(kinds("asm", "\tvmovups\t(%rdi), %zmm0 # load"), [
     "keyword:vmovups",
     "name:%rdi",
@@ -46,11 +46,11 @@ test("assembly shows instructions, vector registers and comments", () => {
   assert.deepEqual(kinds("asm", ".LBB0_1:"), ["label:.LBB0_1:"]);
 });
 
-test("a very long line is left plain", () => {
+test("a very long line is not highlighted", () => {
   assert.equal(highlight("llvm", "load ".repeat(400)).length, 1);
 });
 
-test("reasons of moves are no code, and quotients of sizes no comments", () => {
+test("the reasons of moves are not highlighted as code, and quotients of sizes not as comments", () => {
   assert.deepEqual(kinds("schedule", 'Y: unroll(n) because "a vector in 32 f32"'), [
     "keyword:unroll",
     'comment:"a vector in 32 f32"',

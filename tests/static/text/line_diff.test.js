@@ -6,7 +6,7 @@ import { lineDiff } from "../../../static/js/text/line_diff.js";
 const BEFORE = "split m 8\nsplit n 32\nreorder m n\nunroll m\n";
 const AFTER = "split m 4\nsplit n 32\nunroll m\nprefetch W 6\n";
 
-test("changed lines are a removed one and an added one, the others stay", () => {
+test("a changed line appears as a removed and an added line, and other lines are unchanged", () => {
   const kinds = lineDiff(BEFORE, AFTER).map(({ kind, text }) => `${kind[0] ?? " "} ${text}`);
   assert.deepEqual(kinds, [
     "r split m 8",
@@ -18,7 +18,7 @@ test("changed lines are a removed one and an added one, the others stay", () => 
   ]);
 });
 
-test("both texts can be read from the difference", () => {
+test("both texts can be reconstructed from the diff", () => {
   const rows = lineDiff(BEFORE, AFTER);
   const side = (/** @type {string} */ not) =>
     rows.filter(({ kind }) => kind !== not).map(({ text }) => `${text}\n`).join("");

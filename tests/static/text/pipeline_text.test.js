@@ -8,7 +8,7 @@ import {
   printPipeline,
 } from "../../../static/js/text/pipeline_text.js";
 
-test("the text form round-trips, with rows that are off", () => {
+test("the text form round-trips, including disabled passes", () => {
   for (const text of [
     "",
     "fuse",
@@ -20,19 +20,19 @@ test("the text form round-trips, with rows that are off", () => {
   }
 });
 
-test("spaces, line ends and empty pieces do not matter", () => {
+test("spaces, line ends and empty items are ignored", () => {
   assert.equal(
     printPipeline(parsePipeline(" simplify { until = fixpoint } ,\n\n fuse ,")),
     "simplify{until=fixpoint},fuse",
   );
 });
 
-test("the compiler gets only the rows that are on", () => {
+test("the compiler receives only the enabled passes", () => {
   assert.equal(enabledPipeline(parsePipeline("a,-b{x=1},c{y=2}")), "a,c{y=2}");
   assert.equal(enabledPipeline(parsePipeline("-a")), "");
 });
 
-test("what is not a pass is named", () => {
+test("an invalid pass is named in the error", () => {
   for (const [text, piece] of [
     ["a,1b,c", "1b"],
     ["a b", "a b"],
@@ -48,7 +48,7 @@ test("what is not a pass is named", () => {
   }
 });
 
-test("a row moves to its place and the others keep their order", () => {
+test("a pass moves to its new position, and the other passes keep their order", () => {
   const rows = parsePipeline("a,b,c,d");
   assert.equal(printPipeline(moveRow(rows, 0, 2)), "b,c,a,d");
   assert.equal(printPipeline(moveRow(rows, 3, 1)), "a,d,b,c");

@@ -32,7 +32,7 @@ const CHECKED = {
 const labels = (/** @type {string} */ text) =>
   scheduleCompletions(text, text.length, MOVES, CHECKED).found.map(({ label }) => label);
 
-test("a line begins with a nest, then comes a move, then what it may name", () => {
+test("completions of a schedule line are nests, then moves, then the arguments of the move", () => {
   assert.deepEqual(labels(""), ["Y", "E"]);
   assert.deepEqual(labels("Y: s"), ["split"]);
   assert.deepEqual(labels("Y: split("), ["m", "n"]);
@@ -40,23 +40,23 @@ test("a line begins with a nest, then comes a move, then what it may name", () =
   assert.deepEqual(labels("Y: pack("), ["A", "W"]);
 });
 
-test("loops are those behind the lines above, without the ones that are named already", () => {
+test("loops are completed as they are after the lines above, except loops already named in the line", () => {
   assert.deepEqual(labels("Y: split(n, 4, no, ni)\nY: reorder(n"), ["no", "ni"]);
   assert.deepEqual(labels("Y: split(n, 4, no, ni)\nY: reorder(no, "), ["m", "ni"]);
   assert.deepEqual(labels("Y: pack(W)\nQ: reorder("), []);
 });
 
-test("a move on stages names a stage, then a loop of it", () => {
+test("a move on stages takes a stage, then a loop of this stage", () => {
   assert.deepEqual(labels("E: compute_at("), ["E", "Y"]);
   assert.deepEqual(labels("E: compute_at(Y, "), ["m", "n"]);
 });
 
-test("an edited schedule is of a kernel; its text may hold anything", () => {
+test("an edited schedule belongs to a kernel, and its text may contain any characters", () => {
   assert.deepEqual(splitEdited("12:Y: split(n, 4)\n// 3:4"), { kernel: 12, text: "Y: split(n, 4)\n// 3:4" });
   assert.deepEqual(splitEdited(""), { kernel: -1, text: "" });
 });
 
-test("a ratio says something when its interval leaves one and the noise round it out", () => {
+test("a ratio is significant if its interval excludes 1 and the noise around 1", () => {
   assert.equal(verdictOf({ low: 0.8, high: 0.9, noise: 0.02 }), "faster");
   assert.equal(verdictOf({ low: 0.9, high: 0.99, noise: 0.02 }), "same");
   assert.equal(verdictOf({ low: 1.03, high: 1.2, noise: 0.02 }), "slower");

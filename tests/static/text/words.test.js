@@ -11,12 +11,12 @@ class Template {
 Object.assign(globalThis, { HTMLTemplateElement: Template, document: { getElementById: () => new Template() } });
 const { word } = await import("../../../static/js/text/words.js");
 
-test("a sentence has its values, and the form for one of a kind", () => {
+test("a sentence contains its values, and the singular for a count of one", () => {
   assert.equal(word("follows", { a: "{b}", b: "<i>$&</i>" }), "{b} goes to <i>$&</i>.");
   assert.deepEqual([word("n", { n: 1 }), word("n", { n: 2 })], ["1 node", "2 nodes"]);
 });
 
-test("a name that turns the direction of text turns nothing but itself", () => {
+test("a name with characters that change the text direction affects only itself", () => {
   assert.equal(word("follows", { a: "\u202egnp", b: "עולם" }), "\u2068\u202egnp\u2069 goes to \u2068עולם\u2069.");
   assert.equal(word("follows", { a: "日本", b: "é" }), "日本 goes to é.");
 });

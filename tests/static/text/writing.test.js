@@ -10,18 +10,18 @@ const KNOWN = [
 const labels = (/** @type {string} */ text, /** @type {string[]} */ names = []) =>
   completions(text, text.length, KNOWN, names).found.map(({ label }) => label);
 
-test("a word is completed by names of the text, then by functions", () => {
+test("completions of a word are names from the text, then functions", () => {
   assert.deepEqual(labels("y = soft", ["softly", "h"]), ["softly", "softmax", "softplus"]);
   assert.equal(completions("y = soft", 8, KNOWN, []).from, 4);
 });
 
-test("inside a call its attributes come first, also behind lists and other calls", () => {
+test("inside a call, attributes are completed first, also after lists and nested calls", () => {
   assert.deepEqual(labels("softmax(relu(x), a"), ["axis="]);
   assert.deepEqual(labels("softmax([1, a"), ["axis="]);
   assert.deepEqual(labels("softmax(x) + a"), []);
 });
 
-test("a text says its language", () => {
+test("the language of a text is recognised", () => {
   assert.deepEqual(splitText("ir:graph"), { language: "ir", text: "graph" });
   assert.deepEqual(splitText("py:"), { language: "py", text: "" });
 });
@@ -38,20 +38,20 @@ const reading = (/** @type {number[]} */ lines, failed = false) => ({
   failed,
 });
 
-test("a text with errors is not offered, and says how many they are and the first of them", () => {
+test("a text with errors cannot be compiled, and the page shows their number and the first error", () => {
   const { offered, key, n, first } = verdictOn(reading([3, 4]));
   assert.deepEqual({ offered, key, n }, { offered: false, key: "write.wrong", n: 2 });
   assert.equal(first && placeOf(first), "3:12");
 });
 
-test("a text is offered once it was read without errors, or when nobody could read it", () => {
+test("a text can be compiled once it has no errors, or if it could not be checked", () => {
   assert.equal(verdictOn(null).offered, false);
   assert.deepEqual(verdictOn(reading([])), { offered: true, key: "start.chosen", n: 0, first: null });
   assert.equal(verdictOn(reading([0], true)).offered, true);
   assert.equal(placeOf(problem(0)), "E-GRAPH-NAME");
 });
 
-test("neither the button nor its key compiles a text with errors; what was compiled before may be again", () => {
+test("neither button nor shortcut compiles a text with errors, but a text that was compiled can be compiled again", () => {
   const page = /** @type {const} */ ({ screen: "start", model: "written", progress: IDLE, reading: reading([3]) });
   assert.equal(canCompile(page), false);
   assert.equal(canCompile({ ...page, reading: reading([]) }), true);

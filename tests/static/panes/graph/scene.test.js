@@ -86,7 +86,7 @@ function pageAt(stage) {
   return createState(page);
 }
 
-test("a scene is the same in turns as in one go, and no step of it has all nodes", async () => {
+test("a scene is the same when built in time slices, and no slice processes all nodes", async () => {
   const whole = buildScene(places, stages[0], stages[1], "diff", true);
   assert.equal(whole.nodes.filter(({ status }) => status === "changed").length, stages[1].changed.length);
   assert.deepEqual(await inTimeSlices(sceneSteps(places, stages[0], stages[1], "diff", true), () => true), whole);
@@ -95,7 +95,7 @@ test("a scene is the same in turns as in one go, and no step of it has all nodes
   assert.ok(n_steps > 6 * (N / 1000), `${n_steps} steps`);
 });
 
-test("who walks on while a scene is made gets the last one, and never those between", async () => {
+test("a user who steps on while a scene is built gets only the last scene", async () => {
   const state = pageAt(0);
   /** @type {Made[]} */
   const taken = [];
@@ -111,7 +111,7 @@ test("who walks on while a scene is made gets the last one, and never those betw
   scenes.stop();
 });
 
-test("the scenes beside the one that is drawn are made while idle, and taken without another turn", async (t) => {
+test("neighbouring scenes are built in idle time and used without another task", async (t) => {
   /** @type {(() => void)[]} */
   const idle = [];
   globalThis.requestIdleCallback = (work) => idle.push(() => work({ didTimeout: false, timeRemaining: () => 10 }));
@@ -147,7 +147,7 @@ test("the scenes beside the one that is drawn are made while idle, and taken wit
   scenes.stop();
 });
 
-test("other places end the scene that is made in the old ones, and none at all end both", async () => {
+test("a new layout cancels the scene of the old layout, and removing the layout cancels both", async () => {
   const state = pageAt(1);
   /** @type {Made[]} */
   const taken = [];
@@ -163,7 +163,7 @@ test("other places end the scene that is made in the old ones, and none at all e
   scenes.stop();
 });
 
-test("a stopped view takes no scene any more", async () => {
+test("a stopped view accepts no further scene", async () => {
   const state = pageAt(1);
   /** @type {Made[]} */
   const taken = [];

@@ -18,13 +18,13 @@ const at = (kernel, inside, because = "") => ({
   words: because || "elementwise",
 });
 
-test("a result without kernels needs none, waits for them, or ended before", () => {
+test("a result without kernels either needs no kernel, waits for kernels, or ended early", () => {
   assert.equal(whyNone({ complete: true, state: "succeeded" }), "kernel.none-needed");
   assert.equal(whyNone({ complete: false, state: "running" }), "code.soon");
   assert.equal(whyNone({ complete: false, state: "failed" }), "kernel.none");
 });
 
-test("what runs inside a launch stands right behind it, at any depth", () => {
+test("kernels inside a launch are listed directly after the launch, at any depth", () => {
   const kernels = [at(0, null), at(1, null), at(2, 0), at(3, 0), at(4, 3)];
   const rows = nested(kernels).map(({ kernel, depth }) => [kernel.kernel, depth]);
   assert.deepEqual(rows, [
@@ -36,7 +36,7 @@ test("what runs inside a launch stands right behind it, at any depth", () => {
   ]);
 });
 
-test("a kernel is listed also where what is around it is not", () => {
+test("a kernel is listed even if the kernel that contains it is not", () => {
   const rows = nested([at(1, null), at(4, 3)]).map(({ kernel, depth }) => [kernel.kernel, depth]);
   assert.deepEqual(rows, [
     [1, 0],
@@ -44,7 +44,7 @@ test("a kernel is listed also where what is around it is not", () => {
   ]);
 });
 
-test("fallbacks for one reason are told together", () => {
+test("fallbacks with the same reason are listed together", () => {
   const kernels = [at(0, null, "no loops"), at(1, null), at(2, null, "strings"), at(3, null, "no loops")];
   const found = fallbacksByReason(kernels).map((each) => [
     each.because,
@@ -61,7 +61,7 @@ test("fallbacks for one reason are told together", () => {
   ]);
 });
 
-test("a kernel is known by its ONNX nodes where these are few", () => {
+test("a kernel is named by its ONNX nodes if they are few", () => {
   assert.equal(placeName(at(5, null)), "o5");
   assert.equal(placeName({ ...at(5, null), origins: ["a", "b"] }), "a + b");
   assert.equal(placeName({ ...at(5, null), origins: ["a", "b", "c", "d"] }), "k5");
