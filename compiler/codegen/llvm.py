@@ -1,7 +1,7 @@
 """Loop IR -> the text of an LLVM function.
 
 Emission expands `unroll` and `vector` loops: their variables become constants and lanes. Register
-buffers become SSA values, carried by the remaining loops. LLVM's code generator compiles the text
+buffers become SSA values that the remaining loops carry. LLVM's code generator compiles the text
 directly, without an optimiser.
 """
 
@@ -160,14 +160,14 @@ class _Writer:
         return self.tiles.unit.around(self.out.scopes[0].lines)
 
     def ending(self) -> list[str]:
-        """Return the lines before the function returns."""
+        """Return the lines to emit before the return instruction."""
         return [*fence(self.memory), *self.tiles.unit.release()]
 
     def leave_when_empty(self, kernel: Kernel) -> None:
-        """Emit an early return for the case that all results are empty.
+        """Emit an early return for a call whose results are all empty.
 
-        Hoisted loads may be out of bounds in this case. Only sizes passed as arguments can be 0;
-        other loops have at least one iteration.
+        Hoisted loads could be out of bounds if all results are empty. Only sizes passed as
+        arguments can be 0; other loops have at least one iteration.
         """
         made = [b.n_elements for b in kernel.params if b.role == "output"]
         if any(isinstance(n, int) and n for n in made) or all(isinstance(n, int) for n in made):
@@ -346,7 +346,7 @@ class _Writer:
     def _conditional(
         self, block: Block, body: tuple[Statement, ...], write: Callable[[], None]
     ) -> None:
-        """Emit a conditional block; loads of buffers that it stores to do not move across it."""
+        """Emit a conditional block; loads from buffers that it stores to do not move across it."""
         written = stored_buffers(body)
         self.memory.enter_loop(written, self.out.level)
         write()
@@ -401,7 +401,7 @@ class _Writer:
         return "\n".join([*lines, "  ret void", "}"])
 
     def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
-        """Emit a loop of independent iterations from first to end, possibly none."""
+        """Emit a loop of independent iterations from `first` to `end`; the range may be empty."""
         written = stored_buffers(loop.body) - self.registers.cuts.keys()
         opened = self.out.open_loop(first, end, True, [])
         self.memory.enter_loop(written, self.out.level)

@@ -96,7 +96,7 @@ def entry_lines(
 ) -> tuple[list[str], dict[Arg, str]]:
     """Return the lines of an entry point up to its last call, and the names of its pointers.
 
-    `others` are pointers to emit in addition to those of the launches.
+    `others` are additional pointers, which no launch uses.
     """
     table = ", ptr %table" if is_open else ""
     lines = [
@@ -134,7 +134,7 @@ def _pointer(name: str, arg: Arg) -> list[str]:
 
 
 def from_table(name: str, slot: int) -> list[str]:
-    """Return the lines that load a number from the table of a run into the SSA value `name`."""
+    """Return the lines that load a number from a run's table into the SSA value `name`."""
     return [
         f"  {name}.at = getelementptr i64, ptr %table, i64 {slot}",
         f"  {name} = load i64, ptr {name}.at",

@@ -19,7 +19,7 @@ from compiler.loops.nodes import Buffer
 class Places:
     """The index of a fetch: computed components by axis, and the linear index of all other axes.
 
-    `inside` is the linear index over the axes with an index expression that is always in bounds.
+    `inside` is the linear index over the axes whose index expressions are always in bounds.
     """
 
     computed: Mapping[int, Value]

@@ -78,7 +78,7 @@ def convert(a: Arithmetic, v: Value, dtype: DType) -> Value:
 
 
 def _before_storing(a: Arithmetic, v: Value, wide: DType) -> Value:
-    """Convert a value to the arithmetic type that is then rounded to the storage type."""
+    """Convert a value to the type from which `store_narrow` rounds to the storage type."""
     if v.dtype is DType.f64 and wide is DType.f32:
         kind = value_type(wide, v.lanes)
         return _to_odd(a, v, a.out.op(f"fptrunc {v.typed} to {kind}", wide, v.lanes, v))

@@ -1,7 +1,7 @@
 """Powers of f32 as vector code: 2 to the power y log2 |x|, computed in f64.
 
-f64 has 29 more mantissa bits than the result, so only the final rounding is visible. The fitted
-polynomials have an error of 2**-45 (logarithm) and 2**-34 (exponential) of the result.
+f64 has 29 more mantissa bits than the result, so only the final rounding is visible. The relative
+error of the fitted polynomials is 2**-45 (logarithm) and 2**-34 (exponential).
 """
 
 from __future__ import annotations

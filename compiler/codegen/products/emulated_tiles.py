@@ -21,7 +21,7 @@ def definitions(operation: str) -> tuple[str, ...]:
 def _loop(var: str, stop: str, body: str, after: str = "") -> str:
     """Return a loop over a body of basic blocks; the loop may have no iterations.
 
-    The code `after` follows the loop.
+    `after` is the code that follows the loop.
     """
     return f"""
   br label %{var}.test

@@ -22,7 +22,7 @@ class Tiles:
         self.run: Iterator[Step] | None = None
 
     def during(self, run: Run, write: Callable[[], None]) -> None:
-        """Emit the statements of a run, whose sums are in tiles."""
+        """Emit the statements of a run while its sums are in tiles."""
         self.unit.configure(run.config)
         for tile in sorted(run.loaded):
             self._fill(tile, run.sums[tile])

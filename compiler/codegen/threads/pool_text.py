@@ -12,11 +12,11 @@ a busy machine.
     desk     next and end of its remaining numbers, its job, its index, its worker
     job      number of finished workers (negative while the caller sleeps), then the region's data
 
-Desks and job are on the caller's stack, so a worker reports its completion by its last access to
-them. Threads sleep and wake by Linux's futex; an idle thread spins before it sleeps. Waking a
-thread costs the caller microseconds, so the caller wakes workers only after enough work has
-accumulated. Each woken worker wakes two other workers. A worker on the caller's processor migrates
-to another processor, since the two threads would otherwise alternate.
+Desks and job are on the caller's stack, so a worker's last access to them reports its completion.
+Threads sleep and wake by Linux's futex; an idle thread spins before it sleeps. Waking a thread
+costs the caller microseconds, so the caller wakes workers only after enough work has accumulated.
+Each woken worker wakes two other workers. A worker on the caller's processor migrates to another
+processor: the two threads would otherwise take turns on one processor.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WAKE_STEPS = 150_000 * STEPS_PER_CYCLE
 """The amount of work that justifies waking workers: about 50 us; waking takes 5 to 10 us."""
 
 ALONE = 16
-"""The time during which a caller runs without workers, as a multiple of the loss; this limits the
+"""The time during which a caller runs without workers, divided by the time lost; this limits the
 loss to 6 %."""
 
 CREDIT = 10_000_000

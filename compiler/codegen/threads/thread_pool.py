@@ -44,7 +44,7 @@ class ThreadPool:
     code: Code
 
     def begin(self) -> None:
-        """Reset the pool to no workers; also in a child process, since fork copies no threads."""
+        """Reset the pool to no workers, also in a child process: fork copies no threads."""
         looks, credit = self._pace
         processors = len(os.sched_getaffinity(0))
         self._call(RESET, processors - 1, looks, WAKE_STEPS, credit)

@@ -245,7 +245,7 @@ class Registers:
 
     @contextmanager
     def of_their_own(self) -> Generator[None]:
-        """Hide the current values during the emission of code without values in registers."""
+        """Hide the SSA values of registers while code that has no access to them is emitted."""
         before = self.current
         self.current = {}
         yield

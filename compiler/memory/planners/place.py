@@ -15,7 +15,7 @@ VERY_MANY = 150_000
 """Number of blocks above which even comparing blocks with overlapping lifetimes is too slow."""
 
 Fit = Literal["first", "best"]
-"""`first`: in the lowest gap that is large enough. `best`: in the smallest such gap."""
+"""`first`: in the lowest gap that is large enough. `best`: in the smallest sufficient gap."""
 
 
 def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:

@@ -61,7 +61,7 @@ def retreat_from_part(board: Board) -> bool:
 
 @compiled
 def split(board: Board, block: int) -> None:
-    """Divide the part at the steps where the placed block was the last connection."""
+    """Divide the part at the steps where only the placed block connected its two sides."""
     holds = True
     for s in range(board.block[FIRST, block], board.block[END, block] - 1):
         if board.span[CUTS, s] == 0:

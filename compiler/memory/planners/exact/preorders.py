@@ -3,7 +3,7 @@
 No order suits all problems: for the same blocks, one order may take a thousand steps and another a
 billion. Therefore turns.py interleaves several searches. An order compares blocks by a sequence of
 measures, largest first; later measures break ties. The measure `total` is the number of unplaced
-bytes in the block's fullest section. It is recomputed when the problem splits.
+bytes in the block's fullest section. `total` is recomputed when the problem splits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ NOISE = 0.15
 
 
 class Preorder(NamedTuple):
-    """Block ranks, lowest first: `before` is compared before `total`, `behind` after `total`."""
+    """Block ranks, lowest first: The measures `before` are compared before `total`, the measures
+    `behind` after `total`."""
 
     before: Any
     behind: Any

@@ -57,9 +57,9 @@ def section_overflows(board: Board, section: int) -> bool:
 def leaves_gap(level: int, fits_below: int) -> bool:
     """Return whether an unplaced block would fit below all other unplaced blocks.
 
-    `level` is the lowest possible offset of unplaced blocks, `fits_below` the lowest top of an
-    unplaced block on its base. A packing with such a gap is not settled: the block could be
-    lowered.
+    `level` is the lowest possible offset of unplaced blocks; `fits_below` is the lowest end of an
+    unplaced block placed on its base. A packing with such a gap is not settled: the block that fits
+    into the gap could be lowered.
     """
     return fits_below <= level
 
@@ -70,7 +70,8 @@ def lifted_bound(board: Board, block: int) -> int:
 
     Another unplaced block that is alive at the same time must be below the lifted block; otherwise
     the lifted block could be lowered. The other block must be able to begin below the top that the
-    lifted block would have on its base. The lifted block is then above the other block.
+    lifted block would have on its base. The lowest top of all such blocks is thus a lower bound of
+    the lifted block's offset.
     """
     bound = NOWHERE
     top = board.block[BASE, block] + board.block[SIZE, block]

@@ -20,7 +20,7 @@ MOST_BLOCKS = 3_000
 """Largest number of blocks: the tables of blocks alive together grow quadratically."""
 
 FIRST_NODES = 20_000
-"""Nodes for each capacity in the first round."""
+"""Number of search nodes for each capacity in the first round."""
 
 
 def improve(problem: Problem, options: Options, start: Outcome) -> Outcome:
@@ -65,7 +65,7 @@ class Groups:
         )
 
     def into(self, capacity_bytes: int, deadline: float, n_nodes: int | None) -> Verdict:
-        """Pack each group into the capacity, with `n_nodes` nodes each."""
+        """Pack each group into the capacity, with at most `n_nodes` search nodes each."""
         offsets = [max(b.pinned, 0) for b in self.blocks]
         used = 0
         for group, pack in self.packs:
@@ -136,7 +136,7 @@ class Improvement:
 
 
 def grain_bytes(blocks: Sequence[Block]) -> int:
-    """Return the common divisor of all settled plans' peaks."""
+    """Return a common divisor of the peaks of all settled plans."""
     marks = [(b.size, b.alignment_bytes) for b in blocks if b.size]
     pins = [b.pinned for b in blocks if b.pinned > 0]
     aligned = [a for _, a in marks if a > 1]

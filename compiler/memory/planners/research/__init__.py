@@ -10,5 +10,5 @@
 | `ejection` | plans within a capacity: a block without a gap ejects others |
 | `repair` | plans of 3,000 to 150,000 blocks, lowered step by step |
 
-`joining`, `rejoining` and `spare` are their shared parts. docs/memory-planning.md has measurements.
+`joining`, `rejoining` and `spare` are modules that the planners share.
 """

@@ -62,8 +62,8 @@ Side = tuple[Joined, ...]
 """Rectangles of one lifetime."""
 
 Sizes = tuple[int, ...]
-"""Sizes of a side's rectangles, which determine its sums: a cache key. A joint that is undone and
-created again is a new rectangle, but of the same size."""
+"""Sizes of a side's rectangles, which determine its sums: a cache key. A join that is undone and
+created again gives a new rectangle, but of the same size."""
 
 Chosen = tuple[int, ...]
 """A subset of a side, as positions in the side."""
