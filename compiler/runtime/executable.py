@@ -99,7 +99,7 @@ class Executable:
         self.segments = tuple(segments)
         self.constants = constants
         self._keep = keep
-        """Owner of the entries' machine code."""
+        """The owner of the machine code of the entry points."""
         self._constants_address = constants.ctypes.data
         specs = tuple(InputSpec.of(v) for v in graph.inputs)
         outputs = _direct_outputs(graph, arrangement)
@@ -234,7 +234,7 @@ class Executable:
         return run.kept[name]
 
     def by_reference(self, node: Node, run: Run) -> None:
-        """Run one node by the reference, even if generated code exists."""
+        """Run one node by the reference implementation, even if generated code exists."""
         self._fall_back(FallbackSegment(node, ()), run)
 
     def _fall_back(self, segment: FallbackSegment, run: Run) -> None:

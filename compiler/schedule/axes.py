@@ -1,8 +1,8 @@
 """The state of a loop nest: its loops, the value at each point, and queries on both.
 
-A nest is one stage of a computation over physical buffers: a list of loops, outermost first, some
-over the target's points and some over its reduction. `compiler.schedule.language` declares the
-moves that transform a nest; `nest.py` combines the state and the moves.
+A nest is one stage of a computation over physical buffers: a list of loops, outermost first. Some
+loops iterate over the target's points, the others over its reduction. `compiler.schedule.language`
+declares the moves that transform a nest; `nest.py` combines the state and the moves.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Split:
 
     The loop `outer` runs over the parts, the loop `inner` over the iterations of a part.
 
-    When the factor does not divide the length, `inner` is shorter in the last part. Either loop may
-    be split again. The remainder of an open length runs in separate loops.
+    When the factor does not divide the length, `inner` is shorter in the last part. Each of the two
+    loops may be split again. The remainder of an open length runs in separate loops.
     """
 
     var: str

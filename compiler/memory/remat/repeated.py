@@ -14,8 +14,8 @@ from compiler.memory.orders.tasks import Tasks
 class Repeated:
     """Task runs in order, including repetitions of tasks.
 
-    `origins` has the number of the original task of each run. `values` has the number of the
-    original value of each value, which may be a recomputed copy.
+    `origins` has the number of the original task of each run. `values` maps each value, which may
+    be a recomputed copy, to the number of the original value.
     """
 
     tasks: Tasks

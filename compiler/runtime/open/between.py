@@ -21,7 +21,7 @@ HostStep = Callable[[dict[str, Any], dict[str, int]], None]
 
 
 def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostStep:
-    """Return the step of a node between parts; `rounds` runs a loop with a data-dependent end.
+    """Return the step of a node between two parts; `rounds` runs a loop with a data-dependent end.
 
     A value that the step adds may be a view of other values.
     """
@@ -66,8 +66,8 @@ def _by_reference(node: Node, constants: Mapping[str, Constant]) -> HostStep:
 def _cut(node: Node, constants: Mapping[str, Constant]) -> HostStep | None:
     """Return a step that slices the filled part of a buffer, without a copy if it is contiguous.
 
-    Generated code has computed the buffer and the filled size. So this step is cheaper than a call
-    of the reference.
+    Generated code has already computed the buffer and the size of its filled part. So slicing is
+    cheaper than a call of the reference implementation.
     """
     if not is_handed_out(node) or any(i in constants for i in node.inputs):
         return None

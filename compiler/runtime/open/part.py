@@ -99,7 +99,7 @@ class OpenPart:
         return {self.first + number: launch for number, launch in found}
 
     def arranged(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Thunk], Arrangement]:
-        """Return graph and implementations with numbers for sizes, and the places of values."""
+        """Return graph and implementations with numbers for sizes, and the memory of each value."""
         graph, thunks = _numbered(self.graph, self.thunks, sizes)
         return graph, thunks, arrange(graph, thunks, self.overwritten)
 

@@ -50,8 +50,8 @@ class Section:
     def until(self) -> dict[int, int]:
         """Return, by launch, the last launch that may start before this launch has ended.
 
-        A launch waits for its predecessor in the chain, and for all launches whose entry in `after`
-        contains the launch.
+        A launch waits for its predecessor in the chain, and for each launch that lists it in
+        `after`.
         """
         after = {i: set(self.after.get(i, ())) for i in range(self.first, self.end)}
         for chain in self.chains:
@@ -152,7 +152,8 @@ class _Chains:
     def section(
         self, alone: Sequence[float], shared: Sequence[float], threads: int
     ) -> Section | None:
-        """Return these chains as a section; None for a single chain, or a ratio above `GAIN`."""
+        """Return the chains as a section; None for a single chain, or too small a gain (see
+        `GAIN`)."""
         if len(self.chains) < 2:
             return None
         every = [i for c in self.chains for i in c]

@@ -72,7 +72,7 @@ def kernel_infos(
     identity.
 
     The operations and bytes of a kernel in a loop are those of one step, multiplied by the trip
-    count if known; the kernels of all branches are listed. The node with the regions counts only
+    count if known. The kernels of all branches are listed. The node with the regions counts only
     the bytes of its operands and results.
     """
     all_of_them = listed(thunks, graph)
@@ -98,7 +98,7 @@ def listed(thunks: Sequence[Launchable], graph: Graph) -> list[Listed]:
 def inner_infos(kernels: Sequence[KernelInfo], around: str, key: str) -> Iterator[KernelInfo]:
     """Yield the kernels of a region that a fallback runs, with qualified names.
 
-    The kernels belong to another module, so they name no function of the program.
+    Their symbols are empty, because the functions of these kernels belong to another module.
     """
     for k in kernels:
         inside = f"{around}.{key}.{k.inside}" if k.inside else around

@@ -170,8 +170,8 @@ def _fences(
 ) -> dict[int, Sequence[int]]:
     """Return each unit's additional predecessors.
 
-    For a fallback, these are all units since the previous fallback; for another unit, the last
-    fallback before the unit.
+    A fallback waits for all units since the previous fallback; any other unit waits for the last
+    fallback before it.
     """
     falls_back = [isinstance(launches[unit[0]], FallbackThunk) for unit in units]
     last = accumulate((u if f else -1 for u, f in enumerate(falls_back)), max)

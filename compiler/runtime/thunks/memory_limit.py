@@ -129,9 +129,10 @@ class _Fitting:
 
 
 def _fitting(graph: Graph, thunks: list[Thunk], limit_bytes: int, order: str) -> _Fitting:
-    """Return implementations with shared concats, or with copies if only copies fit or are smaller.
+    """Return implementations with concats in place, or with copies if only copies fit or are
+    smaller.
 
-    If neither fits the limit, the smaller arena decides.
+    If both variants exceed the limit, the variant with the smaller arena is returned.
     """
     found: list[_Fitting] = []
     for made in (sharing(graph, thunks, order), thunks):

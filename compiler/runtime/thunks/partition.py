@@ -16,9 +16,9 @@ from compiler.runtime.thunks.select import FallbackThunk, Thunk, ViewThunk
 def grouped(thunks: Sequence[Thunk]) -> list[Thunk]:
     """Order nodes with the fewest crossings; keep the given order if its crossings are as few.
 
-    The two sides are generated code and the reference. For a given first side, running all ready
-    nodes of one side before a change is optimal, since this never delays a node. Both first sides
-    are tried.
+    The two sides are generated code and the reference. If the first side is given, running all
+    ready nodes of one side before a change is optimal: this never delays a node. Both orders,
+    native nodes first and fallbacks first, are tried.
     """
     orders = [list(thunks), *(_in_turns(thunks, first) for first in (False, True))]
     return min(orders, key=n_crossings)
@@ -31,7 +31,7 @@ def n_crossings(thunks: Sequence[Thunk]) -> int:
 
 
 def _in_turns(thunks: Sequence[Thunk], falls_back: bool) -> list[Thunk]:
-    """Alternate between all ready nodes of one side and of the other; the order is stable."""
+    """Alternately run all ready native nodes and all ready fallbacks; the order is stable."""
     made_here = {o for w in thunks for o in w.node.outputs if o}
     done: set[str] = set()
     left, ordered = list(thunks), list[Thunk]()

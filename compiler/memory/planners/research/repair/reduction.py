@@ -58,8 +58,8 @@ class Reduction:
 def maximal_steps(start: Any, end: Any, counts: Any) -> tuple[Any, Any]:
     """Return lifetimes counted in the steps with a maximal live set.
 
-    At such a step a block starts, and a block ends before the next start. Only blocks in `counts`
-    matter; others may get an empty lifetime.
+    At a step with a maximal live set, a block starts, and a block ends before the next start. Only
+    blocks in `counts` affect the steps; other blocks may get an empty lifetime.
     """
     starts, ends = np.unique(start[counts]), np.unique(end[counts])
     if not len(starts):
