@@ -1,4 +1,4 @@
-"""The state of a loop nest: its loops, the value at each point, and queries on both.
+"""The state of a loop nest: its loops, the value at each point, and queries about its state.
 
 A nest is one stage of a computation over physical buffers: a list of loops, outermost first. Some
 loops iterate over the target's points, the others over its reduction. `compiler.schedule.language`
@@ -23,7 +23,7 @@ from compiler.schedule.language.call import Call
 from compiler.schedule.operands.packing import Packing
 
 MOST_LOOPS = 32
-"""The maximum number of loops in a nest: the cost of each move grows with the number."""
+"""The maximum number of loops in a nest: the cost of each move grows with the number of loops."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,8 +152,7 @@ class _Chains:
     def section(
         self, alone: Sequence[float], shared: Sequence[float], threads: int
     ) -> Section | None:
-        """Return the chains as a section; None for a single chain, or too small a gain (see
-        `GAIN`)."""
+        """Return the chains as a section; None for a single chain, or a time ratio above `GAIN`."""
         if len(self.chains) < 2:
             return None
         every = [i for c in self.chains for i in c]
