@@ -1,7 +1,7 @@
 """A rough estimate of the cycles that statements take, for the grain size of parallel loops.
 
-A precision of microseconds suffices: a loop runs on one thread if it takes less than a few times
-the cost of waking and joining threads.
+A precision of microseconds suffices: loops shorter than a few times the cost of waking and joining
+threads run on one thread.
 """
 
 from __future__ import annotations

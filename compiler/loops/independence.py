@@ -84,7 +84,7 @@ def private_to_turns(
 ) -> frozenset[str]:
     """Return the temporaries of which each iteration of a loop may have a private copy.
 
-    Every iteration writes the elements of such a temporary before it reads them. Every other
+    Every iteration writes the elements of the temporary before it reads them. Every other
     statement that accesses the temporary also writes the elements first. All statements that access
     the temporary must be among `neighbours`, the body that contains the loop. `body` is the body of
     the kernel.

@@ -28,7 +28,7 @@ class Buffer:
     `values` names the contents: a value, its views, the parts written into this value, and results
     computed in place. `starts` has the offset of each value in the buffer, () if all offsets are 0.
     `alignment_bytes` applies if it exceeds the plan's alignment. `pinned` is a required offset, -1
-    for any. Buffers with the same name in `shares` have one offset: their memory has the size of
+    for any. Buffers with the same name in `shares` have one offset. Their memory has the size of
     the largest buffer, and is live from the first start to the last end.
     Units: size and offsets in bytes; lifetimes in launch steps, half-open; `offset` is -1 before
     planning.

@@ -149,9 +149,9 @@ def check_steps(
 
     `places` has each value and scratch buffer in the arena; a view without a place has the place of
     its source. Each slice of a value, and each part of a joined value, must be at its offset inside
-    the containing value. Together, the parts must fill the joined value. A launch may overwrite an
-    operand only if `Step.may_overwrite` lists this operand, and only with a result at the same
-    offset and of the same size.
+    the containing value. Together, the parts must fill the joined value. A launch may overwrite
+    only operands that `Step.may_overwrite` lists, and only with a result of the same offset and
+    size.
     """
     faults = list(_misshapen(places, views))
     owners: dict[str, Place] = {}

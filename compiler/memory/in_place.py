@@ -1,7 +1,7 @@
 """Operands that a kernel may overwrite with its results, derived from the loops.
 
-A result may overwrite an operand in place if each element of the result is stored once, and only
-the store to an address reads the operand at this address.
+A result may overwrite an operand if each element of the result is stored once. In addition, only
+the store to an address may read the operand at this address.
 """
 
 from __future__ import annotations

@@ -173,8 +173,9 @@ class Memory:
         """Store contiguous lanes under a mask.
 
         A constant mask must have more than one live lane; callers store a single lane as a scalar.
-        LLVM 22 (x86 with AVX-512) turns a masked store of a truncated vector with one live lane
-        into a scalar store of the element before truncation, which overwrites adjacent elements.
+        LLVM 22 (x86 with AVX-512) miscompiles a masked store of a truncated vector with one live
+        lane. The emitted scalar store of the element before truncation overwrites adjacent
+        elements.
         """
         assert not _has_one_live_lane(mask), f"one lane of {b.name} needs a scalar store"
         kind = memory_type(b.dtype, value.lanes)

@@ -125,7 +125,7 @@ def _tiny(a: Arithmetic, code: Value, f: Format) -> Value:
 
 
 def _encoded(a: Arithmetic, bits: Value, f: Format) -> Value:
-    """Encode an f32, given by its bits, in a format."""
+    """Encode the bits of an f32 in a format."""
     size = a.two("and", bits, _same(bits, 0x7FFFFFFF))
     drop = MANTISSA - f.mantissa
     odd = a.two("and", a.two("lshr", size, _same(size, drop)), _same(size, 1))

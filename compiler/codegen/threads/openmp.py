@@ -65,9 +65,9 @@ def first_loaded(candidates: Sequence[str]) -> Runtime | None:
 _SPINS = "1000"
 """The spin count of libgomp before a thread sleeps: about 10 us.
 
-With the default of 300000 spins, a thread that waits for a preempted thread occupies the processor
-of the preempted thread for milliseconds, in every region; 20000 spins are still too many. The time
-between two regions of a run is microseconds.
+With the default of 300000 spins, a thread that waits for a preempted thread occupies that thread's
+processor for milliseconds in every region. Even 20000 spins are too many. The time between two
+regions of a run is microseconds.
 """
 
 

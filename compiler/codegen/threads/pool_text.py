@@ -16,7 +16,7 @@ Desks and job are on the caller's stack, so a worker's last access to them repor
 Threads sleep and wake by Linux's futex; an idle thread spins before it sleeps. Waking a thread
 costs the caller microseconds, so the caller wakes workers only after enough work has accumulated.
 Each woken worker wakes two other workers. A worker on the caller's processor migrates to another
-processor: the two threads would otherwise take turns on one processor.
+processor: worker and caller would otherwise take turns on one processor.
 """
 
 from __future__ import annotations

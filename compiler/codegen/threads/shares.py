@@ -6,7 +6,7 @@
     }
 
 A thread has a range of units; each shared loop runs over its intersection with this range. Only
-loop bounds depend on the share, so innermost loops contain no divisions.
+loop bounds depend on the thread's share, so innermost loops contain no divisions.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     add(add(a[0], a[2]), add(a[1], a[3]))
 
-In this tree, the right operand is the left operand shifted by one lane. So one vector addition
+In this tree, the right operand is the left operand shifted by one lane. One vector addition
 computes both operands, as lanes 0 and 1 of its result. The operands of the vector addition are the
 two halves of a vector. The order of additions is unchanged, so the result is bit-identical.
 """

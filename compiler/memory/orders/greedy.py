@@ -96,7 +96,7 @@ def post_order(tasks: Tasks) -> list[int]:
 
 
 def _needs_above(tasks: Tasks) -> list[int]:
-    """Return, for each task, the peak of its ancestors and itself minus the bytes of its results.
+    """Return, for each task, the peak of the task and its ancestors, minus the task's results.
 
     The peak is exact if each value has one reader.
     """

@@ -1,7 +1,7 @@
 """The tasks to order, their values, and the memory requirement of an order.
 
-Bytes are counted as in `lifetimes` for the same steps: views use their source's memory, and a
-result may overwrite the memory of a dying operand.
+Bytes are counted as in `lifetimes`: views use their source's memory, and a result may overwrite the
+memory of a dying operand.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
 def greedy(problem: Problem, options: Options) -> Outcome:
     """Choose the best of four orders: by size, by size times lifetime, by lifetime, by start.
 
-    Later orders run only while a gap to the lower bound remains. So this planner is cheap on
-    networks, where the first order is nearly always optimal.
+    Later orders run only while a gap to the lower bound remains. The planner is cheap on networks,
+    where the first order is nearly always optimal.
     """
     return best_of(problem, options, QUICK)

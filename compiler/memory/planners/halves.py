@@ -58,7 +58,7 @@ class Half(NamedTuple):
 
 
 def place_by_halves(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Place pinned blocks, then the others by halves, each in the given order; return offsets."""
+    """Place pinned blocks, then other blocks by halves, each in the given order; return offsets."""
     return Placing(blocks, fit).offsets_in(order).tolist()
 
 

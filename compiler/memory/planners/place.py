@@ -19,7 +19,8 @@ Fit = Literal["first", "best"]
 
 
 def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Return offsets of all blocks: pinned blocks are placed first, the others in the given order.
+    """Return offsets of all blocks: pinned blocks are placed first, other blocks in the given
+    order.
 
     A gap is a range, at an aligned offset, between placed blocks whose lifetimes overlap the
     block's lifetime. More than `VERY_MANY` blocks are placed by recursive halving of time, in the

@@ -49,8 +49,9 @@ class Options:
 class Outcome:
     """The result of a planner: the plan, the proven bound, and the reason for stopping.
 
-    There is always a plan; if none is within the capacity, it is the best plan known. No plan is
-    smaller than `lower_bound_bytes`. `planner` names the planner of this plan, if several ran.
+    The result always has a plan; if no plan is found within the capacity, it has the best plan
+    known. No plan is smaller than `lower_bound_bytes`. `planner` names the planner of this plan, if
+    several ran.
     """
 
     plan: Plan

@@ -29,7 +29,7 @@ class Repeated:
 
     @staticmethod
     def of_runs(tasks: Tasks, runs: Sequence[int]) -> Repeated:
-        """Build the runs of given tasks; each reads the latest copy of its operands."""
+        """Build the runs of given tasks; each run reads the latest copy of its operands."""
         sizes, values = list(tasks.sizes), list(range(len(tasks.sizes)))
         newest = list(values)
         last_run: dict[int, int] = {}

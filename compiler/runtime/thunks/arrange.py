@@ -49,7 +49,8 @@ class Arrangement:
 
     `copied` lists the results that `run` copies at the end (position, value); `scratch` has the
     arena offsets of temporaries by launch number and parameter. `regions` has the memory layout of
-    launches that are nodes with regions; the memory of such a launch is a temporary named REGION.
+    launches that are nodes with regions; a temporary named REGION is the memory of each of these
+    launches.
     """
 
     places: Mapping[str, Place]

@@ -1,7 +1,7 @@
 """Concurrent launches: independent chains of kernels where the cost model predicts a gain.
 
 Nearly all large kernels use all threads, so running two kernels at once gains little. Concurrency
-pays for kernels on one thread: small branches, or the two directions of a recurrent network. A
+pays off for kernels on one thread: small branches, or the two directions of a recurrent network. A
 section is a sequence of adjacent launches that splits into chains; one thread runs each chain in
 order. No chain overwrites the memory of another chain's operands and results before both chains
 have ended.

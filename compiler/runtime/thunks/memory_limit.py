@@ -1,7 +1,8 @@
 """A program within a memory limit, by another order or else by recomputed kernels.
 
-The graph gets additional nodes, which are copies of existing nodes with other value names. So later
-steps need no changes. Results are bitwise identical, since equal kernels share one function.
+The graph gets additional nodes, which are copies of existing nodes with other value names. Later
+steps of the compilation therefore need no changes. Results are bitwise identical, since equal
+kernels share one function.
 """
 
 from __future__ import annotations

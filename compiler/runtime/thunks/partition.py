@@ -14,7 +14,7 @@ from compiler.runtime.thunks.select import FallbackThunk, Thunk, ViewThunk
 
 
 def grouped(thunks: Sequence[Thunk]) -> list[Thunk]:
-    """Order nodes with the fewest crossings; keep the given order if its crossings are as few.
+    """Order nodes with the fewest crossings; on a tie, keep the given order.
 
     The two sides are generated code and the reference. If the first side is given, running all
     ready nodes of one side before a change is optimal: this never delays a node. Both orders,

@@ -1,9 +1,8 @@
 """Concats, splits and slices without copies: their values share memory.
 
-Parts of a concat are written directly into its result, and cuts of a value are read in place, if
-the bytes of a part or cut are contiguous. Bytes are contiguous along the outermost axis longer than
-1: for instance, channels of a single image, also in blocked layouts if entire blocks are joined or
-cut.
+Contiguous parts of a concat are written directly into its result; contiguous cuts of a value are
+read in place. Bytes are contiguous along the outermost axis longer than 1, for instance the
+channels of a single image. In blocked layouts, parts and cuts must consist of entire blocks.
 """
 
 from __future__ import annotations

@@ -149,8 +149,8 @@ class Order(Checked):
     def reorder(self, *loops: LoopName) -> Self:
         """Reorder the loops, outermost first; loops not named follow in their former order.
 
-        Every order is legal with one exception: if the factor of a split does not divide the
-        length, the inner loop must stay inside the outer loop, on which its length depends.
+        Every order is legal, with one exception. If the factor of a split does not divide the
+        length, the inner loop must stay inside the outer loop, which determines its length.
         """
         named = [self.axis(v) for v in loops]
         require_legal(len(set(loops)) == len(loops), "a loop is named twice")

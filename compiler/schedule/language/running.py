@@ -202,9 +202,9 @@ class Running(Checked):
 
         In every lane, `dot` adds products of four consecutive bytes of each operand (of two
         consecutive elements for bf16) to a 32-bit sum. `tile` runs over the rows of a matrix tile
-        of 32-bit sums, with reduction steps, lanes and a dot step inside. Sums of tiles are in
-        memory while no loop adds to them. On machines without the instruction, the loop runs as
-        ordinary code.
+        of 32-bit sums, with reduction steps, lanes and a dot step inside. The sums of a tile are in
+        memory while no loop adds to these sums. On machines without the instruction, the loop runs
+        as ordinary code.
         """
         a = self.axis(loop)
         require_legal(step in STEPS, f"there is no step {step!r}; steps: {', '.join(STEPS)}")

@@ -162,7 +162,7 @@ def _parts(value: Scalar, made: dict[str, Stage]) -> Iterator[Scalar]:
 def _reductions_fit(first: Scalar, value: Scalar) -> bool:
     """Return whether one nest can compute the values of two stages.
 
-    This is possible if `value` has no reduction, or a single reduction over the loops of the
+    One nest suffices if `value` has no reduction, or a single reduction over the loops of the
     reduction of `first`.
     """
     found = {p for p in walk(value) if isinstance(p, Reduce)}

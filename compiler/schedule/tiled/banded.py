@@ -1,4 +1,4 @@
-"""The schedule of Winograd convolutions: each band of tile rows passes all stages while in cache.
+"""The schedule of Winograd convolutions: each band of tile rows passes all stages in the cache.
 
 A Winograd convolution has stages for the transformed weights, the transformed image, the products
 and the results. If the stages ran one after another, they would move the transformed image and the

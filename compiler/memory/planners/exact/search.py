@@ -1,7 +1,7 @@
 """The outer search: for a plan within one capacity, or for improving bounds of the optimum.
 
-Without a given capacity, the smallest capacity is searched from both sides: a packing lowers the
-upper bound, a proof of infeasibility raises the lower bound. A capacity that is undecided after a
+Without a given capacity, the smallest capacity is searched from both sides. A packing lowers the
+upper bound; a proof of infeasibility raises the lower bound. A capacity that is undecided after a
 number of nodes is tried again in the next round, with twice as many nodes.
 """
 

@@ -6,8 +6,8 @@ begin after them. Repeated joining undoes the cuts of a rectangle that was cut i
 plan of the joined blocks is a plan of the blocks, but infeasibility of the joined blocks proves
 nothing.
 
-Sums can be equal by chance, and wrong joins lead to worse plans. So the expected number of chance
-matches is estimated, and the pair with the smallest expected number is joined first.
+Sums can be equal by chance, and wrong joins lead to worse plans. Therefore the expected number of
+chance matches is estimated, and the pair with the smallest expected number is joined first.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 JOINING = 0.8
-"""Fraction of the time for joining; the rest is for the search over the rectangles."""
+"""Fraction of the time for joining; the remaining time is for the search over the rectangles."""
 
 MOST_SEARCHED = 600
 """Largest number of rectangles for a search. A search over more rectangles is no better than a

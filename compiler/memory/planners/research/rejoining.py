@@ -1,9 +1,9 @@
 """Repeated joining into fewer rectangles, with wrong joins undone.
 
-A wrong join prevents correct joins of the same blocks. So some joins at one step are undone, and
-blocks are joined again in a slightly randomised order. The result is accepted if it has no more
+A wrong join prevents correct joins of the same blocks. Therefore some joins at one step are undone,
+and blocks are joined again in a slightly randomised order. The result is accepted if it has no more
 rectangles than before, and sometimes if it has more. If all blocks form one rectangle, this
-rectangle is a plan without a gap, whether or not the blocks were cut from it in this way.
+rectangle is a plan without a gap, even if the blocks were not cut from it in this way.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Blocks that represent spare memory, so that live bytes equal the capacity at each step.
 
 Only the number of spare bytes at each step is known. A block of spare memory adds its bytes at its
-first step and removes them at its end. So changes that sum to zero probably belong to the same
-blocks, if few sets have such a sum by chance. Two changes that sum to zero form one block; three
-such changes form two blocks. The other changes probably belong to blocks with the lifetime of an
-existing block: both may be parts of one original block. Offsets of spare blocks are unknown, so
-each block is cut at each change of its set. The module `joining.py` then merges adjacent pieces.
+first step and removes them at its end. Changes of spare bytes that sum to zero probably belong to
+the same blocks, if few sets of changes have this sum by chance. Two changes that sum to zero form
+one block; three changes that sum to zero form two blocks. All other changes probably belong to
+blocks with the lifetime of an existing block: both blocks may be parts of one original block.
+Offsets of spare blocks are unknown, so each block is cut at each change of its set. The module
+`joining.py` then merges adjacent pieces.
 """
 
 from __future__ import annotations

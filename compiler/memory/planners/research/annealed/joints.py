@@ -39,7 +39,7 @@ class Forest(NamedTuple):
     parent's step, PLACE its position among the roots. Roots that end at a step (0), and those that
     begin there (1), are doubly linked lists with heads in `steps`. `lists` has the roots and the
     unused numbers of joined nodes; `count` has the lengths of both lists and the state of the
-    random number generator. `sets` holds sets of roots.
+    random number generator. `sets` has sets of roots.
     """
 
     nodes: Any

@@ -15,7 +15,7 @@ from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
 """Joining thresholds, tried after the smallest known set of joined rectangles. Each attempt gets
-half of the remaining time; the rest is for the unjoined blocks."""
+half of the remaining time; the time that remains then is for the unjoined blocks."""
 
 
 @planner(

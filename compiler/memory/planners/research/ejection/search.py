@@ -153,8 +153,8 @@ def cheapest(
 ) -> int:
     """Return an offset at which the blocks in the way of `block` have the least cost.
 
-    The cost changes only at offsets where another block starts or stops being in the way: above
-    that block's first byte minus the size of `block`, and at that block's end.
+    The cost changes only at two offsets per other block: its first byte minus the size of `block`,
+    and its end.
     """
     size, n = arrays.size[block], lying.n[0]
     top = capacity - size

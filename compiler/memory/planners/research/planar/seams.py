@@ -64,8 +64,8 @@ Fits: TypeAlias = dict[int, list[tuple[int, Pair]]]
 class Division:
     """A division of a step into handovers of bytes, and the resulting tree.
 
-    `chance` is the logarithm of the number of equally good divisions that are expected by chance:
-    the division with the smallest value is the most plausible.
+    `chance` is the logarithm of the number of equally good divisions expected by chance. The
+    division with the smallest value is the most plausible.
     """
 
     tree: Tree

@@ -1,8 +1,8 @@
 """Placed blocks listed by windows of time, in the order of first and of last bytes.
 
-On each level, windows are twice as wide as their distance, as in windows.py: a block no longer than
-the distance has all its neighbors in one window. Insertions and removals maintain both orders, so
-one pass over the neighbors of a block gives the cost of every offset.
+On each level, windows are twice as wide as their distance, as in windows.py. So a block no longer
+than the distance has all its neighbors in one window. Insertions and removals maintain both orders,
+so one pass over the neighbors of a block gives the cost of every offset.
 """
 
 from __future__ import annotations

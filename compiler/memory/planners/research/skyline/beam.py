@@ -103,7 +103,7 @@ def lowest(sky: Any) -> tuple[int, int]:
 
 @compiled
 def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) -> int:
-    """Return the bytes wasted where the skyline changes from one height to another at step t.
+    """Return the bytes wasted by a change of the skyline from one height to another at step t.
 
     Below a wall, only blocks that begin or end at the wall's step can be adjacent to the wall.
     """
