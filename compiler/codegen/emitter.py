@@ -23,7 +23,7 @@ class Line(str):
 
 
 class _Lines(list[str]):
-    """Lines that record the current line of the Loop IR."""
+    """LLVM lines, each recorded with the current line of the Loop IR."""
 
     def __init__(self, out: Emitter) -> None:
         self._out = out

@@ -1,4 +1,4 @@
-"""The emission of expressions: scalars, or one value for each lane of the open vector loop."""
+"""The emission of expressions: scalars, or one value for each lane of the current vector loop."""
 
 from __future__ import annotations
 

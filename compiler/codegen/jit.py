@@ -88,7 +88,7 @@ def object_code(
 
 
 TRIM_EVERY = 64
-"""The number of writes after which a store checks its size; it also does so at the first write."""
+"""The number of writes after which a store checks its size; it also checks at the first write."""
 
 
 class ObjectStore:

@@ -84,7 +84,8 @@ def function_lines(
 ) -> tuple[FunctionText, tuple[int, ...]]:
     """Emit a kernel's function, and map each line of the function to a line of the kernel's text.
 
-    Lines without a counterpart map to -1. The functions of thread shares are not mapped.
+    Lines without a counterpart map to -1. Functions for a thread's share of a parallel loop are not
+    mapped.
     """
     check_kernel(kernel)
     prepared = prepare(kernel, target)
@@ -95,7 +96,7 @@ def function_lines(
 
 
 def _function(kernel: Kernel, symbol: str, writer: _Writer) -> tuple[FunctionText, list[str]]:
-    """Emit a kernel by a writer; return its text, and the lines of its function."""
+    """Emit a kernel with a given writer; return its text, and the lines of its function."""
     team, prepared = writer.team, writer.prepared
     writer.leave_when_empty(kernel)
     writer.statements(prepared.kernel.body, {})
@@ -388,7 +389,7 @@ class _Writer:
                 self.memory.note_store(self.buffers[name])
 
     def _part(self, region: Region, pieces: Sequence[Piece], around: Sequence[str]) -> str:
-        """Emit the function of one thread's share."""
+        """Emit the function for one thread's share of a parallel region."""
         part = _Writer(self.prepared, self.target, None)
         part.env.ranges.update(self.env.ranges)
         part.env.numbers.update(self.env.numbers)
@@ -453,7 +454,7 @@ class _Writer:
         self.vector = None
 
     def _in_pieces(self, write: Callable[[], None]) -> None:
-        """Emit a statement once, or once for each hardware vector of the open vector loop."""
+        """Emit a statement once, or once for each hardware vector of the current vector loop."""
         loop = self.vector
         if loop is None:
             write()

@@ -266,7 +266,7 @@ def _never_meet(x: Access, y: Access, b: Buffer, outer: Ranges) -> bool:
 
 
 def _distance_has_sign(p: Expr, q: Expr, of_p: Ranges, of_q: Ranges, outer: Ranges) -> bool:
-    """Return whether one index exceeds the other in all iterations of their loops."""
+    """Return whether the first index exceeds the second in all iterations of their loops."""
     renamed = {v: f"{v}'" for v in of_q}
     moved = affine.substitute(q, {v: affine.symbol(n) for v, n in renamed.items()})
     ranges = {**outer, **of_p, **{renamed[v]: r for v, r in of_q.items()}}

@@ -88,7 +88,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One function over buffers. `params` are its pointers in calling order, outputs last.
+    """One function over buffers. `params` are the kernel's pointers in calling order, outputs last.
 
     `sizes` are integer arguments of a call, on which bounds, shapes and indices may depend.
     `compiler.loops.sizes` substitutes numbers for `sizes`.

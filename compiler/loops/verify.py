@@ -132,7 +132,7 @@ class _Checker:
         b = self._buffer(s.buffer)
         _require(
             b.role not in ("input", "constant"),
-            f"{s.buffer} has the role {b.role}: a buffer that stores must not change",
+            f"{s.buffer} has the role {b.role}: stores must not change it",
         )
         self._access(b, s.index, ())
         _require(
@@ -164,7 +164,7 @@ class _Checker:
         b = self._buffer(s.buffer)
         _require(
             b.role not in ("input", "constant"),
-            f"{s.buffer} has the role {b.role}: a buffer that stores must not change",
+            f"{s.buffer} has the role {b.role}: stores must not change it",
         )
         _require(b.role != "register", f"the register {s.buffer} has a computed index")
         _require(

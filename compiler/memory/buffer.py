@@ -123,7 +123,7 @@ def aligned_bytes(blocks: Sequence[Block]) -> int:
     """Return the maximum, over all steps, of the height of a stack of the aligned live blocks.
 
     Each block except the topmost is padded to the smallest alignment. Since the topmost block is
-    unknown, the block with the most padding is assumed.
+    unknown, the block with the most padding is assumed to be topmost.
     """
     unit = min((b.alignment_bytes for b in blocks if b.size), default=1)
     if unit == 1:

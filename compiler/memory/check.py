@@ -19,7 +19,7 @@ from compiler.memory.views import NO_VIEWS, Span, Views
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of a plan: the buffers or values involved, and the problem."""
+    """A fault of a plan: the buffers or values involved, and a description."""
 
     names: tuple[str, ...]
     problem: str
@@ -84,14 +84,14 @@ def _misplaced(plan: Plan, limit: int) -> Iterator[Fault]:
 
 
 def _torn(buffers: Sequence[Buffer]) -> Iterator[Fault]:
-    """Yield buffers that should share a place but have different offsets."""
+    """Yield buffers that should share an offset but have different offsets."""
     first: dict[str, Buffer] = {}
     for b in buffers:
         other = first.setdefault(b.shares, b) if b.shares else b
         if other.offset != b.offset:
             names = (other.name, b.name)
             at = f"{other.offset} and {b.offset}"
-            yield Fault(names, f"should share a place, but have offsets {at}")
+            yield Fault(names, f"should share an offset, but have {at}")
 
 
 Held = tuple[int, int, int, int, str]
@@ -147,18 +147,18 @@ def check_steps(
 ) -> list[Fault]:
     """Follow the launches: check that each read finds the bytes that were written for its value.
 
-    `places` has each value and scratch buffer in the arena; a view without a place has the place of
-    its source. Each slice of a value, and each part of a joined value, must be at its offset inside
-    the containing value. Together, the parts must fill the joined value. A launch may overwrite
-    only operands that `Step.may_overwrite` lists, and only with a result of the same offset and
-    size.
+    `places` has the offset and size of each value and scratch buffer in the arena; a view without
+    an entry is at the place of its source. Each slice of a value, and each part of a joined value,
+    must be at its offset inside the containing value. Together, the parts must fill the joined
+    value. A launch may overwrite only operands that `Step.may_overwrite` lists, and only with a
+    result of the same offset and size.
     """
     faults = list(_misshapen(places, views))
     owners: dict[str, Place] = {}
     for number, step in enumerate(steps):
         reads = {r: at for r in step.reads if (at := _place(r, places, views)) is not None}
         homeless = (r for r in step.reads if r not in reads and set(views.roots(r)) & places.keys())
-        faults += [Fault((r,), f"step {number} reads it, but it has no place") for r in homeless]
+        faults += [Fault((r,), f"step {number} reads it, but it has no offset") for r in homeless]
         for value, place in reads.items():
             if not _is_there(value, place, owners, views):
                 faults.append(Fault((value,), f"step {number} reads it after it was overwritten"))
@@ -171,7 +171,7 @@ def check_steps(
 
 
 def _place(value: str, places: Mapping[str, Place], views: Views) -> Place | None:
-    """Return the place of a value in the arena; None for values outside the arena."""
+    """Return offset and size of a value in the arena; None for values outside the arena."""
     return places.get(value) or places.get(views.below(value))
 
 
@@ -236,9 +236,9 @@ def _collisions(
             if not _meet(written[a], place):
                 continue
             if value not in allowed:
-                yield Fault((a, value), f"step {number} overwrites the second with the first")
+                yield Fault((a, value), f"step {number} overwrites the second value with the first")
             elif written[a] != place:
-                words = f"step {number} overwrites part of the second with the first"
+                words = f"step {number} overwrites part of the second value with the first"
                 yield Fault((a, value), words)
 
 

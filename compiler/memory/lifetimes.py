@@ -56,7 +56,7 @@ def join_lifetimes(
     arrays, constants) get no buffer. A result overwrites an operand in place if the operand has the
     same size and no later readers. The memory of a joined value is live from the first write of a
     part. `until` maps a step that runs concurrently with later steps to the last step that may
-    start before its end.
+    start before the mapped step ends.
     """
     uses = _Uses.of(steps, sizes, views, until)
     homes, overwritten = _homes(steps, sizes, uses, in_place)

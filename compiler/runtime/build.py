@@ -210,7 +210,7 @@ Bodies = Mapping[str, tuple[Built, tuple[str, ...]]]
 
 
 def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bodies:
-    """Compile the regions of a node that the reference runs, if all sizes are known."""
+    """Compile the regions of a fallback node, if all sizes are known."""
     found: dict[str, tuple[Built, tuple[str, ...]]] = {}
     options = replace(options, schedules=(), memory_limit_bytes=None)
     for key, region in node.regions.items():

@@ -51,7 +51,7 @@ class NativeSegment:
 
 @dataclass(frozen=True, slots=True)
 class FallbackSegment:
-    """A node that the reference runs, with compiled bodies of its regions if available."""
+    """A fallback node, with compiled bodies of its regions if available."""
 
     node: Node
     kernels: tuple[int, ...]
@@ -66,7 +66,8 @@ class CompiledBody:
     captured: tuple[str, ...]
 
     def run(self, values: Sequence[Any], outer: Mapping[str, Any]) -> list[Any] | None:
-        """Return the results for these inputs; None if the inputs do not have the code's types."""
+        """Return the results for these inputs; None if the inputs have other types than the code
+        has."""
         given: dict[str, Any] = {}
         every = [*values, *(outer[c] for c in self.captured)]
         for v, value in zip(self.executable.graph.inputs, every, strict=True):
@@ -309,7 +310,7 @@ def _check_made(value: Value, array: Array) -> None:
     if array.shape != t.static_shape or array.dtype != t.dtype.numpy:
         raise CompileError(
             "E-GRAPH-TYPE",
-            f"{value.name!r} is recorded as {t}, but running gave {array.dtype}{list(array.shape)}",
+            f"{value.name!r} is recorded as {t}, but is {array.dtype}{list(array.shape)} at run time",
             hint="the model states a wrong shape for this value; remove its value_info",
         )
 

@@ -66,7 +66,7 @@ class Image:
 
 
 class KeptProgram:
-    """A program from the cache, which runs immediately; other requests than runs recompile it."""
+    """A program from the cache, which runs immediately; requests other than runs recompile it."""
 
     def __init__(self, image: Image, again: Callable[[], Program]) -> None:
         frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)

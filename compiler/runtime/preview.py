@@ -30,7 +30,7 @@ from compiler.targets.target import Target
 
 Fate = Literal["native", "view", "constant", "reference"]
 """The fate of a model's node: generated code, a view of the same memory, nothing at run time
-(constant or unused), or the reference."""
+(constant or unused), or the reference implementation."""
 
 FATES: tuple[Fate, ...] = ("native", "view", "constant", "reference")
 

@@ -194,7 +194,7 @@ class Program:
 
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
-        """Return launches and fallbacks in order; with open sizes, of the last run."""
+        """Return launches and fallbacks in order; with open sizes, those of the last run."""
         return self._opened.kernels if self._opened else self._built.kernels
 
     @property
@@ -366,7 +366,8 @@ class Program:
     __call__ = run
 
     def profile(self, inputs: Mapping[str, Any], repeat: int = 10) -> Profile:
-        """Return, by name, each kernel's minimum time over `repeat` runs; includes medians.
+        """Return, by name, each kernel's minimum time over `repeat` runs; the result includes
+        medians.
 
         Errors: those of `run`; E-OPTION-VALUE for a repeat below 1.
         """

@@ -195,7 +195,7 @@ class Loops:
         return [r for value in self.values for r in reads(value)]
 
     def dtype_of(self, tensor: str) -> DType:
-        """Return the element type of a tensor, or of a block that holds a copy."""
+        """Return the element type of a tensor, or of a block that contains a copy."""
         source = next((e.tensor for e in self.entries if e.block == tensor), tensor)
         return self.dtype_of(source) if source != tensor else self.tensors[tensor].dtype
 

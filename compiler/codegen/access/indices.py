@@ -22,7 +22,7 @@ class Indices:
         self.env = env
 
     def simplified(self, e: Expr) -> Expr:
-        """Simplify an expression by the ranges of the loops."""
+        """Simplify an expression by the ranges of the loop variables."""
         return affine.simplify(e, self.env.ranges)
 
     def resolve(self, e: Expr) -> Resolved:
@@ -133,7 +133,8 @@ class Indices:
         return total if r.constant == 0 else self.add(total, number)
 
     def by_level(self, r: Resolved, scale: int) -> Iterator[Value]:
-        """Emit the scalar terms times scale: one sum per loop level, outermost first."""
+        """Emit the scalar terms of an index times `scale`: a sum per loop level, outermost
+        first."""
         sums: dict[int, Value] = {}
         for atom, c in r.atoms:
             term = self._times(self._atom(atom), c * scale)
@@ -190,7 +191,7 @@ class Indices:
         return total
 
     def active_lanes(self) -> Value:
-        """Emit the mask of the active lanes of the open vector loop."""
+        """Emit the mask of the active lanes of the current vector loop."""
         lane = self.env.lane
         assert lane is not None, "no vector loop is open"
         if lane.stop is None:

@@ -48,7 +48,7 @@ def _inside(m: Memory, b: Buffer, r: Resolved) -> bool:
 
 
 def least_elements(b: Buffer) -> int:
-    """Return the minimum number of elements of a buffer for any open sizes."""
+    """Return the minimum number of elements of a buffer over all values of open sizes."""
     return affine.bounds(b.n_elements, {})[0]
 
 

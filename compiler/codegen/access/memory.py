@@ -66,7 +66,7 @@ class Memory:
         return pointer
 
     def displaced(self, pointer: Value, nbytes: int, level: int) -> Value:
-        """Emit the addition of bytes to a pointer in the using scope, where LLVM can fold it."""
+        """Emit pointer + bytes near the use, so that LLVM folds the addition into the address."""
         if nbytes == 0:
             return pointer
         text = f"getelementptr i8, ptr {pointer.ref}, i64 {nbytes}"

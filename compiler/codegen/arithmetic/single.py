@@ -314,7 +314,7 @@ def sigmoid(a: Arithmetic, x: Value, rest: Value | None = None) -> Value:
 def tanh(a: Arithmetic, x: Value) -> Value:
     """Emit the hyperbolic tangent: an odd polynomial near 0, else 1 - 2 / (exp(2|x|) + 1).
 
-    The result of the second formula gets the sign of x.
+    The result of 1 - 2 / (exp(2|x|) + 1) gets the sign of x.
     """
     magnitude, one = a.intrinsic("fabs", x), number(x, 1.0)
     double = a.two("fadd", magnitude, magnitude)

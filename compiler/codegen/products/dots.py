@@ -81,7 +81,7 @@ def _short(s: Scalar) -> Read | None:
 
 
 class Dots:
-    """Emits dot steps for the lanes of the open vector loop."""
+    """Emits dot steps for the lanes of the current vector loop."""
 
     def __init__(self, memory: Memory, arithmetic: Arithmetic, target: Target) -> None:
         self.memory = memory

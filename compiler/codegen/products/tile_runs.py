@@ -159,7 +159,7 @@ class _Planner:
         self.ranges = ranges
         self.run = Run()
         self.inside: set[str] = set()
-        """The open loops of the run, during which sums stay in their tiles."""
+        """The current loops of the run; sums stay in their tiles during these loops."""
         self.held: dict[int, Block] = {}
         """The blocks in the operand tiles, ordered from least to most recently used."""
 

@@ -62,7 +62,7 @@ class TileUnit:
         self.out.line(call)
 
     def configure_before(self) -> None:
-        """Hoist a configuration out of the open loop, if the loop has no other configuration."""
+        """Hoist a configuration out of the current loop, if the loop has no other configuration."""
         inside, outside = self.out.scopes[-1], self.out.scopes[-2]
         found = [line for line in inside.lines if line.strip() in self.configs]
         if len(set(found)) == 1:

@@ -5,7 +5,7 @@
       B                              and 1 for B
     }
 
-A thread has a range of units; each shared loop runs over its intersection with this range. Only
+A thread has a range of units; of each shared loop, the thread runs the units in its range. Only
 loop bounds depend on the thread's share, so innermost loops contain no divisions.
 """
 
@@ -73,7 +73,7 @@ class Shares:
                 self._everywhere(loop, cache.setdefault(id(loop), {}))
 
     def _everywhere(self, loop: Loop, cache: Cache) -> None:
-        """Emit a loop that every thread runs, with its share of the body."""
+        """Emit a loop that every thread runs in full, with the thread's share of the body."""
         first, end = self.indices.scalar(loop.start), self.indices.scalar(loop.stop)
         inner = pieces(loop.body)
         self.writer.counted(loop, first, end, lambda: self.region(inner, cache))

@@ -23,10 +23,10 @@ from compiler.dataclass import dataclass
 from compiler.targets.target import host
 
 LOOK_NS = 50_000
-"""The time that workers and callers spin before they sleep."""
+"""The time that workers and callers spin before they sleep, in nanoseconds."""
 
 CREDIT_NS = 5_000_000
-"""The limit of the balance of saved time."""
+"""The limit of the balance of saved time, in nanoseconds."""
 
 
 class Code(Protocol):

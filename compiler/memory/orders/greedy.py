@@ -73,7 +73,7 @@ def post_order(tasks: Tasks) -> list[int]:
     """Post-order from the last tasks: all tasks of one operand precede those of the next operand.
 
     Operands are visited by decreasing temporary memory minus the bytes of their result.
-    This is the best post-order if each value is read once. Source: Liu 1986, "On the storage
+    The result is the best post-order if each value is read once. Source: Liu 1986, "On the storage
     requirement in the out-of-core multifrontal method for sparse factorization".
     """
     above = _needs_above(tasks)

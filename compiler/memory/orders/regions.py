@@ -40,7 +40,7 @@ def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
 def freeing(tasks: Tasks) -> list[bool]:
     """Return, for each task, whether neither the task nor its successors allocate memory.
 
-    Most tasks that do not allocate store results of the program.
+    Most tasks without allocations store results of the program.
     """
     found = [False] * len(tasks)
     for t in reversed(range(len(tasks))):
@@ -84,7 +84,7 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
 
 
 def floor_bytes(tasks: Tasks) -> int:
-    """Return a lower bound of all peaks: the largest need of a task plus values certainly live.
+    """Return a lower bound of all peaks: the largest need of a task plus the values certainly live.
 
     A value is certainly live during each task that depends on the value's writer and precedes one
     of its readers. The running time is proportional to the number of tasks times the number of

@@ -38,8 +38,8 @@ def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]
 
 
 def start_of(problem: Problem, options: Options) -> Outcome:
-    """Return the initial plan of searches: the best of four orders, or a fast order of many
-    blocks."""
+    """Return the initial plan of searches: the best of four orders or, for many blocks, one
+    order."""
     if len(problem.blocks) >= MANY:
         return greedy_by_halves.plan(problem, options)
     return best_of(problem, options, QUICK)

@@ -53,7 +53,7 @@ class Half(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Return whether further halving is not worthwhile."""
+        """Return whether the blocks are placed without further halving."""
         return len(self.blocks) <= FEWEST_HALVED or self.end - self.start == 1
 
 

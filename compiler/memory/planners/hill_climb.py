@@ -17,8 +17,8 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 ACCEPTED_PERCENT = 50
-"""Acceptance probability in percent, before division by the excess of a worse order in percent and
-by the number of attempts."""
+"""Acceptance probability of a worse order in percent, before two divisions: by the excess in
+percent, and by the number of attempts."""
 
 
 @planner(

@@ -2,7 +2,7 @@
 
 Importing numba takes most of a second, and first compilations a few more seconds; both are deferred
 to the first call. Time limits use `now`, which excludes the time of compilations: they occur once
-per machine. Setting up the environment compiles ahead of time (ahead.py).
+per machine. The setup of the environment compiles the functions ahead of time (ahead.py).
 """
 
 from __future__ import annotations

@@ -264,8 +264,8 @@ def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
 def greedy_by_conflicts(problem: Problem, options: Options) -> Outcome:
     """Place buffers by decreasing number of conflicts, ties by size, each in the lowest gap.
 
-    Long-lived buffers, which conflict with most others, are placed at the bottom. Good if a few
-    small buffers are alive throughout the program.
+    Long-lived buffers, which conflict with most other buffers, are placed at the bottom. Good if a
+    few small buffers are alive throughout the program.
     """
     n = conflicts(problem.blocks)
     order = sorted(range(len(problem.blocks)), key=lambda i: (-n[i], *by_size(problem.blocks[i])))

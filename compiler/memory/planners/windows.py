@@ -110,8 +110,8 @@ def _place(
 ) -> None:
     """Fill in `offsets` of the blocks `turns`, in this order, pinned blocks first.
 
-    The arrays `..._at` hold the lists; `asked` has the last position in `turns` that examines each
-    window.
+    The arrays `..._at` contain the lists; `asked` has the last position in `turns` that examines
+    each window.
     """
     for turn in range(len(turns)):
         b = turns[turn]

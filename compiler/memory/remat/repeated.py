@@ -144,7 +144,7 @@ class Repeated:
 
 
 def _others(tasks: Tasks, task: int, reader: int) -> tuple[int, ...]:
-    """Return the task if a reader depends on the task other than through values, else ()."""
+    """Return `task` if `reader` depends on it but reads none of its values, else ()."""
     if task in tasks.before[reader] and not set(tasks.reads[reader]) & set(tasks.writes[task]):
         return (task,)
     return ()

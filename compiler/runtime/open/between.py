@@ -17,7 +17,7 @@ from compiler.runtime.open.sizes import sizes_of_value
 from compiler.runtime.thunks.select import is_handed_out
 
 HostStep = Callable[[dict[str, Any], dict[str, int]], None]
-"""Function that adds a node's results to the values, and their sizes to the sizes, of a run."""
+"""Function that adds the results of a node, and their sizes, to the values and sizes of a run."""
 
 
 def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostStep:
@@ -31,7 +31,7 @@ def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostSte
 
 
 def _in_rounds(node: Node, constants: Mapping[str, Constant], rounds: Rounds) -> HostStep:
-    """Run a loop in generated code, if its body has code for the operands' types."""
+    """Run a loop in generated code, if code exists for its body and the types of its operands."""
     given = {name: constants[name].array() for name in node.reads if name in constants}
     otherwise = _by_reference(node, constants)
 

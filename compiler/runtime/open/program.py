@@ -80,7 +80,7 @@ class Bound:
     def timed_within(
         self, infos: Sequence[KernelInfo], inputs: Mapping[str, Any]
     ) -> tuple[list[float], dict[str, Any]]:
-        """Return the results of `timed`, under the caller's limits."""
+        """Return the seconds of each launch, and the results, under the caller's limits."""
         launch = stoppable(self.executable, infos, self.library, self.launches)
         return self.executable.timed(inputs, launch, self.n_launches)
 

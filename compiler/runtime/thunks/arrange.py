@@ -150,7 +150,7 @@ def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrange
     """Place each value. An independent checker verifies the plan.
 
     `until` maps a launch that runs concurrently with later launches to the last launch that may
-    start before its end.
+    start before the mapped launch ends.
     """
     sizes, views = needs.sizes, needs.views
     steps = [*needs.steps, Step(reads=needs.late)]

@@ -1,7 +1,7 @@
 """The execution order of a program's launches: a legal order that needs little memory.
 
 Concurrent launches stay together. No launch moves across a fallback, so the number of changes
-between generated code and the reference does not increase.
+between generated code and the reference implementation does not increase.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _together(steps: Sequence[Step]) -> Step:
 
 
 def _with_views(launches: Sequence[Thunk], thunks: Sequence[Thunk]) -> tuple[Thunk, ...]:
-    """Return launches and views in order, with each view as soon as its sources are computed."""
+    """Return launches and views in order; each view follows as soon as its sources are computed."""
     made = {o for w in thunks for o in w.node.outputs if o}
     shown = [w for w in thunks if isinstance(w, Unlaunched)]
     missing = {id(w): {r for r in w.node.reads if r in made} for w in shown}

@@ -299,7 +299,8 @@ class _Nodes:
 
 
 def _views_behind(thunks: Sequence[Thunk]) -> dict[int, list[Node]]:
-    """Return the views that follow each launch by number; -1 has the views before all launches."""
+    """Return, by launch number, the views that follow a launch; -1 has views before all
+    launches."""
     found: dict[int, list[Node]] = {-1: []}
     number = -1
     for w in thunks:

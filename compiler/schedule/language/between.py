@@ -55,7 +55,8 @@ class Stages:
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
-        """Return the stages with their last move recorded; `before` are the stages before it."""
+        """Return the stages with their last move recorded; `before` are the stages before the
+        move."""
         return replace(self, lines=(*before.lines, Line(self.stage, call)), reason="")
 
     def require_sound(self) -> None:

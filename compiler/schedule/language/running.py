@@ -150,7 +150,7 @@ class Running(Checked):
         """Give each iteration of reduction loops a separate partial sum; add these sums at the end.
 
         The loops can then be vectorised or unrolled, and the chains of additions are independent.
-        Float sums are rounded differently; sums of many terms are more accurate.
+        The rounding of float sums changes; sums of many terms become more accurate.
         """
         for var in loops:
             a = self.axis(var)

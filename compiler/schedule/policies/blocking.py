@@ -49,7 +49,7 @@ hardware prefetches, and for shorter contiguous reads (measured on Zen 3)."""
 
 LEAST_SHARING = 3
 """The minimum number of row tiles in a copied block, which share each strip of columns. With fewer
-tiles, L3 is the bottleneck."""
+row tiles, L3 is the bottleneck."""
 
 FAR = 4
 """The slowdown factor of reading columns from memory instead of L3."""
@@ -82,7 +82,7 @@ def depth_of(nest: Nest) -> int:
 def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, str]:
     """Split the outermost loop of a reduction too long for L2; return the loop over parts or "".
 
-    If the reduction has no other loop, the length of a part is a multiple of `step`.
+    If the reduction is a single loop, the length of a part is a multiple of `step`.
     """
     depth, strip_bytes = depth_of(nest), ctx.target.vector_bytes
     if depth * NARROW * strip_bytes <= ctx.target.l2_bytes * L2_SHARE:
@@ -125,7 +125,7 @@ def row_block(
     Without blocks, each column tile reads all rows again; with blocks, each block reads all columns
     again. `around` are the loops over images. The outermost image loop is split if the number of
     images is known and several images fit a block; otherwise the row loop is split. Rows are copied
-    into panels if each reduction step reads other cache lines of the rows.
+    into panels if each reduction step reads different cache lines of the rows.
     """
     if not isinstance(rows.extent, int):
         return _open_block(nest, vector, rows, around, tile, ctx)
@@ -308,10 +308,10 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
     """Prefetch packed constants that do not stay in L1.
 
     `rows` is the loop over tiles of rows. With few registers a step takes several cycles, and the
-    hardware prefetcher loads its cache lines in time. But the first row tile waits for the data of
-    each strip of columns. If too few other row tiles hide the wait of the first tile, every row
-    tile prefetches a part of the next strip. An open number of tiles counts as few, unless sizes of
-    1 already give many tiles.
+    hardware prefetcher loads the cache lines of the step in time. But the first row tile waits for
+    the data of each strip of columns. If too few other row tiles hide the wait of the first tile,
+    every row tile prefetches a part of the next strip. An open number of tiles counts as few,
+    unless sizes of 1 already give many tiles.
     """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]

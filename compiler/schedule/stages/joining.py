@@ -51,7 +51,7 @@ def joints(computation: Computation) -> list[Joint | Routine]:
 def _place(
     stage: Stage, made: Sequence[Joint | Routine], computation: Computation
 ) -> tuple[int, Joint] | None:
-    """Return the position of the joined stages that a stage can join, and the enlarged joint."""
+    """Return the position of the joined stages that a stage can join, and these with the stage."""
     if not _may_join(stage, computation):
         return None
     for position in reversed(range(len(made))):

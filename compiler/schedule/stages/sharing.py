@@ -107,8 +107,8 @@ def _producer(
 ) -> tuple[Joint, str] | None:
     """Return the last part before a group whose results only the group reads, index by index.
 
-    A part of this kind, for example the copy of an operand, reads no results of the group's parts,
-    so their sequence does not contain it.
+    The part found, for example the copy of an operand, reads no results of the group's parts, so
+    their sequence does not contain it.
     """
     alone = _alone(before)
     for number, part in reversed([*enumerate(before)]):

@@ -28,7 +28,7 @@ PREORDERS: Sequence[Measures] = (
     ("sections", TOTAL, "area"),
     (TOTAL, "size", "width"),
 )
-"""The first three orders are those of MiniMalloc; the others complement them."""
+"""The first three orders are those of MiniMalloc; the other orders complement them."""
 
 NOISE = 0.15
 """Standard deviation of the log-normal noise factors of a random order."""

@@ -58,8 +58,8 @@ def leaves_gap(level: int, fits_below: int) -> bool:
     """Return whether an unplaced block would fit below all other unplaced blocks.
 
     `level` is the lowest possible offset of unplaced blocks; `fits_below` is the lowest end of an
-    unplaced block placed on its base. A packing with a gap for this block is not settled: the block
-    could be lowered.
+    unplaced block placed on its base. If an unplaced block fits below all others, the packing is
+    not settled: the block could be lowered.
     """
     return fits_below <= level
 

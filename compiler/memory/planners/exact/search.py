@@ -110,7 +110,7 @@ class Improvement:
             n_nodes *= 2
 
     def _round(self, n_nodes: int) -> None:
-        """Try the lower bound, then capacities half-way between failures and successes."""
+        """Try the lower bound, then capacities half-way between failed and successful ones."""
         target = least = self.bound
         while target < self.best.peak_bytes and now() < self.deadline:
             verdict = self._pack(target, n_nodes)
@@ -126,7 +126,7 @@ class Improvement:
         return (capacity_bytes // self.grain + 1) * self.grain
 
     def _pack(self, capacity_bytes: int, n_nodes: int | None) -> Verdict:
-        """Pack each group into the capacity; record a better plan."""
+        """Pack each group into the capacity; record the plan if it is better."""
         verdict = self.groups.into(capacity_bytes, self.deadline, n_nodes)
         if verdict.offsets is not None:
             found = placed(self.problem, verdict.offsets)

@@ -93,8 +93,8 @@ class Rejoining:
     def go_on(self, until: float, patience: int) -> None:
         """Continue until a deadline, one rectangle, or `patience` attempts without a reduction.
 
-        With spare memory, adjacent blocks differ in lifetimes, and few of them are joined. In this
-        case, other planners get the remaining time.
+        With spare memory, adjacent blocks differ in lifetimes, and few of them are joined. If few
+        blocks are joined, other planners get the remaining time.
         """
         begin, many, idle = now(), LEFT * len(self._fewest), 0
         trial_end = begin + TRIAL * (until - begin)

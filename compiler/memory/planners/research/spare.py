@@ -6,7 +6,7 @@ the same blocks, if few sets of changes have this sum by chance. Two changes tha
 one block; three changes that sum to zero form two blocks. All other changes probably belong to
 blocks with the lifetime of an existing block: both blocks may be parts of one original block.
 Offsets of spare blocks are unknown, so each block is cut at each change of its set. The module
-`joining.py` then merges adjacent pieces.
+`joining.py` then merges adjacent pieces of these blocks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def spare_blocks(blocks: Sequence[Block], capacity_bytes: int) -> list[Block]:
 
 
 def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
-    """Remove and yield sets of changes that sum to zero, smaller ones first.
+    """Remove and yield sets of changes that sum to zero, smaller sets first.
 
     `chance` is the probability that a sum has a given value by accident.
     """

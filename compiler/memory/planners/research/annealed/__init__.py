@@ -17,17 +17,17 @@ SEARCHING = 0.2
 
 LEFT = 0.4
 """Largest number of rectangles per block at the end of a cooling. More rectangles suggest
-blocks that are not guillotine-cut, or unknown spare memory. With more rectangles, annealing leaves
-the remaining time to other planners."""
+blocks that are not guillotine-cut, or unknown spare memory. If more rectangles remain, annealing
+leaves the remaining time to other planners."""
 
 
 @planner(
     searches=True,
-    source="simulated annealing, Kirkpatrick, Gelatt and Vecchi 1983, over joints as in joined",
+    source="simulated annealing, Kirkpatrick, Gelatt and Vecchi 1983, over joins as in joined",
     example=SIX_WITHOUT_A_GAP,
 )
 def annealed(problem: Problem, options: Options) -> Outcome:
-    """Join blocks with equal sums, and undo joins at random with decreasing frequency.
+    """Join sets of blocks with equal sizes, and undo joins at random with decreasing frequency.
 
     Millions of joins are created and undone. The value of a join is the number of rectangles that
     it removes. Exact search places the remaining rectangles. Good for tight problems whose blocks

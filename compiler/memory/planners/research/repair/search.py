@@ -110,7 +110,7 @@ class Search:
         return offsets
 
     def _repaired(self, best: Any, target: int, peak: int, until: float) -> Any | None:
-        """Return a plan with a lower peak than the best: the target, or as near as time permits.
+        """Return a plan with a lower peak than the best, as close to the target as time permits.
 
         After PATIENCE, the target rises, so the blocks that are still unplaced become easy to
         place.
