@@ -310,7 +310,7 @@ def _check_made(value: Value, array: Array) -> None:
     if array.shape != t.static_shape or array.dtype != t.dtype.numpy:
         raise CompileError(
             "E-GRAPH-TYPE",
-            f"{value.name!r} is recorded as {t}, but is {array.dtype}{list(array.shape)} at run time",
+            f"{value.name!r} is recorded as {t}, but is {array.dtype}{list(array.shape)} in a run",
             hint="the model states a wrong shape for this value; remove its value_info",
         )
 
