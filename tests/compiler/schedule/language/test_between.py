@@ -85,7 +85,7 @@ def test_inlined_stages_are_gone() -> None:
         ("P: compute_at(Y, x)", "Y has no loop 'x' over its points: h, m, d"),
         ("P: compute_at(P, m)", "P cannot run inside its own loop"),
         ("Y: compute_at(P, m)", "Y runs after P"),
-        ("P: compute_at(Y, m, 5)", "m of Y has 5 places: 5 per iteration leave no loop"),
+        ("P: compute_at(Y, m, 5)", "m of Y has 5 positions: 5 per iteration leave no loop"),
         ("P: compute_at(Y, m, 2)\nU: compute_at(Y, m)", "computes 2 positions per iteration"),
         ("E: compute_at(P, m)", "U reads E before the loop over m begins"),
         ("U: compute_at(Y, d)", "no single position of U is read in an iteration"),
