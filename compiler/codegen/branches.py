@@ -19,7 +19,7 @@ Chain = Sequence[Launch]
 def side_by_side(
     symbol: str, chains: Sequence[Chain], threads: int, work: int
 ) -> tuple[Launch, FunctionText]:
-    """Return the launch of all chains, and its function; `work` is the total of the chains.
+    """Return the launch of all chains, and its function; `work` is the total work of all chains.
 
     Units: `work` in half cycles.
     """

@@ -60,7 +60,7 @@ def _located(lines: Sequence[str], symbols: Collection[str], first: int) -> Iter
 
 
 def without_locations(lines: Sequence[str]) -> tuple[list[str], list[int]]:
-    """Remove the locations from a listing; also return the line of each row, from 0 (-1: none)."""
+    """Remove debug locations from assembly; also return the LLVM line of each row (-1: none)."""
     kept: list[str] = []
     of: list[int] = []
     now = -1

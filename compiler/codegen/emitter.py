@@ -23,7 +23,7 @@ class Line(str):
 
 
 class _Lines(list[str]):
-    """Lines that record the current line of the Loop IR."""
+    """LLVM lines, each recorded with the current line of the Loop IR."""
 
     def __init__(self, out: Emitter) -> None:
         self._out = out
@@ -85,7 +85,8 @@ class Block:
 
 
 class Emitter:
-    """The emitter of one function; a value of `level` d belongs to scope d, the body is scope 0.
+    """The emitter of one function; a value of `level` d belongs to scope d, the function body is
+    scope 0.
 
     With line tracking, each line is a `Line`; `at` is the current line of the Loop IR.
     """
@@ -128,9 +129,10 @@ class Emitter:
         return self.op_at(text, dtype, lanes, level)
 
     def op_at(self, text: str, dtype: DType, lanes: int, level: int, key: str = "") -> Value:
-        """Emit an operation in a scope no further out than `level`; equal keys are one value.
+        """Emit an operation in scope `level` or inside that scope; operations with equal keys share
+        one value.
 
-        The default key is the text.
+        By default, the text of the operation is its key.
         """
         key = key or text
         scopes = self.scopes
@@ -263,7 +265,7 @@ class Emitter:
         return after
 
     def _living(self, loop: OpenLoop, latch: Sequence[Value]) -> list[tuple[Value, Value, Value]]:
-        """Return the carried values (before, inside, at the end) with readers inside the loop."""
+        """Return the carried values (initial, inside, final) that have readers inside the loop."""
         rows = [(a, phi, b) for (a, phi), b in zip(loop.phis, latch, strict=True)]
         living = [row for row in rows if row[1].ref in self.used]
         self.used.update(initial.ref for initial, _, _ in living)

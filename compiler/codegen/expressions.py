@@ -1,4 +1,4 @@
-"""The emission of expressions: scalars, or one value for each lane of the open vector loop."""
+"""The emission of expressions: scalars, or one value for each lane of the current vector loop."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from compiler.loops.nodes import Buffer
 from compiler.targets.target import Target
 
 Cache = dict[object, dict]  # type: ignore[type-arg]
-"""A cache of facts about the statements of a body. It also contains the caches of inner bodies,
-keyed by the identity of the body."""
+"""A cache of facts about the statements of a body. The cache also contains the caches of inner
+bodies, keyed by the identity of the body."""
 
 
 class Expressions:
@@ -139,7 +139,7 @@ class Expressions:
         return convert(self.arithmetic, v, dtype)
 
     def _limit(self, extent: Expr, dtype: DType) -> Value:
-        """Emit the end of an axis, in a type that can be compared with indices of type `dtype`."""
+        """Emit the length of an axis, in a type that compares with indices of type `dtype`."""
         if isinstance(extent, int):
             return constant(extent, dtype)
         n = self.indices.scalar(extent)
@@ -172,8 +172,9 @@ class Expressions:
     def _all_below(self, tests: list[tuple[Value, Value]]) -> Value:
         """Emit the test whether every number is at least 0 and below its limit.
 
-        If the test of a scalar fails, the first vector test gets the limit 0, which takes no
-        instruction per vector. If masks were combined, LLVM would widen and narrow them.
+        If the test of a scalar index fails, the first vector test gets the limit 0, which needs no
+        instruction per vector. The tests are not combined by masks, because LLVM would widen and
+        narrow the masks.
         """
         shared = [self._below(v, limit) for v, limit in tests if not v.lanes]
         lanewise = [(v, limit) for v, limit in tests if v.lanes]

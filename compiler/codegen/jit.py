@@ -88,7 +88,7 @@ def object_code(
 
 
 TRIM_EVERY = 64
-"""The number of writes after which a store checks its size; it also does so at the first write."""
+"""The number of writes after which a store checks its size; it also checks at the first write."""
 
 
 class ObjectStore:
@@ -164,7 +164,7 @@ class ObjectStore:
 class Library:
     """Machine code in memory, callable during the lifetime of this object.
 
-    `objects` are its object files.
+    `objects` are the object files of the machine code.
     """
 
     def __init__(
@@ -235,9 +235,9 @@ BATCH_CHARACTERS = 60_000
 
 
 class Objects:
-    """Object files of functions, compiled by LLVM concurrently with emission.
+    """Object files of functions; LLVM compiles them while later functions are emitted.
 
-    LLVM serves one caller at a time, so one thread compiles, without holding the GIL.
+    LLVM serves one caller at a time, so a single thread compiles; it does not hold the GIL.
     """
 
     def __init__(self, target: Target, effort: int = EFFORT) -> None:
@@ -263,7 +263,7 @@ class Objects:
         self._made.append(self._pool.submit(object_code, ir, self._target, None, self._effort))
 
     def close(self, callers: str, declarations: Sequence[str]) -> None:
-        """Add the functions' callers as the last module; later additions are illegal."""
+        """Add the functions that call all previous ones as the last module; nothing may follow."""
         if self._texts:
             self._send()
         self.add(callers, declarations)

@@ -31,8 +31,8 @@ class Counts:
     """The number of instructions of a function per class, and the registers that it uses.
 
     Units: `widest_bytes` is the size of the widest vector register used. `n_registers` counts
-    distinct vector registers, `n_spills` counts spills and reloads of full registers. Both are None
-    for machines without registers.
+    distinct vector registers; `n_spills` counts spills and reloads of complete registers. Both
+    counts are None for machines without registers.
     """
 
     by_class: dict[str, int]

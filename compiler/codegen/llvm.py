@@ -1,7 +1,7 @@
 """Loop IR -> the text of an LLVM function.
 
 Emission expands `unroll` and `vector` loops: their variables become constants and lanes. Register
-buffers become SSA values, carried by the remaining loops. LLVM's code generator compiles the text
+buffers become SSA values that the remaining loops carry. LLVM's code generator compiles the text
 directly, without an optimiser.
 """
 
@@ -84,7 +84,8 @@ def function_lines(
 ) -> tuple[FunctionText, tuple[int, ...]]:
     """Emit a kernel's function, and map each line of the function to a line of the kernel's text.
 
-    Lines without a counterpart map to -1. The functions of thread shares are not mapped.
+    Lines without a counterpart map to -1. Functions for a thread's share of a parallel loop are not
+    mapped.
     """
     check_kernel(kernel)
     prepared = prepare(kernel, target)
@@ -95,7 +96,7 @@ def function_lines(
 
 
 def _function(kernel: Kernel, symbol: str, writer: _Writer) -> tuple[FunctionText, list[str]]:
-    """Emit a kernel by a writer; return its text, and the lines of its function."""
+    """Emit a kernel with a given writer; return its text, and the lines of its function."""
     team, prepared = writer.team, writer.prepared
     writer.leave_when_empty(kernel)
     writer.statements(prepared.kernel.body, {})
@@ -160,14 +161,14 @@ class _Writer:
         return self.tiles.unit.around(self.out.scopes[0].lines)
 
     def ending(self) -> list[str]:
-        """Return the lines before the function returns."""
+        """Return the lines to emit before the return instruction."""
         return [*fence(self.memory), *self.tiles.unit.release()]
 
     def leave_when_empty(self, kernel: Kernel) -> None:
-        """Emit an early return for the case that all results are empty.
+        """Emit an early return for a call whose results are all empty.
 
-        Hoisted loads may be out of bounds in this case. Only sizes passed as arguments can be 0;
-        other loops have at least one iteration.
+        Hoisted loads could be out of bounds if all results are empty. Only sizes passed as
+        arguments can be 0; other loops have at least one iteration.
         """
         made = [b.n_elements for b in kernel.params if b.role == "output"]
         if any(isinstance(n, int) and n for n in made) or all(isinstance(n, int) for n in made):
@@ -346,7 +347,7 @@ class _Writer:
     def _conditional(
         self, block: Block, body: tuple[Statement, ...], write: Callable[[], None]
     ) -> None:
-        """Emit a conditional block; loads of buffers that it stores to do not move across it."""
+        """Emit a conditional block; loads from buffers that it stores to do not move across it."""
         written = stored_buffers(body)
         self.memory.enter_loop(written, self.out.level)
         write()
@@ -388,7 +389,7 @@ class _Writer:
                 self.memory.note_store(self.buffers[name])
 
     def _part(self, region: Region, pieces: Sequence[Piece], around: Sequence[str]) -> str:
-        """Emit the function of one thread's share."""
+        """Emit the function for one thread's share of a parallel region."""
         part = _Writer(self.prepared, self.target, None)
         part.env.ranges.update(self.env.ranges)
         part.env.numbers.update(self.env.numbers)
@@ -401,7 +402,7 @@ class _Writer:
         return "\n".join([*lines, "  ret void", "}"])
 
     def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
-        """Emit a loop of independent iterations from first to end, possibly none."""
+        """Emit a loop of independent iterations from `first` to `end`; the range may be empty."""
         written = stored_buffers(loop.body) - self.registers.cuts.keys()
         opened = self.out.open_loop(first, end, True, [])
         self.memory.enter_loop(written, self.out.level)
@@ -453,7 +454,7 @@ class _Writer:
         self.vector = None
 
     def _in_pieces(self, write: Callable[[], None]) -> None:
-        """Emit a statement once, or once for each hardware vector of the open vector loop."""
+        """Emit a statement once, or once for each hardware vector of the current vector loop."""
         loop = self.vector
         if loop is None:
             write()

@@ -1,4 +1,4 @@
-"""Interleave the copies of an unrolled loop body: all first operations, all second ones, ...
+"""Interleave the copies of an unrolled loop body: all first operations, then all second, ...
 
 A polynomial is a chain of dependent operations. An out-of-order processor looks ahead about 200
 operations, which all belong to one chain if copies are consecutive. In interleaved copies, these
@@ -60,7 +60,7 @@ def in_lockstep(copies: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _mixed(copies: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a line of each copy in rotation; a line follows the lines that define its operands."""
+    """Yield the copies' lines in rotation, each after the lines that define its operands."""
     made = {name: (c, n) for c, lines in enumerate(copies) for n, name in _names(lines)}
     needs = [[_needed(line, made, c) for line in lines] for c, lines in enumerate(copies)]
     done = [0] * len(copies)
@@ -81,6 +81,6 @@ def _names(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _needed(line: str, made: Mapping[str, tuple[int, int]], copy: int) -> list[tuple[int, int]]:
-    """Return the lines of other copies that define operands of a line."""
+    """Return the lines in other copies that define the operands of a line."""
     found = (made[name] for name in _NAME.findall(line) if name in made)
     return [place for place in found if place[0] != copy]

@@ -20,7 +20,7 @@ class Arg:
 
     Units: `offset` in bytes for arena and constants, a position for inputs and outputs. In code for
     open shapes, each run has a table of offsets and sizes. The `offset` of a `slot` is the position
-    of an arena offset in this table; a `table` argument is the pointer to the table.
+    of an arena offset in a run's table; a `table` argument is the pointer to this table.
     """
 
     space: Space
@@ -73,7 +73,7 @@ def entries(
 ) -> str:
     """Emit the definitions of all entry points.
 
-    Entry points of open code have a fifth pointer: the table of a run's offsets and sizes.
+    Entry points of code for open sizes have a fifth pointer: the run's table of offsets and sizes.
     """
     parts = [entry_text("run", launches, is_open)]
     parts += [entry_text(f"run_{i}", launches[a:b], is_open) for i, (a, b) in enumerate(segments)]
@@ -96,7 +96,7 @@ def entry_lines(
 ) -> tuple[list[str], dict[Arg, str]]:
     """Return the lines of an entry point up to its last call, and the names of its pointers.
 
-    `others` are pointers to emit in addition to those of the launches.
+    `others` are pointers to emit in addition to the pointers of the launches.
     """
     table = ", ptr %table" if is_open else ""
     lines = [
@@ -134,7 +134,7 @@ def _pointer(name: str, arg: Arg) -> list[str]:
 
 
 def from_table(name: str, slot: int) -> list[str]:
-    """Return the lines that load a number from the table of a run into the SSA value `name`."""
+    """Return the lines that load a number from a run's table into the SSA value `name`."""
     return [
         f"  {name}.at = getelementptr i64, ptr %table, i64 {slot}",
         f"  {name} = load i64, ptr {name}.at",

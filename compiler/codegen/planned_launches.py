@@ -24,7 +24,7 @@ Lane = Sequence[int]
 """The ordered tasks of one thread, by number from 0."""
 
 APART = 16
-"""The distance between the cursors of two lanes, in i64; each has a separate cache line."""
+"""The distance between the cursors of two lanes, in i64; each cursor has a separate cache line."""
 
 BUSY, DONE = -1, -2
 

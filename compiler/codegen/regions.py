@@ -1,11 +1,10 @@
 """Control flow as LLVM functions that call the kernels of their regions.
 
 A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`,
-like a program's entry point. The function of the node calls the body with tables of pointers: once,
-for one of two branches, or for every step of a loop. The params of the node's function are its
-arena, the packed constants, then operands and results. In code for open sizes, both functions have
-an additional pointer to a table of the run, and numbers that depend on sizes are entries (slots) of
-this table.
+like a program's entry point. The node's function passes tables of pointers to the body: once, for
+one of two branches, or for every step of a loop. The params of the node's function are its arena,
+the packed constants, then operands and results. In code for open sizes, both functions also take a
+pointer to the run's table. Numbers that depend on sizes are entries (slots) of this table.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ NO_LIMIT = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A number in the table of a run, at the given position."""
+    """A number at the given position of a run's table."""
 
     position: int
 
@@ -31,7 +30,7 @@ Number = int | Slot
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A result that is a copy of another value, which no kernel stores. Units: bytes."""
+    """A result that is a copy of another value; no kernel stores this result. Units: bytes."""
 
     position: int
     source: Arg
@@ -135,9 +134,9 @@ class Counter:
 class Carried:
     """A loop state, initially at `start`; steps alternate between two buffers.
 
-    Each step reads one buffer and writes the other one. `final` is the buffer of the last value,
-    `spare` is the second buffer. A state that `stays` never changes; a state of 0 bytes is not
-    copied to its final buffer.
+    Each step reads one of the buffers and writes the other buffer. `final` is the buffer of the
+    last value, `spare` is the second buffer. A state that `stays` never changes; a state of 0 bytes
+    is not copied to its final buffer.
     Units: bytes.
     """
 
@@ -171,8 +170,8 @@ Source = Pointer | Counter | Moving | StateOf
 class LoopText:
     """A loop of at most `trip` steps (None for no limit) that ends when the state `going` is false.
 
-    `inputs` and `outputs` are the entries of the body's tables; a `StateOf` among the outputs is
-    the new value of this state. `truth`, if given, is a bool initialised to true.
+    `inputs` and `outputs` are the entries of the body's tables; an output that is a `StateOf` is
+    the new value of that state. `truth`, if given, is a bool initialised to true.
     """
 
     body: str
@@ -236,7 +235,7 @@ class _Writer:
         self.lines += [f"  {name}.{i} = getelementptr ptr, ptr {name}, i64 {i}" for i in range(n)]
 
     def tables(self, call: CallText, name: str) -> None:
-        """Emit the tables of pointers that all calls of a body share."""
+        """Emit the tables of pointers that all calls of a body function share."""
         for kind, pointers in (("in", call.inputs), ("out", call.outputs)):
             table = f"%{kind}{name}"
             self.slots(table, len(pointers))
@@ -321,7 +320,7 @@ class _Writer:
     def _final_turn(self, trip: Number | Param | None) -> str:
         """Return the parity of the steps that write the final buffers.
 
-        If the trip count is known before the first step, this is the parity of the last step.
+        With a trip count known before the first step, the result is the parity of the last step.
         """
         if isinstance(trip, Slot):
             n = self.number(trip)

@@ -1,9 +1,9 @@
 """Values of generated code: SSA names with an element type and a number of lanes.
 
 Half-precision values (f16, bf16) are f32 between load and store, and are rounded after every
-operation. A bool is an i1 as a value, and a byte of 0 or 1 in memory. A float of at most 8 bits or
-an integer of fewer than 8 bits is represented by its byte in memory, which is converted before any
-operation.
+operation. A bool is an i1 as a value, and a byte of 0 or 1 in memory. A float of at most 8 bits, or
+an integer of fewer than 8 bits, is represented by its byte in memory. Any operation first converts
+this byte.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A rough estimate of the cycles that statements take, for the grain size of parallel loops.
 
-A precision of microseconds suffices: a loop runs on one thread if it takes less than a few times
-the cost of waking and joining threads.
+A precision of microseconds suffices: loops shorter than a few times the cost of waking and joining
+threads run on one thread.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _FUNCTION = 30
 """Steps of a function that a polynomial approximates, such as exp."""
 
 _STORE = 8
-"""Steps to write a vector of results to outer caches, and to read its operands from there."""
+"""Steps to write a vector of results to outer caches, and to read operands from there."""
 
 _TURN = 2
 """Steps of loop overhead per iteration."""
 
 
 def steps(body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Target) -> Expr:
-    """Estimate the steps of statements on one thread; with open sizes, an expression of these."""
+    """Estimate the steps of statements on one thread, as an expression of open sizes."""
     total: Expr = 0
     for s in body:
         match s:
@@ -72,7 +72,7 @@ def steps(body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Targ
 def shared_steps(
     body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Target, threads: int
 ) -> float:
-    """Estimate the steps of statements, for assumed sizes; threads share the parallel loops."""
+    """Estimate the steps of statements for assumed sizes; the threads share the parallel loops."""
     total = 0.0
     for s in body:
         work = affine.assumed(steps([s], buffers, target))
@@ -119,5 +119,5 @@ def _part(part: Scalar, buffers: Mapping[str, Buffer]) -> int:
 
 
 def least_steps(threads: int) -> int:
-    """Return the minimum number of steps worth sharing: this saves twice the cost of a fork."""
+    """Return the minimum number of steps worth sharing, which saves twice the cost of a fork."""
     return 2 * FORK_CYCLES * STEPS_PER_CYCLE * threads // (threads - 1)

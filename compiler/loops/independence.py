@@ -84,9 +84,10 @@ def private_to_turns(
 ) -> frozenset[str]:
     """Return the temporaries of which each iteration of a loop may have a private copy.
 
-    Every iteration writes the elements of such a temporary before it reads them. So does every
-    other statement that accesses the temporary. All these statements must be among `neighbours`,
-    the statements of the body that contains the loop. `body` is the body of the kernel.
+    Every iteration writes the elements of the temporary before it reads them. Every other
+    statement that accesses the temporary also writes the elements first. All statements that access
+    the temporary must be among `neighbours`, the body that contains the loop. `body` is the body of
+    the kernel.
     """
     names = sorted(n for n in stored_buffers((loop,)) if buffers[n].role == "temporary")
     return frozenset(
@@ -174,8 +175,9 @@ def _reads(value: Scalar, inner: Ranges) -> Iterator[Access]:
 class _Place:
     """An index split by a loop's counter: `step * counter + fine + coarse + outside`.
 
-    `fine` bounds the sum of terms with coefficients up to `step`. The other terms are
-    multiples of `period` (0 for none). `outside` has the loop-invariant terms.
+    `fine` bounds the sum of terms with coefficients up to `step`. The terms with larger
+    coefficients, `coarse`, are multiples of `period` (0 for none). `outside` has the loop-invariant
+    terms.
     """
 
     step: int
@@ -205,10 +207,10 @@ def _flat(b: Buffer, index: tuple[Expr, ...]) -> Expr:
 def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]]) -> bool:
     """Return whether an index differs between any two iterations of a loop.
 
-    Each of the two may be in any iteration of the inner loops.
+    Each of the two accesses may be in any iteration of the inner loops.
 
-    It differs if each value of `step * counter + fine` belongs to one iteration, and the range of
-    these values is smaller than every period.
+    The index differs if each value of `step * counter + fine` belongs to one iteration, and the
+    range of these values is smaller than every period.
     """
     places = [_place(e, var, inner) for e, inner in indices]
     found = [p for p in places if p is not None]
@@ -222,7 +224,8 @@ def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]])
 
 
 def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
-    """Split an index by the size of its terms relative to the step of the index in a loop.
+    """Split an index into the loop counter's term, smaller terms, larger terms, and loop-invariant
+    terms.
 
     None if the index has no constant step.
     """
@@ -263,7 +266,7 @@ def _never_meet(x: Access, y: Access, b: Buffer, outer: Ranges) -> bool:
 
 
 def _distance_has_sign(p: Expr, q: Expr, of_p: Ranges, of_q: Ranges, outer: Ranges) -> bool:
-    """Return whether one index exceeds the other in all iterations of their loops."""
+    """Return whether the first index exceeds the second in all iterations of their loops."""
     renamed = {v: f"{v}'" for v in of_q}
     moved = affine.substitute(q, {v: affine.symbol(n) for v, n in renamed.items()})
     ranges = {**outer, **of_p, **{renamed[v]: r for v, r in of_q.items()}}

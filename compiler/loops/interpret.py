@@ -1,8 +1,8 @@
 """The Loop IR interpreter: the slow oracle for schedules and code generation.
 
 All loops run iteration by iteration, except vector loops: these run all iterations at once, with an
-array per index. Their iterations must be independent, and lanes that store to the same element are
-an error.
+array per index. The iterations of vector loops must be independent; lanes that store to the same
+element are an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def interpret(
 ) -> None:
     """Run a kernel on arrays in physical layout, keyed by param; outputs change in place.
 
-    Shapes: every param's array has exactly its shape and element type, for the `sizes` given.
+    Shapes: every param's array has exactly the param's shape and element type, for the `sizes`
+    given.
     Errors: AssertionError for an out-of-bounds index, colliding lanes, or arrays that do not fit.
     """
     kernel = with_sizes(kernel, sizes or {})

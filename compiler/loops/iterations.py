@@ -1,8 +1,8 @@
 """Enumeration of the elements that one iteration of a loop accesses, for known sizes.
 
-Proofs on indices fail if bounds of inner loops depend on the iteration. They also cannot show that
-an iteration itself wrote the value that it reads. Enumerating the elements, axis by axis, proves
-both.
+Proofs on index expressions fail if bounds of inner loops depend on the iteration. Proofs on index
+expressions also cannot show that an iteration itself wrote the value that it reads. Enumerating the
+elements, axis by axis, proves disjointness of iterations and writes before reads.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _apart_along(axis: int, loop: Loop, name: str) -> bool:
 def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
     """Return whether loop iterations of a body store each element of a buffer before reading it.
 
-    Then each iteration may have a private copy of the buffer, with identical results.
+    Each iteration may then have a private copy of the buffer, with identical results.
     """
     if not isinstance(b.n_elements, int) or b.n_elements > MOST_PLACES:
         return False
@@ -116,7 +116,7 @@ def _fills(body: Sequence[Statement], name: str, made: Array, iteration: Iterati
 
 
 def _iterations(loop: Loop, name: str, iteration: Iteration) -> list[Iteration]:
-    """Return the iterations of a loop; only one if all access the same elements of a buffer."""
+    """Return the iterations of a loop; a single one if all access the same elements."""
     start, stop = (int(index_values(_settled(e, iteration), {})) for e in (loop.start, loop.stop))
     touches = _touches(name, loop.body, (), True)
     moving = any(
@@ -138,7 +138,7 @@ def _settled(e: Expr, iteration: Iteration) -> Expr:
 
 
 def _is_full(t: _Touch) -> bool:
-    """Return whether a store covers all combinations of its indices: axes share no counter."""
+    """Return whether a store covers all combinations of its indices: no axes share a counter."""
     used: list[str] = []
     for e in t.index:
         used += _counters(e, t.loops)

@@ -58,7 +58,7 @@ class Buffer:
 
     A `register` buffer is in machine registers: the expansion of unrolled and vector loops must
     make its indices constant (vector axis last). Other buffers are pointers passed by the caller;
-    an output may alias an input only if the kernel declares it. A shape may depend on the
+    an output may alias an input only if the kernel declares the alias. A shape may depend on the
     kernel's sizes.
     """
 
@@ -88,10 +88,10 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One function over buffers. `params` are its pointers in calling order, outputs last.
+    """One function over buffers. `params` are the kernel's pointers in calling order, outputs last.
 
     `sizes` are integer arguments of a call, on which bounds, shapes and indices may depend.
-    `compiler.loops.sizes` substitutes numbers for them.
+    `compiler.loops.sizes` substitutes numbers for `sizes`.
     """
 
     name: str

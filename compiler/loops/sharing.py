@@ -6,8 +6,9 @@
     }
 
 Pieces of a region run concurrently, as do different iterations of a plain loop around a parallel
-loop. So no piece may access elements that another piece stores. If a plain loop has no such proof,
-it stays outside the region, and each of its iterations has a separate region.
+loop. So no piece of a region may access elements that another piece stores. If a plain loop has no
+proof of independence, it stays outside the region. Each of its iterations then has a separate
+region.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Members:
 def regions(
     body: Sequence[Statement], buffers: Mapping[str, Buffer], outer: Ranges
 ) -> list[Members]:
-    """Partition a body into the largest regions of provably independent pieces, and the rest."""
+    """Partition a body into the largest regions of provably independent pieces, and the others."""
     found: list[Members] = []
     for piece in pieces(body):
         shared = is_shareable(piece, buffers, outer)
@@ -92,7 +93,7 @@ def regions(
 def _joins(
     region: Members, piece: Piece, shared: bool, buffers: Mapping[str, Buffer], outer: Ranges
 ) -> bool:
-    """Return whether a piece can run concurrently with a region; one of the two must be shared."""
+    """Return whether a piece can join a region; threads must share the piece or the region."""
     if loop_of(piece) is not None and not shared:
         return False
     if not region.is_region and (not shared or any(loop_of(p) for p in region.pieces)):

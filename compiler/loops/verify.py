@@ -35,7 +35,7 @@ from compiler.loops.nodes import (
 from compiler.loops.sizes import sizes_of, with_sizes
 
 SAMPLE_SIZES = (1, 2, 7, 70)
-"""The assumed values of a kernel's first size during verification; other sizes are larger."""
+"""The values assumed for a kernel's first size; each further size gets a larger value."""
 
 
 class BadKernel(AssertionError):
@@ -74,9 +74,9 @@ class _Checker:
     ranges: dict[str, Range] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     moved_by: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The loops on which each counter depends: its loop, and loops in the bounds of this loop."""
+    """The loops on which each counter depends: its own loop, and those in its bounds."""
     choosing: frozenset[str] = frozenset()
-    """Enclosing loops that may be empty, and the loops on which their bounds depend."""
+    """Enclosing loops that may be empty, and the loops that occur in their bounds."""
     excused: frozenset[str] = frozenset()
     """Loops around a condition, which may select a single iteration of these loops."""
 
@@ -132,7 +132,7 @@ class _Checker:
         b = self._buffer(s.buffer)
         _require(
             b.role not in ("input", "constant"),
-            f"{s.buffer} has the role {b.role}: a buffer that stores must not change",
+            f"{s.buffer} has the role {b.role}: stores must not change it",
         )
         self._access(b, s.index, ())
         _require(
@@ -164,7 +164,7 @@ class _Checker:
         b = self._buffer(s.buffer)
         _require(
             b.role not in ("input", "constant"),
-            f"{s.buffer} has the role {b.role}: a buffer that stores must not change",
+            f"{s.buffer} has the role {b.role}: stores must not change it",
         )
         _require(b.role != "register", f"the register {s.buffer} has a computed index")
         _require(
@@ -214,7 +214,7 @@ class _Checker:
             self._register(b, index)
 
     def _bounds(self, e: Expr, guards: tuple[Guard, ...]) -> Range:
-        """Return the interval of an expression; guards narrow the symbols of their tests."""
+        """Return the interval of an expression; guards narrow the ranges of tested symbols."""
         ranges = dict(self.ranges)
         for g in guards:
             g.narrow(ranges)

@@ -1,4 +1,4 @@
-"""Lifetimes of values, planners that assign arena offsets, and a checker independent of both."""
+"""Lifetimes of values, planners that assign arena offsets, and an independent checker of plans."""
 
 from compiler.memory.buffer import Buffer, Plan
 from compiler.memory.check import check_plan, check_steps

@@ -26,10 +26,10 @@ class Buffer:
     """Memory that is needed from step `start` until before step `end`.
 
     `values` names the contents: a value, its views, the parts written into this value, and results
-    computed in place. `starts` has the offsets of these values in the buffer, () if all are 0.
+    computed in place. `starts` has the offset of each value in the buffer, () if all offsets are 0.
     `alignment_bytes` applies if it exceeds the plan's alignment. `pinned` is a required offset, -1
-    for any. Buffers with the same name in `shares` have the same offset: they share one place,
-    which has the size of the largest buffer and is live from the first start to the last end.
+    for any. Buffers with the same name in `shares` have one offset. Their memory has the size of
+    the largest buffer, and is live from the first start to the last end.
     Units: size and offsets in bytes; lifetimes in launch steps, half-open; `offset` is -1 before
     planning.
     """
@@ -67,10 +67,10 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The unit of placement: a buffer, or all buffers that share a place.
+    """The unit of placement: a buffer, or all buffers that share an offset.
 
-    `members` are the positions of its buffers in the problem. `alignment_bytes` is the larger of
-    the problem's and the block's alignment; `pinned` is a required offset, -1 for any.
+    `members` are the positions of the block's buffers in the problem. `alignment_bytes` is the
+    larger of the problem's and the block's alignment; `pinned` is a required offset, -1 for any.
     """
 
     members: tuple[int, ...]
@@ -123,7 +123,7 @@ def aligned_bytes(blocks: Sequence[Block]) -> int:
     """Return the maximum, over all steps, of the height of a stack of the aligned live blocks.
 
     Each block except the topmost is padded to the smallest alignment. Since the topmost block is
-    unknown, the block with the most padding is assumed.
+    unknown, the block with the most padding is assumed to be topmost.
     """
     unit = min((b.alignment_bytes for b in blocks if b.size), default=1)
     if unit == 1:

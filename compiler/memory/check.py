@@ -19,7 +19,7 @@ from compiler.memory.views import NO_VIEWS, Span, Views
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of a plan: the buffers or values involved, and the problem."""
+    """A fault of a plan: the buffers or values involved, and a description."""
 
     names: tuple[str, ...]
     problem: str
@@ -33,9 +33,9 @@ def check_plan(
 ) -> list[Fault]:
     """Find overlaps of live buffers, misaligned offsets, and offsets outside the arena.
 
-    Buffers that share a place must have the same offset, and pinned buffers their pinned offset.
-    With `problem`, the plan must have the same buffers, unchanged. The result is empty for a
-    correct plan; a wrong plan has at least one fault, but not a fault for each overlapping pair.
+    Buffers that share memory must have the same offset; a pinned buffer must have its pinned
+    offset. With `problem`, the plan must have the same buffers, unchanged. The result is empty for
+    a correct plan; a wrong plan gives at least one fault, but not one fault per overlapping pair.
     Units: bytes; without `arena_bytes`, the plan's own peak is the arena.
     """
     limit = plan.peak_bytes if arena_bytes is None else arena_bytes
@@ -84,14 +84,14 @@ def _misplaced(plan: Plan, limit: int) -> Iterator[Fault]:
 
 
 def _torn(buffers: Sequence[Buffer]) -> Iterator[Fault]:
-    """Yield buffers that should share a place but have different offsets."""
+    """Yield buffers that should share an offset but have different offsets."""
     first: dict[str, Buffer] = {}
     for b in buffers:
         other = first.setdefault(b.shares, b) if b.shares else b
         if other.offset != b.offset:
             names = (other.name, b.name)
             at = f"{other.offset} and {b.offset}"
-            yield Fault(names, f"should share a place, but have offsets {at}")
+            yield Fault(names, f"should share an offset, but have {at}")
 
 
 Held = tuple[int, int, int, int, str]
@@ -99,7 +99,7 @@ Held = tuple[int, int, int, int, str]
 
 
 def _held(buffers: Sequence[Buffer]) -> list[Held]:
-    """Return the occupied memory; a shared place counts once, from first start to last end."""
+    """Return the occupied memory; shared memory counts once, from first start to last end."""
     shared: dict[str, Held] = {}
     held: list[Held] = []
     for b in buffers:
@@ -120,7 +120,7 @@ def _held(buffers: Sequence[Buffer]) -> list[Held]:
 def _overlaps(buffers: Sequence[Buffer]) -> Iterator[Fault]:
     """Yield overlaps by a sweep over the steps: in the order of offsets, only neighbours overlap.
 
-    Overlapping buffers are not inserted, so the order stays consistent.
+    A buffer that overlaps another is not inserted, so the list of live buffers stays sorted.
     """
     alive = Taken()
     ends: list[tuple[int, int]] = []
@@ -147,17 +147,18 @@ def check_steps(
 ) -> list[Fault]:
     """Follow the launches: check that each read finds the bytes that were written for its value.
 
-    `places` has each value and scratch buffer in the arena; a view without a place has the place of
-    its source. Each cut, and each part of a joined value, must be at its offset inside the
-    containing value. Parts must fill the joined value. A launch may overwrite its operand only if
-    `Step.may_overwrite` declares this, and only with a result at the same offset and size.
+    `places` has the offset and size of each value and scratch buffer in the arena; a view without
+    an entry is at the place of its source. Each slice of a value, and each part of a joined value,
+    must be at its offset inside the containing value. Together, the parts must fill the joined
+    value. A launch may overwrite only operands that `Step.may_overwrite` lists, and only with a
+    result of the same offset and size.
     """
     faults = list(_misshapen(places, views))
     owners: dict[str, Place] = {}
     for number, step in enumerate(steps):
         reads = {r: at for r in step.reads if (at := _place(r, places, views)) is not None}
         homeless = (r for r in step.reads if r not in reads and set(views.roots(r)) & places.keys())
-        faults += [Fault((r,), f"step {number} reads it, but it has no place") for r in homeless]
+        faults += [Fault((r,), f"step {number} reads it, but it has no offset") for r in homeless]
         for value, place in reads.items():
             if not _is_there(value, place, owners, views):
                 faults.append(Fault((value,), f"step {number} reads it after it was overwritten"))
@@ -170,12 +171,12 @@ def check_steps(
 
 
 def _place(value: str, places: Mapping[str, Place], views: Views) -> Place | None:
-    """Return the place of a value in the arena; None for values outside the arena."""
+    """Return offset and size of a value in the arena; None for values outside the arena."""
     return places.get(value) or places.get(views.below(value))
 
 
 def _misshapen(places: Mapping[str, Place], views: Views) -> Iterator[Fault]:
-    """Yield views whose size or place differs from the source, and gaps between parts."""
+    """Yield views whose size or offset differs from the source, and gaps between parts."""
     for view, shown in views.shown.items():
         if view in places and shown in places and places[view] != places[shown]:
             at = f"the view is at {places[view]}, its source at {places[shown]}"
@@ -197,7 +198,7 @@ def _misshapen(places: Mapping[str, Place], views: Views) -> Iterator[Fault]:
 def _beside(
     name: str, start: int, size: int, whole: str, places: Mapping[str, Place]
 ) -> Iterator[Fault]:
-    """Yield a fault if a cut or part is at the wrong offset, or outside the containing value."""
+    """Yield a fault if a slice or part is at the wrong offset, or outside the containing value."""
     if name not in places or whole not in places:
         return
     offset, limit = places[whole][0], places[whole][1]
@@ -224,7 +225,7 @@ def _is_there(value: str, place: Place, owners: Mapping[str, Place], views: View
 def _collisions(
     number: int, step: Step, reads: Mapping[str, Place], written: Mapping[str, Place]
 ) -> Iterator[Fault]:
-    """Yield a step's writes that overlap each other, or operands that must not be overwritten."""
+    """Yield overlapping writes of a step, and operands that the step overwrites illegally."""
     names = list(written)
     for i, a in enumerate(names):
         for b in names[i + 1 :]:
@@ -235,9 +236,9 @@ def _collisions(
             if not _meet(written[a], place):
                 continue
             if value not in allowed:
-                yield Fault((a, value), f"step {number} overwrites the second with the first")
+                yield Fault((a, value), f"step {number} overwrites the second value with the first")
             elif written[a] != place:
-                words = f"step {number} overwrites part of the second with the first"
+                words = f"step {number} overwrites part of the second value with the first"
                 yield Fault((a, value), words)
 
 

@@ -1,7 +1,7 @@
 """Operands that a kernel may overwrite with its results, derived from the loops.
 
-A result may take over an operand's bytes if each element of the result is stored once, and each
-element of the operand is read only by the store to the same address.
+A result may overwrite an operand if each element of the result is stored once. In addition, only
+the store to an address may read the operand at this address.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
 
 
 def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
-    """Return whether a store reads x and y only at its address or the address of a later store."""
+    """Return whether a store reads x and y only at its own address or a later store's address."""
     both, store = {x.name: x, y.name: y}, stored.store
     if any(f.tensor in both for f in fetches(store.value)):
         return False

@@ -53,10 +53,10 @@ def join_lifetimes(
     """Compute one buffer per set of values that share memory: views, parts, in-place results.
 
     `sizes` has the bytes of each written value in the arena. Values without a size (the caller's
-    arrays, constants) get no buffer. A value is computed in place of an operand of the same size
-    that has no later readers. The memory of a joined value is live from the first write of a part.
-    `until` maps each step that runs concurrently with later steps to the last step that may start
-    before the end of the mapped step.
+    arrays, constants) get no buffer. A result overwrites an operand in place if the operand has the
+    same size and no later readers. The memory of a joined value is live from the first write of a
+    part. `until` maps a step that runs concurrently with later steps to the last step that may
+    start before the mapped step ends.
     """
     uses = _Uses.of(steps, sizes, views, until)
     homes, overwritten = _homes(steps, sizes, uses, in_place)
@@ -118,13 +118,13 @@ class _Uses:
         return self.until.get(number, number)
 
     def end(self, value: str) -> int:
-        """Return the first step that starts after the end of all users of a value's memory."""
+        """Return the first step that starts after the last step that uses a value's memory ends."""
         return max(map(self.last, self.users.get(value, ())), default=-1) + 1
 
     def have_ended(self, value: str, number: int) -> bool:
         """Return whether no other step needs a value's memory when step `number` starts.
 
-        The step reads the value, so it waits for the value's producers.
+        Step `number` reads the value, so it waits for the value's producers.
         """
         used = self.users[self.views.home(value)[0]]
         others = used - {number, *(self.writers[root] for root in self.views.roots(value))}

@@ -86,7 +86,7 @@ def check_problem(
 
 
 def buffer_fault(b: Buffer) -> str:
-    """Return the problem of one buffer; "" if there is none."""
+    """Return the fault of one buffer; "" for a valid buffer."""
     if b.size < 0:
         return f"expected a size of at least 0 bytes, got {b.size}"
     if b.start >= b.end:
@@ -110,7 +110,7 @@ def is_power_of_two(number: int) -> bool:
 def _pin_faults(buffers: Sequence[Buffer], alignment_bytes: int) -> Iterator[tuple[str, str]]:
     """Check that pins agree within a group, are aligned, and do not overlap.
 
-    Yields the name of a buffer, and the problem of its pin.
+    Yields the name of a buffer, and the fault of its pin.
     """
     if all(b.pinned < 0 for b in buffers):
         return
@@ -133,7 +133,7 @@ def _pin_faults(buffers: Sequence[Buffer], alignment_bytes: int) -> Iterator[tup
 def _pinned_together(pinned: list[tuple[str, Block]]) -> Iterator[tuple[str, str]]:
     """Yield overlapping pins by a sweep over the steps: in offset order, only neighbours overlap.
 
-    The order never contains overlaps, since the caller stops at the first fault.
+    The sorted list never contains overlaps, because the caller stops at the first fault.
     """
     alive = Taken()
     ends: list[tuple[int, int]] = []

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left, bisect_right, insort
 
 MOST_TOGETHER = 1_000
-"""Half the maximum length of a piece of the offset list: an update changes one piece only."""
+"""Half the maximum length of a chunk of the offset list: an update changes one chunk only."""
 
 Stretch = tuple[int, int, str]
 """Offset, limit, and the owner of the bytes."""

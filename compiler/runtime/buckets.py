@@ -1,9 +1,9 @@
 """Specialised code for frequent sizes, and its selection at run time.
 
 A bucket is a program specialised for chosen sizes; runs with exactly these sizes use it. If the
-program computes each row independently, the inputs of a run with fewer rows are padded to the
-smallest sufficient bucket, and the bucket's results are truncated. Otherwise padding could change
-results, and runs with other sizes use the program for all sizes.
+program computes each row independently, inputs with fewer rows are padded to the smallest
+sufficient bucket, and the bucket's results are truncated. If rows are not independent, padding
+could change results: runs with other sizes use the program for all sizes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Bucket:
-    """A program for chosen sizes; `smallest` has the smallest sizes padded to these sizes.
+    """A program for chosen sizes; `smallest` has the smallest sizes that are padded to these sizes.
 
     Units: operations and bytes of one run; seconds of compilation.
     """

@@ -61,7 +61,8 @@ Stage = Callable[[str], AbstractContextManager[None]]
 
 MOST_TEXT = 800_000
 """Maximum length of one function's LLVM IR, in characters: LLVM's compile time grows superlinearly,
-and LLVM cannot be interrupted. Kernels of real models have less than a tenth of this length."""
+and LLVM cannot be interrupted. Kernels of real models have less than a tenth of the maximum
+length."""
 
 TEXT_PER_SECOND = 400_000
 """Estimated speed of LLVM: characters of IR compiled per second."""
@@ -186,7 +187,7 @@ def _limited(
 def _at_once(
     number: int, section: Section, calls: Mapping[int, Launch], options: CodeOptions
 ) -> tuple[Section, Launch, FunctionText]:
-    """Return a section, the launch of all its chains, and the launched function."""
+    """Return a section of concurrent chains, its launch, and the launched function."""
     thunk = int(section.in_turn)
     if options.spread == "branches":
         numbers = range(section.first, section.end)
@@ -209,7 +210,7 @@ Bodies = Mapping[str, tuple[Built, tuple[str, ...]]]
 
 
 def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bodies:
-    """Compile the regions of a node that the reference runs, if all sizes are known."""
+    """Compile the regions of a fallback node, if all sizes are known."""
     found: dict[str, tuple[Built, tuple[str, ...]]] = {}
     options = replace(options, schedules=(), memory_limit_bytes=None)
     for key, region in node.regions.items():
@@ -308,8 +309,8 @@ class Code:
     ) -> Code:
         """Build the code with one entry point per native segment, numbered in order.
 
-        `instead` maps the number of a launch to a replacement and an end: the replacement is
-        launched instead of all launches from that number to before the end.
+        `instead` maps the number of a launch to a replacement and an end. The replacement is
+        launched instead of the launches from that number to before the end.
         """
         ranges: list[tuple[int, int]] = []
         ordered: list[Launch] = []

@@ -16,7 +16,8 @@ class Difference:
     """The comparison of one output. `scale` is the largest expected magnitude.
 
     `relative_error` is `max_abs_error / scale`, or the absolute error if all expected elements are
-    0. It is infinite if shapes, types, or the positions of NaN and infinities differ.
+    0. The relative error is infinite if shapes, types, or the positions of NaN and infinities
+    differ.
     """
 
     name: str

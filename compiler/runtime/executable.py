@@ -51,7 +51,7 @@ class NativeSegment:
 
 @dataclass(frozen=True, slots=True)
 class FallbackSegment:
-    """A node that the reference runs, with compiled bodies of its regions if available."""
+    """A fallback node, with compiled bodies of its regions if available."""
 
     node: Node
     kernels: tuple[int, ...]
@@ -66,7 +66,8 @@ class CompiledBody:
     captured: tuple[str, ...]
 
     def run(self, values: Sequence[Any], outer: Mapping[str, Any]) -> list[Any] | None:
-        """Return the results for these inputs; None if the inputs do not have the code's types."""
+        """Return the results for these inputs; None if the inputs have other types than the code
+        has."""
         given: dict[str, Any] = {}
         every = [*values, *(outer[c] for c in self.captured)]
         for v, value in zip(self.executable.graph.inputs, every, strict=True):
@@ -99,7 +100,7 @@ class Executable:
         self.segments = tuple(segments)
         self.constants = constants
         self._keep = keep
-        """Owner of the entries' machine code."""
+        """The owner of the machine code of the entry points."""
         self._constants_address = constants.ctypes.data
         specs = tuple(InputSpec.of(v) for v in graph.inputs)
         outputs = _direct_outputs(graph, arrangement)
@@ -234,7 +235,7 @@ class Executable:
         return run.kept[name]
 
     def by_reference(self, node: Node, run: Run) -> None:
-        """Run one node by the reference, even if generated code exists."""
+        """Run one node by the reference implementation, even if generated code exists."""
         self._fall_back(FallbackSegment(node, ()), run)
 
     def _fall_back(self, segment: FallbackSegment, run: Run) -> None:
@@ -309,7 +310,7 @@ def _check_made(value: Value, array: Array) -> None:
     if array.shape != t.static_shape or array.dtype != t.dtype.numpy:
         raise CompileError(
             "E-GRAPH-TYPE",
-            f"{value.name!r} is recorded as {t}, but running gave {array.dtype}{list(array.shape)}",
+            f"{value.name!r} is recorded as {t}, but is {array.dtype}{list(array.shape)} in a run",
             hint="the model states a wrong shape for this value; remove its value_info",
         )
 

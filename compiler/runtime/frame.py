@@ -43,7 +43,8 @@ def _field_address(array: Array) -> int:
 
 
 def _pick_address() -> Callable[[Array], int]:
-    """Choose the fastest function for an array's address: the object's first field, if readable."""
+    """Return the fastest function for an array's address: a read of the object's first field, if
+    readable."""
     try:
         sample = np.empty(3, np.uint8)
         if _field_address(sample) == _numpy_address(sample):
@@ -259,8 +260,8 @@ class CopiedOutput:
 class DirectCall:
     """A program of one native call, for arrays of exactly the required types and shapes.
 
-    All lookups are prepared, since lookups, checks and allocations between the caller and the
-    machine code cost more time than a small model.
+    All lookups are prepared: between the caller and the machine code, lookups, checks and
+    allocations cost more time than a small model.
     """
 
     def __init__(

@@ -24,8 +24,8 @@ ASSUMED_LENGTH = 16
 def assumed_shapes(graph: Graph, given: Mapping[str, Sequence[int]] | None = None) -> Shapes:
     """Return assumed shapes for the tensor inputs with open dimensions, except `given` shapes.
 
-    Batches have one example; images have 3 channels and 224 x 224 pixels (if only the height is
-    fixed, the width is four times the height); other open dimensions are 16. A named dimension has
+    Batches have one example; images have 3 channels and 224 x 224 pixels. If only the height is
+    fixed, the width is four times the height. Other open dimensions are 16. A named dimension has
     the same size in all inputs.
     Errors: those of `specialize` for given shapes.
     """

@@ -66,7 +66,7 @@ class Image:
 
 
 class KeptProgram:
-    """A program from the cache, which runs immediately; other requests than runs recompile it."""
+    """A program from the cache, which runs immediately; requests other than runs recompile it."""
 
     def __init__(self, image: Image, again: Callable[[], Program]) -> None:
         frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)
@@ -170,7 +170,7 @@ class ProgramStore:
     def put_beside(self, key: str, image: Image) -> Thread | None:
         """Write a program in a background thread; return the thread, or None if none could start.
 
-        The process waits for the thread before exit; so does `get` of the same program.
+        The process waits for the thread before exit; `get` of the same program also waits for it.
         """
         place = (self.directory, key)
 
@@ -256,7 +256,7 @@ def _text(dtype: np.dtype[Any] | None) -> str:
 
 
 def _read(path: Path, nbytes: int) -> Array:
-    """Read a file into aligned memory. Errors: ValueError if its size differs."""
+    """Read a file into aligned memory. Errors: ValueError if the file has another size."""
     memory = aligned_bytes(nbytes)
     with path.open("rb", buffering=0) as f:
         view = memory.data

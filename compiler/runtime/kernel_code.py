@@ -46,7 +46,7 @@ def code_for(computation: Computation, constants: frozenset[str], options: CodeO
 
 
 def code_of(made: Scheduled, target: Target) -> Code:
-    """Generate the code of a scheduled kernel. Errors: E-LIMIT-CODE if it cannot be generated."""
+    """Generate the code of a scheduled kernel. Errors: E-LIMIT-CODE if code cannot be generated."""
     try:
         function, lines = function_lines(made.kernel, SYMBOL, target)
     except NotLowerable as e:

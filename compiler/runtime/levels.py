@@ -29,12 +29,12 @@ _DECLARED = (
     ),
     Level(
         "computation",
-        "The value of each element of a kernel, without an order of the elements.",
+        "The formula of each element of a kernel, without an order of the elements.",
         {"Halide": "algorithm", "TVM": "tensor expression", "MLIR": "linalg.generic"},
     ),
     Level(
         "schedules",
-        "The moves that turn the computation of each kernel into loops.",
+        "The scheduling moves that turn the computation of each kernel into loops.",
         {"Halide, TVM": "schedule", "MLIR": "transform dialect"},
     ),
     Level(

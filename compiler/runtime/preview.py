@@ -30,7 +30,7 @@ from compiler.targets.target import Target
 
 Fate = Literal["native", "view", "constant", "reference"]
 """The fate of a model's node: generated code, a view of the same memory, nothing at run time
-(constant or unused), or the reference."""
+(constant or unused), or the reference implementation."""
 
 FATES: tuple[Fate, ...] = ("native", "view", "constant", "reference")
 
@@ -48,7 +48,7 @@ class Preview:
 
     @property
     def fallbacks(self) -> list[FallbackThunk]:
-        """Return the nodes that the reference will run, in order."""
+        """Return the nodes that the reference implementation will run, in order."""
         return [w for w in self.thunks if isinstance(w, FallbackThunk) and not w.is_view]
 
     @property
@@ -63,7 +63,7 @@ class Preview:
 
     @property
     def n_crossings(self) -> int:
-        """Return how often a run changes between generated code and the reference."""
+        """Return the number of changes between generated code and the reference implementation."""
         return n_crossings(self.thunks)
 
     @property
@@ -102,7 +102,8 @@ def fates(source: Graph, preview: Preview) -> dict[str, Counter[Fate]]:
     """Count the fates of nodes, by operator of the imported model.
 
     A node's implementation is found by the node's origins and, if several implementations have
-    these origins, by the operator. The reference also runs all nodes inside a node that it runs.
+    these origins, by the operator. If the reference implementation runs a node, it also runs all
+    nodes inside this node.
     """
     by_origin: dict[str, list[Thunk]] = {}
     for thunk in _with_inner(preview.thunks):

@@ -36,7 +36,7 @@ class Profile(dict[str, float]):
 
     @property
     def seconds(self) -> float:
-        """Return the sum of the minima."""
+        """Return the sum of the minimum times of all kernels."""
         return sum(self.values())
 
 

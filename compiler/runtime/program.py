@@ -111,7 +111,7 @@ class Program:
     # Tiers
 
     def improve(self, make: Callable[[], Built]) -> None:
-        """Compile better code for the same graph in the background, and replace the code then."""
+        """Compile better code for the same graph in the background, then replace the code."""
 
         def thunk() -> None:
             try:
@@ -147,9 +147,10 @@ class Program:
 
     @property
     def portable(self) -> Graph:
-        """Return the graph for other runtimes, after all passes except those for our code only.
+        """Return the graph for other runtimes: after all passes except those for generated code
+        only.
 
-        Recurrent layers and loops are single nodes in this graph. Each access runs the passes
+        Recurrent layers and loops remain single nodes. Each access runs the passes
         again.
         """
         return self.graph if self._portable is None else self._portable()
@@ -193,7 +194,7 @@ class Program:
 
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
-        """Return launches and fallbacks in order; with open sizes, of the last run."""
+        """Return launches and fallbacks in order; with open sizes, those of the last run."""
         return self._opened.kernels if self._opened else self._built.kernels
 
     @property
@@ -201,7 +202,7 @@ class Program:
         """Return, by name, lower bounds of the times of generated kernels that run sequentially.
 
         The bounds use this machine's speeds if `doctor --measure` measured them and the code is for
-        this machine. Otherwise speeds are estimated from the target's features.
+        this machine. Without measurements, the speeds are estimated from the target's features.
         """
         machine = machine_of(self.target)
         return self._predictions(machine, machine.launch_seconds)
@@ -336,7 +337,7 @@ class Program:
         return run_within(built, built.executable, inputs)
 
     def _run_apart(self, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Run specialised code: other code assumes that sizes of the same name are equal."""
+        """Run specialised code, because other code assumes equal sizes for equal names."""
         note = f"inputs gave several sizes to {name}: specialised code ran"
         self.notes += () if note in self.notes else (note,)
         return self._executable(inputs).run(inputs)
@@ -365,7 +366,8 @@ class Program:
     __call__ = run
 
     def profile(self, inputs: Mapping[str, Any], repeat: int = 10) -> Profile:
-        """Return, by name, each kernel's minimum time over `repeat` runs; includes medians.
+        """Return, by name, each kernel's minimum time over `repeat` runs; the result includes
+        medians.
 
         Errors: those of `run`; E-OPTION-VALUE for a repeat below 1.
         """

@@ -1,9 +1,9 @@
 """Attribution of a kernel's time to the ONNX nodes that it implements.
 
 The operators of a fused kernel cannot be timed separately, since they share loops. A model of an
-ordinary core divides the time: it counts each node's operations, and the bytes of the kernel's
-operands and results that the node reads or writes. Intermediate values are free, since they stay in
-registers or in the L1 cache.
+ordinary core divides the time. For each node, the model counts operations, and the bytes of the
+kernel's operands and results that the node reads or writes. Intermediate values are free, since
+they stay in registers or in the L1 cache.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.passes.engine.cost import CORE, reported_cost
 
 
 def origin_shares(node: Node, graph: Graph, imported: Graph) -> dict[str, float]:
-    """Return each ONNX node's share of a kernel's time, with sum 1; empty without origins.
+    """Return each ONNX node's fraction of a kernel's time (sum 1); empty without origins.
 
     `node` is the node of the kernel in the compiled `graph`. If one node implements several ONNX
     nodes, its time is divided among them in proportion to their operations in the `imported` graph.
@@ -35,7 +35,7 @@ def origin_shares(node: Node, graph: Graph, imported: Graph) -> dict[str, float]
 
 
 def _parts(node: Node, graph: Graph) -> Iterator[tuple[Node, float]]:
-    """Yield the nodes of a kernel, and the seconds of each on an ordinary core."""
+    """Yield the nodes of a kernel, and the seconds of each node on an ordinary core."""
     body = node.regions.get("body") if node.op == "fusion" else None
     if body is None:
         cost = reported_cost(node, graph.types)

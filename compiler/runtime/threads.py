@@ -9,7 +9,7 @@ from compiler.targets.options import CodeOptions, Forking
 from compiler.targets.target import Target, host
 
 MAX_THREADS = 256
-"""Maximum number of threads. Waiting threads occupy processors, so a larger number is a mistake."""
+"""Maximum number of threads. Waiting threads occupy processors, so more threads are a mistake."""
 
 
 def code_options(target: Target, threads: int) -> tuple[CodeOptions, tuple[str, ...]]:

@@ -57,7 +57,8 @@ def assemble(
     arrange: Arrange,
     shape: Shape,
 ) -> Scheduled:
-    """Build the kernel of a computation: `arrange` transforms the stages, `shape` each nest.
+    """Build the kernel of a computation: `arrange` transforms the stages, and `shape` transforms
+    each nest.
 
     `constants` names operands known at compile time.
 

@@ -1,8 +1,8 @@
-"""The state of a loop nest: its loops, the value at each point, and queries on both.
+"""The state of a loop nest: its loops, the value at each point, and queries about its state.
 
-A nest is one stage of a computation over physical buffers: a list of loops, outermost first, some
-over the target's points and some over its reduction. `compiler.schedule.language` declares the
-moves that transform a nest; `nest.py` combines the state and the moves.
+A nest is one stage of a computation over physical buffers: a list of loops, outermost first. Some
+loops iterate over the target's points, the others over its reduction. `compiler.schedule.language`
+declares the moves that transform a nest; `nest.py` combines the state and the moves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compiler.schedule.language.call import Call
 from compiler.schedule.operands.packing import Packing
 
 MOST_LOOPS = 32
-"""The maximum number of loops in a nest: the cost of each move grows with the number."""
+"""The maximum number of loops in a nest: the cost of each move grows with the number of loops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class Split:
 
     The loop `outer` runs over the parts, the loop `inner` over the iterations of a part.
 
-    When the factor does not divide the length, `inner` is shorter in the last part. Either loop may
-    be split again. The remainder of an open length runs in separate loops.
+    When the factor does not divide the length, `inner` is shorter in the last part. Each of the two
+    loops may be split again. The remainder of an open length runs in separate loops.
     """
 
     var: str
@@ -195,7 +195,7 @@ class Loops:
         return [r for value in self.values for r in reads(value)]
 
     def dtype_of(self, tensor: str) -> DType:
-        """Return the element type of a tensor, or of a block that holds a copy."""
+        """Return the element type of a tensor, or of a block that contains a copy."""
         source = next((e.tensor for e in self.entries if e.block == tensor), tensor)
         return self.dtype_of(source) if source != tensor else self.tensors[tensor].dtype
 

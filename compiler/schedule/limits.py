@@ -15,8 +15,8 @@ from compiler.targets.target import Target
 def code_size(body: Iterable[Statement], target: Target) -> int:
     """Estimate the number of instructions of statements: one per node of each expression.
 
-    The body of an unrolled loop counts once per iteration, that of a vector loop once per f32
-    vector.
+    The body of an unrolled loop counts once per iteration; the body of a vector loop counts once
+    per f32 vector.
     """
     total = 0
     for s in body:

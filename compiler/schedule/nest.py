@@ -20,9 +20,9 @@ class Nest(Order, Running, Storage):
     """One stage over physical buffers, with its loops and the moves applied so far."""
 
     def without_halo(self) -> Nest:
-        """Return the nest without stores to the halo of its target: an earlier nest stores it."""
+        """Return the nest without stores to its target's halo, which an earlier nest stores."""
         return replace(self, zero_halo=False)
 
     def joined(self, other: Nest) -> Nest:
-        """Add the results of another nest with the same loops; neither has moves yet."""
+        """Add the results of another nest with the same loops; neither nest has moves yet."""
         return replace(self, beside=(*self.beside, *other.results))

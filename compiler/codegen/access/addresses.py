@@ -12,7 +12,8 @@ from compiler.ir.affine import Apply, Atom, Expr, Range
 
 
 class Lane(NamedTuple):
-    """The open vector loop: its variable is `base` + lane; lanes from `active` on are inactive.
+    """The vector loop being emitted: its variable is `base` + lane; lanes from `active` on are
+    inactive.
 
     `stop` is a bound known only at run time: lanes whose variable is not below `stop` are also
     inactive.
@@ -43,7 +44,8 @@ class Env:
 class Resolved(NamedTuple):
     """`constant + sum(coefficient * atom) + lane_step * lane + sum(coefficient * lane atom)`.
 
-    `atoms` have the same value in every lane; `lane_atoms` are compound and differ between lanes.
+    `atoms` have the same value in every lane; `lane_atoms` are compound expressions whose value
+    differs between lanes.
     """
 
     constant: int

@@ -19,7 +19,7 @@ from compiler.loops.nodes import Buffer
 class Places:
     """The index of a fetch: computed components by axis, and the linear index of all other axes.
 
-    `inside` is the linear index over the axes with an index expression that is always in bounds.
+    `inside` is the linear index over the axes whose index expressions are always in bounds.
     """
 
     computed: Mapping[int, Value]
@@ -63,7 +63,7 @@ def _fetch_neighbours(m: Memory, b: Buffer, position: Value, rest: Resolved) -> 
 
 
 def inside_buffer(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) -> Value:
-    """Emit the test whether computed indices are in bounds."""
+    """Emit a test of whether all computed indices are in bounds."""
     tests = [
         a.test("icmp ult", v, m.indices.scalar(n)) for v, n in zip(places, b.shape, strict=True)
     ]

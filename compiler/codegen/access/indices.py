@@ -22,7 +22,7 @@ class Indices:
         self.env = env
 
     def simplified(self, e: Expr) -> Expr:
-        """Simplify an expression by the ranges of the loops."""
+        """Simplify an expression by the ranges of the loop variables."""
         return affine.simplify(e, self.env.ranges)
 
     def resolve(self, e: Expr) -> Resolved:
@@ -76,7 +76,7 @@ class Indices:
         step: int,
         compound: list[tuple[Apply, int]],
     ) -> Resolved:
-        """Substitute numbers in compound atoms; atoms that become simple join the other terms."""
+        """Substitute numbers for unrolled variables in compound atoms, and simplify the result."""
         ranges, values = self._instance_ranges()
         lane_var = self.env.lane.var if self.env.lane else ""
         rest = affine.simplify(affine.substitute(Affine(tuple(compound)), values), ranges)
@@ -121,7 +121,7 @@ class Indices:
     # Scalars
 
     def uniform(self, r: Resolved, scale: int = 1) -> Value:
-        """Emit the uniform part times scale, as an i64."""
+        """Emit the terms that are equal in all lanes, multiplied by `scale`, as an i64."""
         total: Value | None = None
         valued = [(self._atom(atom), c) for atom, c in r.atoms]
         for value, c in sorted(valued, key=lambda t: t[0].level):
@@ -133,7 +133,8 @@ class Indices:
         return total if r.constant == 0 else self.add(total, number)
 
     def by_level(self, r: Resolved, scale: int) -> Iterator[Value]:
-        """Emit the scalar terms times scale: one sum per loop level, outermost first."""
+        """Emit the scalar terms of an index times `scale`: a sum per loop level, outermost
+        first."""
         sums: dict[int, Value] = {}
         for atom, c in r.atoms:
             term = self._times(self._atom(atom), c * scale)
@@ -190,7 +191,7 @@ class Indices:
         return total
 
     def active_lanes(self) -> Value:
-        """Emit the mask of the active lanes of the open vector loop."""
+        """Emit the mask of the active lanes of the current vector loop."""
         lane = self.env.lane
         assert lane is not None, "no vector loop is open"
         if lane.stop is None:
@@ -212,7 +213,7 @@ class Indices:
         return total if summand == 0 else self.add(total, constant(summand, DType.i64))
 
     def _resolve_instance(self, e: Expr) -> Resolved:
-        """Split an expression like `resolve`, after substitution of numbers; lanes count from 0."""
+        """Split an expression, with numbers for unrolled loop variables; lanes count from 0."""
         lane = self.env.lane
         assert lane is not None
         if isinstance(e, int):

@@ -10,8 +10,8 @@ from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer
 
 SHUFFLED_LOADS = 4
-"""The maximum number of vectors loaded and shuffled for strided lanes; if lanes span more vectors,
-they are gathered."""
+"""The maximum number of vectors loaded and shuffled for strided lanes; lanes that span more vectors
+are gathered."""
 
 
 def load(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
@@ -48,12 +48,12 @@ def _inside(m: Memory, b: Buffer, r: Resolved) -> bool:
 
 
 def least_elements(b: Buffer) -> int:
-    """Return the minimum number of elements of a buffer for any open sizes."""
+    """Return the minimum number of elements of a buffer over all values of open sizes."""
     return affine.bounds(b.n_elements, {})[0]
 
 
 def lane_offsets(m: Memory, r: Resolved) -> list[int] | None:
-    """Return the offset of each active lane from the uniform part; None if not constant."""
+    """Return the constant offset of each active lane from the uniform terms, else None."""
     lane = m.indices.env.lane
     if lane is None:
         return [0]

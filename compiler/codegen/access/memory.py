@@ -34,7 +34,7 @@ class Memory:
     # Stores by loop: a load is loop-invariant only if the loop has no store to the same buffer.
 
     def enter_loop(self, written: Iterable[str], level: int) -> None:
-        """Enter a loop at this level that stores to the buffers `written`."""
+        """Record the start of a loop at `level` whose body stores to the buffers `written`."""
         for name in written:
             self._versions[name] += 1
             self._writers.setdefault(name, [0]).append(level)
@@ -66,7 +66,7 @@ class Memory:
         return pointer
 
     def displaced(self, pointer: Value, nbytes: int, level: int) -> Value:
-        """Emit a pointer plus a constant at the use, where it folds into the address mode."""
+        """Emit pointer + bytes near the use, so that LLVM folds the addition into the address."""
         if nbytes == 0:
             return pointer
         text = f"getelementptr i8, ptr {pointer.ref}, i64 {nbytes}"
@@ -77,7 +77,7 @@ class Memory:
         self._versions[b.name] += 1
 
     def load_level(self, b: Buffer, *operands: Value) -> int:
-        """Return the outermost scope for a load, given its pointer and mask."""
+        """Return the outermost scope in which a load with these operands is correct."""
         writers = self._writers.get(b.name)
         level = writers[-1] if writers else 0
         for o in operands:
@@ -173,8 +173,9 @@ class Memory:
         """Store contiguous lanes under a mask.
 
         A constant mask must have more than one live lane; callers store a single lane as a scalar.
-        LLVM 22 (x86 with AVX-512) turns a masked store of a truncated vector with one live lane
-        into a scalar store of the element before truncation, which overwrites adjacent elements.
+        LLVM 22 (x86 with AVX-512) miscompiles a masked store of a truncated vector with one live
+        lane. The emitted scalar store of the element before truncation overwrites adjacent
+        elements.
         """
         assert not _has_one_live_lane(mask), f"one lane of {b.name} needs a scalar store"
         kind = memory_type(b.dtype, value.lanes)

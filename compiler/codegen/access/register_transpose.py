@@ -2,8 +2,8 @@
 
     for i in 0..16 { vector l in 0..16 { y[i, l] = x[l, i] } }
 
-A gather would load each element separately. Instead, the code loads 16 rows of x as vectors,
-transposes them by shuffles of two vectors at a time, and stores the transposed vectors.
+A gather would load each element separately. The code loads 16 rows of x as vectors, transposes them
+by shuffles of two vectors at a time, and stores the transposed vectors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, Store
 
 LEAST_LINES = 4
-"""The minimum number of rows and columns; smaller squares are loaded element by element."""
+"""The minimum number of rows and columns; squares with fewer are loaded element by element."""
 
 SEGMENT_BYTES = 16
 """The size of a segment; one cheap instruction interleaves two vectors within their segments."""
@@ -39,7 +39,7 @@ class Square:
 def square_of(
     loop: Loop, buffers: Mapping[str, Buffer], widths: Mapping[int, int]
 ) -> Square | None:
-    """Match a square; None if no operand is contiguous along the loop, or the loop is too long."""
+    """Return the square that a loop stores; None if no operand is contiguous along a short loop."""
     if len(loop.body) != 1 or not isinstance(loop.start, int) or not isinstance(loop.stop, int):
         return None
     (inner,) = loop.body
@@ -77,7 +77,7 @@ def transposed(out: Emitter, rows: Sequence[Value], lanes: int) -> list[Value]:
     """Transpose rows of equal length; each column is a vector of `lanes` lanes.
 
     The first steps interleave elements within segments of 16 bytes; the later steps exchange
-    segments between pairs of vectors. Vectors of n lanes need log2 n steps.
+    segments between pairs of vectors. For vectors of n lanes, the transposition needs log2 n steps.
     """
     n = max(rows[0].lanes, power_of_two(len(rows)), lanes)
     padded = [_resized(out, r, n) for r in rows]

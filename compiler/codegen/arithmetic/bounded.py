@@ -14,14 +14,14 @@ from compiler.compute.scalar import Apply, Scalar
 from compiler.ir.types import DType
 
 NARROW = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})
-"""Types narrower than i32, the result type of the conversion; its low bits are 0 for NaN."""
+"""The integer types narrower than i32; a conversion via i32 gives low bits of 0 for NaN."""
 
 LIMIT = 2.0**31 - 2.0**8
 """The magnitude below which a number fits an i32, even after rounding to f32."""
 
 
 def is_bounded(s: Scalar, dtype: DType) -> bool:
-    """Return whether an f32 provably is NaN or fits an i32, the type before narrowing."""
+    """Return whether an f32 provably is NaN or fits an i32."""
     if dtype not in NARROW or s.dtype is not DType.f32:
         return False
     found = number_range(s)

@@ -2,7 +2,7 @@
 
 Range reduction subtracts the nearest multiple of pi/2 in three parts (Cody and Waite). The rounding
 error of the remainder is added at the end. If the argument in any lane exceeds `_FAR`, a branch
-passes all lanes to the C library. The fitted polynomials have an error of 2**-32 of the result.
+passes all lanes to the C library. The fitted polynomials have a relative error of 2**-32.
 """
 
 from __future__ import annotations

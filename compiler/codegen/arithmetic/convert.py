@@ -78,7 +78,7 @@ def convert(a: Arithmetic, v: Value, dtype: DType) -> Value:
 
 
 def _before_storing(a: Arithmetic, v: Value, wide: DType) -> Value:
-    """Convert a value to the arithmetic type that is then rounded to the storage type."""
+    """Convert a value to the type from which `store_narrow` rounds to the storage type."""
     if v.dtype is DType.f64 and wide is DType.f32:
         kind = value_type(wide, v.lanes)
         return _to_odd(a, v, a.out.op(f"fptrunc {v.typed} to {kind}", wide, v.lanes, v))
@@ -113,7 +113,7 @@ def _float_to_float(a: Arithmetic, v: Value, dtype: DType) -> Value:
 def _to_odd(a: Arithmetic, exact: Value, nearest: Value) -> Value:
     """Round an f64 to f32 by round-to-odd: truncate, and set the last bit if inexact.
 
-    A second rounding, to half precision, then gives the same result as a single rounding.
+    A second rounding, to half precision, then gives the result of a single rounding from f64.
     Source: Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008.
     """
     lanes, i32 = nearest.lanes, DType.i32

@@ -45,7 +45,7 @@ class Arithmetic:
         self.has_tables = self.has_scale and target.vector_bytes == 64
 
     def apply(self, fn: str, args: list[Value], dtype: DType) -> Value:
-        """Emit a function of operands of one element type (`select`: after a bool condition)."""
+        """Emit a function of operands of one type; `select` also takes a bool condition."""
         if fn == "select":
             return self.out.select(args[0], args[1], args[2])
         lanes = max(a.lanes for a in args)
@@ -159,7 +159,7 @@ class Arithmetic:
         """Emit a max or min that propagates NaN.
 
         On x86, `a > b ? a : b` is one instruction, which returns b if either operand is NaN. A
-        literal operand becomes `a`, so only `b` can be NaN. Without a literal operand, a second
+        literal operand is always `a`, so only `b` can be NaN. Without a literal operand, a second
         select returns `a` if `a` is NaN. Other targets have an instruction that propagates NaN.
         """
         if not self.is_x86:

@@ -69,8 +69,8 @@ class Pieces:
     def at(self, a: Arithmetic, distance: Value, index: Value, first: Value | None = None) -> Value:
         """Evaluate the polynomial of each lane's piece.
 
-        Lanes in which `first` holds are in the piece around 0. The constant term of this polynomial
-        is replaced by the distance.
+        Lanes in which `first` holds are in the piece around 0. In these lanes, the distance from
+        the centre replaces the constant term of the polynomial.
         """
         total, *rest, last = (picked(a, table, index) for table in self.coefficients)
         if first is not None:
@@ -90,7 +90,7 @@ def fitted(
 ) -> Pieces:
     """Fit a function piecewise between edges; the first piece has index `first`.
 
-    If the first centre is 0, the function must be 0 at 0. The polynomial of this piece has no
+    If the first centre is 0, the function must be 0 at 0. The polynomial of a piece around 0 has no
     constant term, and approximates f(x) / x minus the given slope.
     """
     rows: list[list[float]] = []

@@ -1,9 +1,10 @@
 """The vector math library: functions without a processor instruction, as vector code.
 
 For f32 (and half precision, computed in f32), the compiler emits vector code for exponentials,
-logarithms, the normal distribution, sine, cosine, tangent, inverse tangent and powers. This code is
-in `single.py`, `normal.py`, `circular.py` and `power.py`; in `tabled.py` for targets with lookups
-in registers. All other functions, and all f64 functions, call the C library lane by lane.
+logarithms, the normal distribution, sine, cosine, tangent, inverse tangent and powers. The vector
+code is in `single.py`, `normal.py`, `circular.py` and `power.py`; `tabled.py` has the variants for
+targets with table lookups in registers. All functions without vector code, and all f64 functions,
+call the C library lane by lane.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The error function and the normal distribution of f32 as vector code.
 
 Source of erf: N. Juffa's fitted polynomials. The tail of the normal distribution is exp(-x*x/2)
-times a quotient of polynomials in |x|; its fitted error is 2**-25 of the result from 0.5 to 15.
+times a quotient of polynomials in |x|; its relative fitting error is 2**-25 for |x| from 0.5 to 15.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _CUBIC = _LINEAR * 0.044715
 def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
     """Emit (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2: the sigmoid of twice tanh's argument.
 
-    The argument is a sum of two f32, since the exponential would magnify the rounding error of a
+    The argument of the exponential is a sum of two f32: it would magnify the rounding error of a
     single f32.
     """
     t = between(a, x, -12.0, 12.0)

@@ -1,7 +1,7 @@
 """Powers of f32 as vector code: 2 to the power y log2 |x|, computed in f64.
 
-f64 has 29 more mantissa bits than the result, so only the final rounding is visible. The fitted
-polynomials have an error of 2**-45 (logarithm) and 2**-34 (exponential) of the result.
+f64 has 29 more mantissa bits than the result, so only the final rounding is visible. The relative
+error of the fitted polynomials is 2**-45 (logarithm) and 2**-34 (exponential).
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def _log2(a: Arithmetic, x: Value) -> Value:
 
 
 def _exp2(a: Arithmetic, t: Value) -> Value:
-    """Emit 2 to the power t; out of the range of f32, a number that rounds to 0 or infinity."""
+    """Emit 2 to the power t; outside the range of f32, emit a number that rounds to 0 or
+    infinity."""
     low, high = _double(t, -160.0), _double(t, 130.0)
     t = a.out.select(a.test("fcmp ogt", low, t), low, t)
     t = a.out.select(a.test("fcmp olt", high, t), high, t)

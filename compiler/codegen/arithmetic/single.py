@@ -122,8 +122,8 @@ _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.66
 """(exp(r) - 1 - r) / r**2 as a polynomial in r."""
 
 _DECAY = (1.3814583873e-3, 8.3687240728e-3, 4.1668388742e-2, 1.6666520572e-1, 4.9999993444e-1)
-"""The same function as a polynomial of lower degree: the error is at most 2**-28 of exp(r) for r up
-to ln 2 / 2 (Remez exchange)."""
+"""(exp(r) - 1 - r) / r**2 as a polynomial of degree 4: the error is at most 2**-28 of exp(r) for r
+up to ln 2 / 2 (Remez exchange)."""
 
 
 def _times_ln2(a: Arithmetic, x: Value, bias: int = 0) -> tuple[Value, Value]:
@@ -314,7 +314,7 @@ def sigmoid(a: Arithmetic, x: Value, rest: Value | None = None) -> Value:
 def tanh(a: Arithmetic, x: Value) -> Value:
     """Emit the hyperbolic tangent: an odd polynomial near 0, else 1 - 2 / (exp(2|x|) + 1).
 
-    The second form then gets the sign of x.
+    The result of 1 - 2 / (exp(2|x|) + 1) gets the sign of x.
     """
     magnitude, one = a.intrinsic("fabs", x), number(x, 1.0)
     double = a.two("fadd", magnitude, magnitude)

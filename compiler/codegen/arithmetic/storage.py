@@ -1,7 +1,7 @@
 """Storage-only element types: floats of at most 8 bits, integers of fewer than 8 bits.
 
-A value of such a type is represented by its byte in memory. Conversions work on all lanes at once:
-they shift bit fields, and the processor's float addition rounds denormals.
+A value of a storage-only type is represented by its byte in memory. Conversions work on all lanes
+at once: they shift bit fields, and the processor's float addition rounds denormals.
 
 Source: OCP 8-bit Floating Point 1.0 and Microscaling Formats 1.0; Noune et al. 2022,
 arXiv:2206.02915, for the types without a negative zero; ml_dtypes for NaN.
@@ -42,7 +42,7 @@ class Format:
 
     @property
     def sign(self) -> int:
-        """The sign bit; bit patterns below it are positive numbers."""
+        """The mask of the sign bit; smaller bit patterns are positive numbers."""
         return 1 << (self.bits - 1)
 
 
@@ -125,7 +125,7 @@ def _tiny(a: Arithmetic, code: Value, f: Format) -> Value:
 
 
 def _encoded(a: Arithmetic, bits: Value, f: Format) -> Value:
-    """Encode an f32, given by its bits, in a format."""
+    """Encode the bits of an f32 in a format."""
     size = a.two("and", bits, _same(bits, 0x7FFFFFFF))
     drop = MANTISSA - f.mantissa
     odd = a.two("and", a.two("lshr", size, _same(size, drop)), _same(size, 1))
@@ -158,9 +158,10 @@ def _encoded(a: Arithmetic, bits: Value, f: Format) -> Value:
 
 
 def _multiples(a: Arithmetic, size: Value, f: Format) -> Value:
-    """Divide by the value of the denormals' last bit, and round to nearest.
+    """Divide by the smallest denormal of the format, and round to the nearest integer.
 
-    The last bit of `anchor` has exactly this value, so the addition of `anchor` rounds.
+    The last bit of `anchor` has the value of the smallest denormal, so the addition of `anchor`
+    rounds.
     """
     anchor = 2.0 ** (MANTISSA + 1 - f.bias - f.mantissa)
     x = a.out.reinterpret(size, DType.f32)
@@ -184,7 +185,8 @@ def _power(a: Arithmetic, code: Value) -> Value:
 def _exponent(a: Arithmetic, bits: Value) -> Value:
     """Encode the power of two nearest to an f32, ties up; NaN for numbers that are not positive.
 
-    All numbers between the two smallest powers, whose biased f32 exponent is 0, are rounded up.
+    The biased f32 exponent of the smallest f8e8m0 is 0; numbers between it and the next power are
+    rounded up.
     """
     half = 1 << (MANTISSA - 1)
     is_tiny = a.test("icmp ult", bits, _same(bits, 1 << MANTISSA))

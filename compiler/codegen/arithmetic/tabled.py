@@ -99,7 +99,7 @@ _FEW_BITS = 2.0**-18
 def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
     """Emit (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2: the sigmoid of twice tanh's argument.
 
-    The argument is a sum of two f32, since the exponential would magnify the rounding error of a
+    The argument of the exponential is a sum of two f32: it would magnify the rounding error of a
     single f32.
     """
     x = between(a, x, -12.0, 6.0)
@@ -121,7 +121,7 @@ def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
 def _sixteenths(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
     """Return n = x / ln 2, rounded to sixteenths, and 2 to the power of the fraction of n.
 
-    The third result is the logarithm of the relative rounding error of this power.
+    The third result is the logarithm of the relative rounding error of the power of two.
     """
     shifted = a.fma(x, number(x, 1 / math.log(2)), number(x, _ROUNDER))
     n = a.two("fsub", shifted, number(x, _ROUNDER))
@@ -130,7 +130,7 @@ def _sixteenths(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _rest(a: Arithmetic, n: Value, x: Value, factor: Value | None = None) -> Value:
-    """Emit x minus n ln 2; with a factor, the exact product of x and the factor minus n ln 2."""
+    """Emit x - n ln 2; with a factor, emit x * factor - n ln 2, with an exact product."""
     high, low = (number(x, -part) for part in _LN2)
     if factor is None:
         return a.fma(n, low, a.fma(n, high, x))
@@ -206,7 +206,7 @@ def _lengthening(
 
 
 def _rounded_well(function: Callable[[float], float], center: float) -> float:
-    """Find an f32 near `center` at which the value of the function is almost exactly an f32.
+    """Find an f32 near `center` whose function value is almost exactly an f32.
 
     Source: accurate tables, Gal 1986.
     """

@@ -1,11 +1,11 @@
 """Dot steps: products of consecutive elements of a small type, summed into each 32-bit lane.
 
-A `dot` loop inside a vector loop adds the products of four consecutive bytes, or two bf16, of each
-of two operands to every lane. Targets with a dot product instruction use it. Other x86 targets
+A `dot` loop inside a vector loop multiplies groups of four consecutive bytes, or of two bf16, and
+adds the products to a lane. Targets with a dot product instruction use it. Other x86 targets
 multiply and sum pairs of 16-bit integers, and widen bf16. For bytes the result equals the result of
 the plain loop: exact, or wrapped. For bf16 the products are exact; the rounding of their sum
-depends on the target, and x86 flushes denormal operands and results to 0.
-Source: Intel's manual (VPDPBUSD, VPMADDWD, VDPBF16PS) and Arm's manual (SDOT, UDOT, USDOT, BFDOT).
+depends on the target, and x86 flushes denormal operands and results to 0. Source: Intel's manual
+(VPDPBUSD, VPMADDWD, VDPBF16PS) and Arm's manual (SDOT, UDOT, USDOT, BFDOT).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from compiler.loops.nodes import Buffer, Loop, Store
 from compiler.targets.target import Target
 
 SUMMED_IN = {DType.u8: DType.i32, DType.i8: DType.i32, DType.bf16: DType.f32}
-"""Maps each small type to the type of its sums."""
+"""Maps each small type to the type in which its products are summed."""
 
 HIGH_BIT = 0x80
 
 Step = Callable[[Value, Value, Value], Value]
-"""Emits the first value plus the products of the second and third."""
+"""Emits the sum of the first value and the products of the second and third values."""
 
 
 def group_of(dtype: DType) -> int:
@@ -40,7 +40,7 @@ def group_of(dtype: DType) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """The operation of a dot loop, which adds `n` products of two reads to a register."""
+    """The operation of a dot loop: it adds `n` products of two reads to a register."""
 
     store: Store
     left: Read
@@ -81,7 +81,7 @@ def _short(s: Scalar) -> Read | None:
 
 
 class Dots:
-    """Emits dot steps for the lanes of the open vector loop."""
+    """Emits dot steps for the lanes of the current vector loop."""
 
     def __init__(self, memory: Memory, arithmetic: Arithmetic, target: Target) -> None:
         self.memory = memory
@@ -101,8 +101,8 @@ class Dots:
         """Load `n` elements per lane, from `first` on; None for other access patterns.
 
         All lanes may read the same consecutive elements, or consecutive lanes may read contiguous
-        complete groups. The second element of a pair may also be at a `stride` from the first
-        element; the lanes are then contiguous or uniform. Pairs of bf16 are returned as 32 bits.
+        complete groups. The second element of a pair may also be `stride` elements after the first;
+        the lanes are then contiguous or uniform. Pairs of bf16 are returned as 32 bits.
         """
         lane = self.memory.indices.env.lane
         assert lane is not None
@@ -148,7 +148,7 @@ class Dots:
         return self.out.shuffle(runs[0], second, [i // 2 + i % 2 * lanes for i in range(2 * lanes)])
 
     def _put_together(self, b: Buffer, first: Resolved, stride: int) -> Value:
-        """Return the uniform pair whose second element is at a stride from the first."""
+        """Return a pair that is equal in all lanes; its elements are `stride` apart in memory."""
         lane = self.memory.indices.env.lane
         assert lane is not None
         parts: list[Value] = []
@@ -208,7 +208,7 @@ class Dots:
         return step(total, left, right)
 
     def _plus(self, total: Value, sums: Value, operation: str) -> Value:
-        """Add 128 times `sums` to a total, or subtract it."""
+        """Add 128 times `sums` to a total, or subtract 128 times `sums`."""
         shifted = self.arithmetic.two("shl", sums, constant(7, DType.i32, sums.lanes))
         return self.arithmetic.two(operation, total, shifted)
 
@@ -245,7 +245,7 @@ class Dots:
     # Without an instruction for four bytes
 
     def _by_pairs(self, total: Value, left: Value, right: Value) -> Value:
-        """Add the products of the even bytes and of the odd bytes; a lane has two of each."""
+        """Add the products of even bytes, then of odd bytes; a lane has two bytes of each kind."""
         for part in (self._even, self._odd):
             pair = self._pairs(part(left), part(right))
             total = self.arithmetic.two("add", total, pair)

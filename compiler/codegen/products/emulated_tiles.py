@@ -1,7 +1,7 @@
 """Emulation of matrix tile instructions by functions on tiles in memory.
 
-Tests use these functions to run tile code on machines without tiles. The emulated unit in memory
-consists of a configuration of 64 bytes and eight tiles of 16 rows of 64 bytes.
+Tests use the emulating functions to run tile code on machines without tiles. The emulated unit in
+memory consists of a configuration of 64 bytes and eight tiles of 16 rows of 64 bytes.
 Source: the operations in Intel's manual, including the order of sums of TDPBF16PS and its flush of
 denormals to 0.
 """
@@ -21,7 +21,7 @@ def definitions(operation: str) -> tuple[str, ...]:
 def _loop(var: str, stop: str, body: str, after: str = "") -> str:
     """Return a loop over a body of basic blocks; the loop may have no iterations.
 
-    The code `after` follows the loop.
+    `after` is the code that follows the loop.
     """
     return f"""
   br label %{var}.test

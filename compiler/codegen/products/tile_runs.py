@@ -5,11 +5,11 @@
       sums[.., m, n] = sums[.., m, n] + x[m, k, p, d] * w[k, p, n, d]
     } } } } }
 
-Consecutive statements that contain only tile loops form a run. In a run, up to four tiles contain
-blocks of sums: they are cleared or loaded at the start of the run, and stored at its end. Two tiles
-contain the most recent blocks of the left operand, two those of the right operand. A run ends
-before a statement that needs tiles of other shapes. If the target has no tiles or layouts are
-unsuitable, tile loops are emitted as plain loops.
+Consecutive statements that contain only tile loops form a run. During a run, up to four tiles
+contain blocks of sums; the run clears or loads the blocks at its start, and stores them at its end.
+Two tiles contain the most recent blocks of the left operand; two other tiles contain blocks of the
+right operand. A run ends before a statement that needs tiles of other shapes. If the target has no
+tiles or layouts are unsuitable, tile loops are emitted as plain loops.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from compiler.targets.target import Target
 SUMS = (0, 1, 2, 3)
 LEFT = (4, 5)
 RIGHT = (6, 7)
-"""The numbers of the tiles for sums, left and right operands. 2 x 2 blocks of sums use each operand
-twice; more sums would leave no tiles for operands."""
+"""The numbers of the tiles for sums, left operands and right operands. With 2 x 2 blocks of sums,
+each operand is used twice; more sums would leave no tiles for operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class _Fetched:
-    """The tile of an operand, and whether the operand must be loaded first."""
+    """The tile of an operand, and whether the tile must first be loaded."""
 
     move: Move
     is_new: bool
@@ -82,12 +82,12 @@ class Run:
     steps: list[Step] = field(default_factory=list)
     sums: dict[int, Block] = field(default_factory=dict)
     loaded: set[int] = field(default_factory=set)
-    """The tiles whose sums are loaded from memory at the start."""
+    """The tiles whose sums the run loads from memory at its start."""
     shapes: dict[int, Shape] = field(default_factory=dict)
 
     @property
     def has_products(self) -> bool:
-        """Return whether the run computes products; a run that only clears sums needs no tiles."""
+        """Return whether the run computes products; a run that only clears sums uses no tiles."""
         return any(s.kinds is not None for s in self.steps)
 
     @property
@@ -159,9 +159,9 @@ class _Planner:
         self.ranges = ranges
         self.run = Run()
         self.inside: set[str] = set()
-        """The open loops of the run, during which sums stay in their tiles."""
+        """The current loops of the run; sums stay in their tiles during these loops."""
         self.held: dict[int, Block] = {}
-        """The blocks in the operand tiles, most recently used last."""
+        """The blocks in the operand tiles, ordered from least to most recently used."""
 
     def statements(self, body: Sequence[Statement]) -> None:
         """Plan statements in order. Errors: _NoRun."""
@@ -245,7 +245,7 @@ class _Planner:
         raise _NoRun
 
     def _sums(self, store: Store, rows: Loop, lanes: Loop, *, is_cleared: bool) -> int:
-        """Return the tile of a block of sums; its rows and lanes are the buffer's last two axes."""
+        """Return the tile of a block of sums; the buffer's last two axes are its rows and lanes."""
         b = self.buffers[store.buffer]
         *place, row, lane = store.index if len(store.index) > 1 else (0, 0, 0)
         plain = row == affine.symbol(rows.var) and lane == affine.symbol(lanes.var)
@@ -300,7 +300,7 @@ class _Planner:
         return b.name, first, stride * b.dtype.nbytes
 
     def _fetched(self, block: Block, tiles: Sequence[int]) -> _Fetched:
-        """Return the tile, one of `tiles`, that contains a block or is to be loaded with it."""
+        """Return one of `tiles`: the tile that contains the block, or the tile to load it into."""
         for tile in tiles:
             if self.held.get(tile) == block:
                 self.held[tile] = self.held.pop(tile)

@@ -3,10 +3,9 @@
 Eight tiles of up to 16 rows of 64 bytes contain sums and operands. Loading a configuration of 64
 bytes sets the number of rows and the bytes per row of each tile, and clears all tiles. If a target
 sets `emulates_tiles`, each operation calls a function on tiles in memory, so that the same code
-runs slowly on machines without tiles. Like the instructions, these functions trap if shapes do not
-match.
-Source: LDTILECFG, TILELOADD, TILESTORED, TILEZERO, TDPBF16PS, TDPBSSD etc. and TILERELEASE of
-Intel's manual.
+runs slowly on machines without tiles. The emulating functions trap if shapes do not match, like the
+instructions. Source: LDTILECFG, TILELOADD, TILESTORED, TILEZERO, TDPBF16PS, TDPBSSD etc. and
+TILERELEASE of Intel's manual.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class TileUnit:
         self.out.line(call)
 
     def configure_before(self) -> None:
-        """Hoist a configuration out of the open loop, if the loop has no other configuration."""
+        """Hoist a configuration out of the current loop, if the loop has no other configuration."""
         inside, outside = self.out.scopes[-1], self.out.scopes[-2]
         found = [line for line in inside.lines if line.strip() in self.configs]
         if len(set(found)) == 1:

@@ -13,7 +13,7 @@ from compiler.targets.target import Target
 
 
 class Tiles:
-    """The tiles of one function; in an open run, each tile loop is one step."""
+    """The tiles of one function; during a run, each tile loop is one step."""
 
     def __init__(self, memory: Memory, buffers: Mapping[str, Buffer], target: Target) -> None:
         self.memory = memory
@@ -22,7 +22,7 @@ class Tiles:
         self.run: Iterator[Step] | None = None
 
     def during(self, run: Run, write: Callable[[], None]) -> None:
-        """Emit the statements of a run, whose sums are in tiles."""
+        """Emit the statements of a run while its sums are in tiles."""
         self.unit.configure(run.config)
         for tile in sorted(run.loaded):
             self._fill(tile, run.sums[tile])
@@ -34,7 +34,7 @@ class Tiles:
             self.unit.store(tile, self._beginning(block), block.stride)
 
     def step(self) -> None:
-        """Emit the next tile loop of the open run."""
+        """Emit the next tile loop of the current run."""
         assert self.run is not None
         step = next(self.run)
         for move in step.loads:

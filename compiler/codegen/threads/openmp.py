@@ -37,8 +37,8 @@ class Runtime:
     def let_go(self) -> None:
         """End the runtime's idle threads before a fork, which does not copy threads.
 
-        libgomp does not handle forks: the child would wait for threads that do not exist. After a
-        fork without threads, parent and child start new threads when needed.
+        libgomp does not handle forks: the child would wait for threads that do not exist. After the
+        fork, parent and child start new threads when needed.
         """
         pause = getattr(self.library, "omp_pause_resource_all", None)
         if pause is not None:
@@ -65,9 +65,9 @@ def first_loaded(candidates: Sequence[str]) -> Runtime | None:
 _SPINS = "1000"
 """The spin count of libgomp before a thread sleeps: about 10 us.
 
-With the default of 300000 spins, a thread that waits for a preempted thread occupies the processor
-of the preempted thread for milliseconds, in every region; 20000 spins are still too many. The time
-between two regions of a run is microseconds.
+With the default of 300000 spins, a thread that waits for a preempted thread occupies that thread's
+processor for milliseconds in every region. Even 20000 spins are too many. Two regions of a run are
+only microseconds apart.
 """
 
 

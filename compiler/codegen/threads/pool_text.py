@@ -1,8 +1,8 @@
 """The code of a thread pool with work stealing: available workers execute shares of a region.
 
 `share(function, data, shares, threads, steps)` runs `function(data, number, shares)` for every
-number below `shares`. Each thread, including the caller, has a range of numbers, and steals from
-other ranges when its range is empty. The caller waits only for shares that have started. If a
+number below `shares`. Each thread, including the caller, has a range of share numbers, and steals
+from other ranges when its range is empty. The caller waits only for shares that have started. If a
 worker has no processor, other threads steal its shares, and the caller cancels its assignment. The
 caller maintains a balance: the time that workers save, minus the time spent waiting for preempted
 workers. While the balance is negative, the caller runs all shares itself, which bounds the loss on
@@ -12,11 +12,12 @@ a busy machine.
     desk     next and end of its remaining numbers, its job, its index, its worker
     job      number of finished workers (negative while the caller sleeps), then the region's data
 
-Desks and job are on the caller's stack, so a worker reports its completion by its last access to
-them. Threads sleep and wake by Linux's futex; an idle thread spins before it sleeps. Waking a
-thread costs the caller microseconds, so the caller wakes workers only after enough work has
-accumulated. Each woken worker wakes two other workers. A worker on the caller's processor migrates
-to another processor, since the two threads would otherwise alternate.
+Desks (the remaining shares of each thread) and job are on the caller's stack, so a worker's last
+access to them reports its completion. Threads sleep and wake by Linux's futex; an idle thread spins
+before it sleeps. Waking a thread costs the caller microseconds, so the caller wakes workers only
+after enough work has accumulated. Each woken worker wakes two other workers. A worker on the
+caller's processor migrates to another processor: worker and caller would otherwise take turns on
+one processor.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ WAKE_STEPS = 150_000 * STEPS_PER_CYCLE
 """The amount of work that justifies waking workers: about 50 us; waking takes 5 to 10 us."""
 
 ALONE = 16
-"""The time during which a caller runs without workers, as a multiple of the loss; this limits the
+"""The time during which a caller runs without workers, divided by the time lost; this limits the
 loss to 6 %."""
 
 CREDIT = 10_000_000

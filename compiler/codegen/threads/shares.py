@@ -5,8 +5,8 @@
       B                              and 1 for B
     }
 
-A thread has a range of units; each shared loop runs over its intersection with this range. Only
-loop bounds depend on the share, so innermost loops contain no divisions.
+A thread has a range of units; of each shared loop, the thread runs the units in its range. Only
+loop bounds depend on the thread's share, so innermost loops contain no divisions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Writer(Protocol):
         ...
 
     def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
-        """Emit a loop of independent iterations from first to end, possibly none."""
+        """Emit a loop of independent iterations from `first` to `end`; the range may be empty."""
         ...
 
     def only_if(self, condition: Value, body: Piece, write: Callable[[], None]) -> None:
@@ -53,7 +53,7 @@ class Shares:
         self.buffers = buffers
 
     def region(self, members: Sequence[Piece], cache: Cache) -> None:
-        """Emit the thread's share of each piece; only one thread runs an indivisible piece."""
+        """Emit the thread's share of each piece; a single thread runs an indivisible piece."""
         thread, team = Value(THREAD, DType.i64), Value(TEAM, DType.i64)
         n_alone = 0
         for piece in members:
@@ -73,13 +73,13 @@ class Shares:
                 self._everywhere(loop, cache.setdefault(id(loop), {}))
 
     def _everywhere(self, loop: Loop, cache: Cache) -> None:
-        """Emit a loop that every thread runs, with its share of the body."""
+        """Emit a loop that every thread runs in full, with the thread's share of the body."""
         first, end = self.indices.scalar(loop.start), self.indices.scalar(loop.stop)
         inner = pieces(loop.body)
         self.writer.counted(loop, first, end, lambda: self.region(inner, cache))
 
     def _units(self, loop: Loop) -> Expr:
-        """Return the number of units of a shared loop: iterations of innermost shared loops."""
+        """Return the number of units of a shared loop: iterations of its innermost shared loops."""
         return (loop.stop - loop.start) * self._each(loop)
 
     def _each(self, loop: Loop) -> Expr:
@@ -91,7 +91,7 @@ class Shares:
         return 1 if total == 0 else total
 
     def _inside(self, loop: Loop) -> list[Piece]:
-        """Return the pieces of a divisible iteration; an empty list if it is indivisible."""
+        """Return the pieces of an iteration; an empty list if threads cannot share it."""
         found = pieces(loop.body)
         loops = [inner for p in found if (inner := loop_of(p)) is not None]
         if not loops or any(inner.kind != "parallel" for inner in loops):
@@ -103,7 +103,7 @@ class Shares:
         return found if all_apart(found, self.buffers, inside) else []
 
     def _piece(self, piece: Piece, cache: Cache, low: Value, high: Value) -> None:
-        """Emit the units of a piece from low to high, clipped to the piece."""
+        """Emit units `low` to `high` of a piece, clipped to the piece."""
         loop = loop_of(piece)
         if loop is not None:
             self._shared(loop, cache.setdefault(id(loop), {}), low, high)
@@ -116,7 +116,7 @@ class Shares:
         self.writer.only_if(condition, piece, lambda: self.writer.statements(piece, cache))
 
     def _shared(self, loop: Loop, cache: Cache, low: Value, high: Value) -> None:
-        """Emit the units of a parallel loop from low to high, clipped to the loop."""
+        """Emit units `low` to `high` of a parallel loop, clipped to the loop."""
         each, inner = self._each(loop), self._inside(loop)
         start = self.indices.scalar(loop.start)
         n = self.indices.scalar(loop.stop - loop.start)

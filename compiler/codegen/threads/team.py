@@ -36,7 +36,7 @@ class Team:
     def write_call(
         self, region: Region, part: str, iterations: Sequence[str], work: Expr, indices: Indices
     ) -> None:
-        """Emit the call of a region; if open sizes are small, the caller runs it without a team.
+        """Emit the call of a region; for small run-time sizes, the caller runs it without a team.
 
         `part` is the text of the function for one thread's share; `iterations` are the counters of
         the enclosing loops.

@@ -23,10 +23,10 @@ from compiler.dataclass import dataclass
 from compiler.targets.target import host
 
 LOOK_NS = 50_000
-"""The time that workers and callers spin before they sleep."""
+"""The time that workers and callers spin before they sleep, in nanoseconds."""
 
 CREDIT_NS = 5_000_000
-"""The limit of the balance of saved time."""
+"""The limit of the balance of saved time, in nanoseconds."""
 
 
 class Code(Protocol):
@@ -44,7 +44,7 @@ class ThreadPool:
     code: Code
 
     def begin(self) -> None:
-        """Reset the pool to no workers; also in a child process, since fork copies no threads."""
+        """Reset the pool to no workers, also in a child process: fork copies no threads."""
         looks, credit = self._pace
         processors = len(os.sched_getaffinity(0))
         self._call(RESET, processors - 1, looks, WAKE_STEPS, credit)

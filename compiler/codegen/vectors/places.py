@@ -42,7 +42,7 @@ def places_of(kernel: Kernel, prepared: Kernel, target: Target) -> Places:
 
 
 def _n_pieces(s: Statement, kernel: Kernel, target: Target) -> int:
-    """Return the number of prepared statements for a statement; vector loops may become several."""
+    """Return the number of prepared statements into which a statement is split."""
     if not isinstance(s, Loop) or s.kind != "vector":
         return 1
     return len(prepare(replace(kernel, body=(s,)), target).kernel.body)

@@ -36,7 +36,7 @@ vectors."""
 class Prepared:
     """A kernel ready for emission; `widths` maps vector loops, by identity, to numbers of lanes.
 
-    `whole` are the loops that use a full vector although they are shorter.
+    `whole` are the loops that use a full vector although they have fewer iterations.
     """
 
     kernel: Kernel
@@ -46,7 +46,7 @@ class Prepared:
     def pieces(self, loop: Loop) -> list[tuple[int, int, int]]:
         """Return the pieces of a vector loop as (first lane, active lanes, lanes of the vector).
 
-        If the trip count is open, these are the pieces for the upper bound of the trip count.
+        For an open trip count, the result has the pieces for its upper bound.
         """
         extent, width = most_lanes(loop), self.widths[id(loop)]
         if id(loop) in self.whole:
@@ -85,7 +85,7 @@ def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
 
 
 def _in_lanes(value: Scalar, var: str) -> Iterator[Scalar]:
-    """Yield the subexpressions of a value that are computed per lane, without uniform indices."""
+    """Yield the subexpressions of a value that are computed per lane, not once for all lanes."""
     yield value
     for part in children(value):
         if not isinstance(value, Fetch) or var in index_symbols(part):
@@ -145,7 +145,7 @@ def most_lanes(loop: Loop) -> int:
 def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Iterator[Loop]:
     """Split a loop of open length into full vectors and a partial vector.
 
-    Loops over lanes of registers already are partial vectors. On a target without masked loads and
+    Loops over lanes of registers are already partial vectors. On a target without masked loads and
     stores, the remainder of a loop without registers runs element by element.
     """
     if loop.start == 0 and (most_lanes(loop) <= width or _lanes_of_registers(loop, kernel)):

@@ -96,7 +96,7 @@ def _collect_widths(
     buffers: Mapping[str, Buffer],
     found: dict[str, set[int]],
 ) -> None:
-    """Collect the width of every vector access to a register; 0 if it may span two vectors."""
+    """Collect the width of every vector access to a register; 0 for an access to two vectors."""
     for s in body:
         if isinstance(s, Loop):
             if s.kind == "vector":
@@ -245,7 +245,7 @@ class Registers:
 
     @contextmanager
     def of_their_own(self) -> Generator[None]:
-        """Hide the current values during the emission of code without values in registers."""
+        """Hide the SSA values of registers while code that has no access to them is emitted."""
         before = self.current
         self.current = {}
         yield

@@ -2,9 +2,9 @@
 
     add(add(a[0], a[2]), add(a[1], a[3]))
 
-The right operand is the left operand shifted by one lane. So one vector operation computes both, as
-lanes 0 and 1 of a vector addition. The operands of this addition are the two halves of a vector.
-The order of additions is unchanged, so the result is bit-identical.
+In this tree, the right operand is the left operand shifted by one lane. One vector addition
+computes both operands, as lanes 0 and 1 of its result. The operands of the vector addition are the
+two halves of a vector. The order of additions is unchanged, so the result is bit-identical.
 """
 
 from __future__ import annotations

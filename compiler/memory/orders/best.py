@@ -16,13 +16,13 @@ from compiler.memory.orders.regions import Region, floor_bytes, regions, settled
 from compiler.memory.orders.tasks import Tasks
 
 STEPS_PER_TASK = 150
-"""Step limit of the search over down-sets, per task of a program."""
+"""Limit of search steps over down-sets, per task of a program."""
 
 MOST_STEPS = 40_000
-"""Step limit for a program of any size: about 0.5 s."""
+"""Limit of search steps for a program of any size: about 0.5 s."""
 
 EXACT_STEPS = 1_000_000
-"""Step limit if the lowest peak is requested regardless of time."""
+"""Limit of search steps if the lowest peak is requested regardless of time."""
 
 WIDTH = 8
 """Beam width: the number of down-sets of each size that the beam search retains."""
@@ -92,8 +92,8 @@ def order_tasks(tasks: Tasks, method: str = "best") -> Ordered:
 def dp(tasks: Tasks) -> list[int]:
     """Find the lowest peak of all orders by dynamic programming over sets of finished tasks.
 
-    The tasks are first divided into regions. For a region with too many sets, the best order of the
-    other methods is improved by exact search in windows of tasks. Source: Serenity, "Memory-aware
+    The tasks are first divided into regions. If a region has too many sets, exact search in windows
+    of tasks improves the best order of the faster methods. Source: Serenity, "Memory-aware
     scheduling of irregularly wired neural networks for edge devices", MLSys 2020.
     """
     return _best(tasks, EXACT_STEPS)[0]
@@ -101,7 +101,7 @@ def dp(tasks: Tasks) -> list[int]:
 
 @order_method("best", example=(TWO_CHAINS, 1024 + 64))
 def best(tasks: Tasks) -> list[int]:
-    """Find a low peak in little time by the other methods; keep the listed order on a tie.
+    """Find a low peak in little time: try several methods; on a tie, keep the listed order.
 
     Only regions that determine the peak are reordered. Among new orders of equal peak, the order in
     which reads follow writes soonest is chosen.
@@ -114,7 +114,7 @@ def _quick_steps(tasks: Tasks) -> int:
 
 
 def _best(tasks: Tasks, most_steps: int) -> tuple[list[int], bool, tuple[str, ...]]:
-    """Return the best order within a step limit, whether its peak is minimal, and the methods."""
+    """Return the best order within a step limit, whether its peak is minimal, and its methods."""
     every = list(range(len(tasks)))
     floor = tasks.least_bytes
     if tasks.peak_bytes(every) <= floor:
@@ -181,7 +181,7 @@ def _region(
 
 
 def _improved(part: Tasks, order: list[int], floor: int, most_steps: int) -> tuple[list[int], int]:
-    """Improve a large region's order in windows around its peak; return the steps taken."""
+    """Improve a large region's order in windows around its peak; return the search steps taken."""
     found = beam(part, part.peak_bytes(order), floor, WIDTH)
     order, n_steps = list(found or order), 0
     tried: set[tuple[int, ...]] = set()

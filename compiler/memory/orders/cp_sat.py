@@ -15,7 +15,8 @@ MOST_TASKS = 40
 def cp_sat(tasks: Tasks) -> list[int]:
     """Choose order and offsets together by a constraint solver, for up to 40 tasks.
 
-    This method minimises the arena, not the live bytes. For more tasks, it returns `best`'s order.
+    This method minimises the arena, not the live bytes. For more than 40 tasks, the result is the
+    order of the method `best`.
     Source: OLLA (Steiner et al. 2022, arXiv:2210.12924), with non-overlapping rectangles instead of
     its integer program.
     """

@@ -1,9 +1,9 @@
 """The lowest peak of all orders, by a best-first search over down-sets of the graph.
 
 The live bytes after a set of tasks do not depend on the order of these tasks. So an order is a path
-through sets of finished tasks (down-sets), and its peak is the highest step on the path. The search
-visits sets by ascending lowest peak of the paths to them. The first set that contains all tasks
-gives the lowest peak of all orders.
+through sets of finished tasks (down-sets); the maximum of the live bytes on the path is its peak.
+The search visits the sets in ascending order of the lowest peak of all paths to a set. The first
+visited set that contains all tasks gives the lowest peak of all orders.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class State:
 class DownSets:
     """The down-sets of a task graph, and the transitions between them.
 
-    `floor` is a lower bound of all peaks. A task that stays within this bound and frees at least as
-    many bytes as it allocates runs immediately, since delaying the task gains nothing. `n_steps`
-    counts the examined steps.
+    `floor` is a lower bound of all peaks. A task whose live bytes stay within `floor`, and that
+    frees at least the bytes it allocates, runs immediately: delaying the task gains nothing.
+    `n_steps` counts the examined steps.
     """
 
     tasks: Tasks
@@ -130,7 +130,8 @@ class DownSets:
     def _settled(self, state: State) -> State:
         """Run all ready tasks that, within the current peak, free at least the bytes they allocate.
 
-        Delaying such a task never improves an order: the delay reduces the live bytes of no step.
+        Delaying a task of this kind never improves an order: the delay reduces the live bytes of no
+        step.
         """
         while (t := self._harmless(state)) is not None:
             need, change = state.ready[t]

@@ -72,8 +72,8 @@ def depth_first(tasks: Tasks) -> list[int]:
 def post_order(tasks: Tasks) -> list[int]:
     """Post-order from the last tasks: all tasks of one operand precede those of the next operand.
 
-    Operands are ordered by their temporary need minus the bytes of their result, largest first.
-    This is the best post-order if each value is read once. Source: Liu 1986, "On the storage
+    Operands are visited by decreasing temporary memory minus the bytes of their result.
+    The result is the best post-order if each value is read once. Source: Liu 1986, "On the storage
     requirement in the out-of-core multifrontal method for sparse factorization".
     """
     above = _needs_above(tasks)
@@ -96,7 +96,7 @@ def post_order(tasks: Tasks) -> list[int]:
 
 
 def _needs_above(tasks: Tasks) -> list[int]:
-    """Return, for each task, the peak of its ancestors and itself minus the bytes of its results.
+    """Return, for each task, the peak of the task and its ancestors, minus the task's results.
 
     The peak is exact if each value has one reader.
     """

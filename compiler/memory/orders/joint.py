@@ -1,6 +1,6 @@
 """Order and offsets together by constraint programming: an exact search for small graphs.
 
-The lowest peak of live bytes is not always the arena's size, since offsets leave gaps. Here one
+The lowest peak of live bytes is not always the arena's size, since offsets leave gaps. A single
 search chooses order and offsets together, and proves a lower bound for all orders and offsets.
 """
 
@@ -97,7 +97,7 @@ class _Model:
         return offset
 
     def _in_place(self) -> dict[int, list[Any]]:
-        """Return in-place variables by value: a value computed in place starts a step later."""
+        """Return each value's in-place variables; a value computed in place starts a step later."""
         m, tasks = self.model, self.tasks
         chosen: dict[int, list[Any]] = {}
         given: dict[int, list[Any]] = {}

@@ -18,7 +18,7 @@ class Region:
 
 
 def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
-    """Return the order with each task that only frees memory moved as early as possible."""
+    """Return the order after moving each task that only frees memory as early as possible."""
     only_free = freeing(tasks)
     if not any(only_free):
         return list(order)
@@ -40,7 +40,7 @@ def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
 def freeing(tasks: Tasks) -> list[bool]:
     """Return, for each task, whether neither the task nor its successors allocate memory.
 
-    Most such tasks store results of the program.
+    Most tasks without allocations store results of the program.
     """
     found = [False] * len(tasks)
     for t in reversed(range(len(tasks))):
@@ -52,9 +52,9 @@ def freeing(tasks: Tasks) -> list[bool]:
 def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
     """Yield parts of an order between tasks that are comparable with all other tasks.
 
-    In any order, the same values are live after such a task. Tasks that only free memory are
-    ignored: they run as soon as they are ready. The running time is proportional to the number of
-    edges.
+    After a task that is comparable with all other tasks, every order has the same live values.
+    Tasks that only free memory are ignored: they run as soon as they are ready. The running time is
+    proportional to the number of edges.
     """
     if not order:
         return
@@ -84,10 +84,11 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
 
 
 def floor_bytes(tasks: Tasks) -> int:
-    """Return a lower bound of all peaks: the largest need of a task plus values certainly live.
+    """Return a lower bound of all peaks: the largest need of a task plus the values certainly live.
 
     A value is certainly live during each task that depends on the value's writer and precedes one
-    of its readers. The running time is proportional to tasks times values.
+    of its readers. The running time is proportional to the number of tasks times the number of
+    values.
     """
     n = len(tasks)
     ancestors, descendants = [0] * n, [0] * n

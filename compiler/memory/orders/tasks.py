@@ -1,7 +1,7 @@
 """The tasks to order, their values, and the memory requirement of an order.
 
-Bytes are counted as in `lifetimes` for the same steps: views use their source's memory, and a
-result may overwrite the memory of a dying operand.
+Bytes are counted as in `lifetimes`: views use their source's memory, and a result may overwrite the
+memory of a dying operand.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Tasks:
     def part(self, order: Sequence[int], start: int, end: int) -> Tasks:
         """Return the tasks from `start` to before `end` of an order as a separate problem.
 
-        Live values that these tasks neither read nor write are omitted.
+        Live values that no task of the separate problem reads or writes are omitted.
         """
         chosen = order[start:end]
         place = {t: i for i, t in enumerate(chosen)}

@@ -1,1 +1,1 @@
-"""Planners, which place buffers: one declaration each, collected in `all.py`."""
+"""Planners, which assign offsets to buffers; `all.py` collects one declaration per planner."""

@@ -102,7 +102,7 @@ def best(problem: Problem, options: Options) -> Outcome:
 
 
 def _best_of_many(problem: Problem, options: Options, deadline: float) -> Outcome:
-    """Run a fast greedy order, then repair; if repair is interpreted or too slow, other orders."""
+    """Run a fast greedy order, then repair; if repair is interpreted or slow, try other orders."""
     if len(problem.blocks) >= VERY_MANY or jit() is None:
         return _best_order(tuple(LARGE_ORDERS), problem, options, deadline)
     found = greedy_by_halves.plan(problem, options)
@@ -133,7 +133,7 @@ def _best_order(
 
 
 def _better(a: Outcome, b: Outcome) -> Outcome:
-    """Combine two outcomes: the smaller plan, the larger bound, and a definite reason of either."""
+    """Combine two outcomes: the smaller plan, the larger bound, and the more definite reason."""
     least = b if b.plan.peak_bytes < a.plan.peak_bytes else a
     bound = max(a.lower_bound_bytes, b.lower_bound_bytes)
     if least.plan.peak_bytes == bound:

@@ -19,7 +19,7 @@ FIVE_BUFFERS = """
       e: 1 bytes at 6, live 0..6
     }
 """
-"""A problem that searching planners solve to its bound, with the plan."""
+"""A problem that searching planners solve optimally, with its plan."""
 
 FOUR_BUFFERS = """
     plan 0 bytes, alignment 1 {
@@ -36,7 +36,7 @@ FOUR_BUFFERS = """
       d: 1 bytes at 9, live 0..6
     }
 """
-"""A problem that planners with several orders solve to its bound, with the plan."""
+"""A problem that planners with several orders solve optimally, with its plan."""
 
 TWO_SPANS = """
     plan 0 bytes, alignment 1 {
@@ -73,4 +73,4 @@ SIX_WITHOUT_A_GAP = """
       f: 1 bytes at 4, live 4..6
     }
 """
-"""A problem without slack at any step, which joining planners solve, with the plan."""
+"""A problem without spare memory at any step, and the plan of planners that join blocks."""

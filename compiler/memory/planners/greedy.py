@@ -38,7 +38,8 @@ def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]
 
 
 def start_of(problem: Problem, options: Options) -> Outcome:
-    """Return the initial plan of searches: the best of four orders, or a fast order if large."""
+    """Return the initial plan of searches: the best of four orders or, for many blocks, one
+    order."""
     if len(problem.blocks) >= MANY:
         return greedy_by_halves.plan(problem, options)
     return best_of(problem, options, QUICK)
@@ -61,7 +62,7 @@ def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
 def greedy(problem: Problem, options: Options) -> Outcome:
     """Choose the best of four orders: by size, by size times lifetime, by lifetime, by start.
 
-    Later orders run only while a gap to the lower bound remains. So this planner is cheap on
-    networks, where the first order is nearly always optimal.
+    Later orders run only while a gap to the lower bound remains. The planner is cheap on networks,
+    where the first order is nearly always optimal.
     """
     return best_of(problem, options, QUICK)

@@ -1,9 +1,9 @@
 """Placement of many blocks by halves of the steps, in almost linear time.
 
 Blocks alive in the middle of all steps are placed first; then each half of the steps is an
-independent problem (an interval tree, Edelsbrunner 1980). In a half, blocks placed earlier that are
-alive at all of its steps act as walls. Walls without a usable gap between them are merged, so a
-block is compared with short lists only.
+independent problem (an interval tree, Edelsbrunner 1980). In each half, blocks placed earlier act
+as walls if they are alive at all steps of the half. Walls without a usable gap between them are
+merged, so a block is compared with short lists only.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Half(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Return whether further halving is not worthwhile."""
+        """Return whether the blocks are placed without further halving."""
         return len(self.blocks) <= FEWEST_HALVED or self.end - self.start == 1
 
 
 def place_by_halves(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Place pinned blocks, then the others by halves, each in the given order; return offsets."""
+    """Place pinned blocks, then other blocks by halves, each in the given order; return offsets."""
     return Placing(blocks, fit).offsets_in(order).tolist()
 
 
@@ -92,7 +92,7 @@ class Placing:
         return self.offsets
 
     def _placed(self, half: Half) -> Iterator[Half]:
-        """Place the blocks alive in the middle, and yield the remaining halves."""
+        """Place the blocks alive at the middle step, and yield the remaining halves."""
         if half.is_whole:
             self._scatter_store(half.blocks, half.lying, half.start, half.end)
             return
@@ -115,7 +115,8 @@ class Placing:
         return Lying(offset, limit, self.start[by_offset], self.end[by_offset])
 
     def _scatter_store(self, blocks: Any, lying: Lying, start: int, end: int) -> None:
-        """Place blocks one after another; `lying` blocks alive from `start` to `end` are walls."""
+        """Place blocks one after another; those in `lying` alive from `start` to `end` are
+        walls."""
         if not len(blocks):
             return
         first, last = self.start[blocks].min(), self.end[blocks].max()
@@ -134,7 +135,7 @@ class Placing:
 
 
 def walled(lying: Lying, start: int, end: int, least: int) -> Lying:
-    """Return the blocks with gaps smaller than `least` bytes closed between the given steps."""
+    """Merge walls with gaps smaller than `least` bytes between two steps; return all blocks."""
     is_wall = (lying.start <= start) & (lying.end >= end) | (lying.limit - lying.offset < least)
     walls = lying.where(is_wall)
     if not len(walls.offset):

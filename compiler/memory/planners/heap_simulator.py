@@ -1,4 +1,4 @@
-"""Buffer assignment by replaying a heap."""
+"""Buffer assignment by replaying the allocations and releases of a heap."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def heap_simulator(problem: Problem, options: Options) -> Outcome:
     """Replay best fit in three orders (size, lifetime, start), and choose the smallest heap.
 
     Unlike a run-time allocator, this planner knows the entire program when it places the first
-    buffer. Good throughout, and fast on very large programs.
+    buffer. Good for all kinds of programs, and fast on very large programs.
     """
     return best_of(problem, options, [(by_size, "best"), (by_lifetime, "best"), (by_start, "best")])

@@ -17,8 +17,8 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 ACCEPTED_PERCENT = 50
-"""Acceptance probability in percent, before division by the excess of a worse order in percent and
-by the number of attempts."""
+"""Acceptance probability of a worse order in percent, before two divisions: by the excess in
+percent, and by the number of attempts."""
 
 
 @planner(
@@ -29,8 +29,9 @@ by the number of attempts."""
 def hill_climb(problem: Problem, options: Options) -> Outcome:
     """Climb by swaps: exchange a buffer at the peak with a neighbour in the best order so far.
 
-    Two buffers that are alive together, or both with a third buffer, swap positions, and all
-    buffers are placed again. A worse order is sometimes accepted, with decreasing probability.
+    Two buffers swap positions if they are alive together, or if both are alive together with a
+    third buffer; then all buffers are placed again. A worse order is sometimes accepted, with
+    decreasing probability.
     """
     if len(problem.blocks) >= MANY:  # one attempt takes longer than most limits
         return start_of(problem, options)

@@ -41,7 +41,7 @@ class _Slot:
     """,
 )
 def linear_scan(problem: Problem, options: Options) -> Outcome:
-    """Assign buffers to slots for one buffer at a time: each gets the best-fitting free slot.
+    """Assign each buffer to the best-fitting free slot; a slot has one buffer at a time.
 
     This planner models runtimes that reuse the memory of entire tensors, without splitting or
     joining it. Fast and simple; but a slot has the size of its largest buffer, so small buffers
@@ -76,7 +76,7 @@ def _chosen(slots: list[_Slot], b: Block) -> _Slot:
 
 
 def _block(slot: _Slot, blocks: tuple[Block, ...]) -> Block:
-    """Return a slot as a block, from the start of its first block to the end of its last."""
+    """Return a slot as a block, from the start of its first block to the end of its last block."""
     held = [blocks[i] for i in slot.held]
     alignment_bytes = max(b.alignment_bytes for b in held)
     return Block(tuple(slot.held), slot.size, held[0].start, slot.free, alignment_bytes)

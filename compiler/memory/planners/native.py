@@ -1,8 +1,8 @@
 """Array functions compiled by numba if it is installed, otherwise interpreted.
 
 Importing numba takes most of a second, and first compilations a few more seconds; both are deferred
-to the first call. Time limits use `now`, which excludes compilations: they occur once per machine.
-Setting up the environment compiles ahead of time (ahead.py).
+to the first call. Time limits use `now`, which excludes the time of compilations: they occur once
+per machine. The setup of the environment compiles the functions ahead of time (ahead.py).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Kept(Generic[P, R]):
-    """A function that runs compiled; `interpreted` is the plain function.
+    """A function that runs compiled; `interpreted` is the uncompiled Python function.
 
     Compiled and interpreted code give the same results. Machine code, including callees, is cached
     on disk: next to the source, else in the user's cache folder, else not at all. numba detects
@@ -91,7 +91,7 @@ class Kept(Generic[P, R]):
     def soon(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Interpret the function until its calls have taken `LOADING_SECONDS`, then compile it.
 
-        This suits short functions that are usually called only a few times.
+        Late compilation suits short functions that are usually called only a few times.
         """
         if self._loaded or self._waited >= LOADING_SECONDS:
             return self(*args, **kwargs)

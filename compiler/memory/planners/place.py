@@ -15,11 +15,12 @@ VERY_MANY = 150_000
 """Number of blocks above which even comparing blocks with overlapping lifetimes is too slow."""
 
 Fit = Literal["first", "best"]
-"""`first`: in the lowest gap that is large enough. `best`: in the smallest such gap."""
+"""`first`: in the lowest gap that is large enough. `best`: in the smallest sufficient gap."""
 
 
 def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Return offsets of all blocks: pinned blocks are placed first, the others in the given order.
+    """Return offsets of all blocks: pinned blocks are placed first, other blocks in the given
+    order.
 
     A gap is a range, at an aligned offset, between placed blocks whose lifetimes overlap the
     block's lifetime. More than `VERY_MANY` blocks are placed by recursive halving of time, in the

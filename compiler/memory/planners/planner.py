@@ -1,7 +1,7 @@
 """The declaration of planners: a description, a source and an executed example.
 
-A planner places the blocks of a problem (compiler/memory/problem.py), independent of graphs. Its
-outcome includes a proven lower bound and the reason for stopping.
+A planner places the blocks of a problem (compiler/memory/problem.py), independent of graphs. The
+outcome of a planner includes a proven lower bound and the reason for stopping.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ a proof that no plan is within the capacity; the time limit; or the end of the m
 class Options:
     """Limits of a planner. Units: seconds, bytes.
 
-    With a capacity, a planner stops at the first plan within it. `time_limit_s` applies to planners
-    that search.
+    With a capacity, a planner stops at the first plan within the capacity. `time_limit_s` applies
+    to planners that search.
     """
 
     time_limit_s: float = 1.0
@@ -49,8 +49,9 @@ class Options:
 class Outcome:
     """The result of a planner: the plan, the proven bound, and the reason for stopping.
 
-    There is always a plan; if none is within the capacity, it is the best plan known. No plan is
-    smaller than `lower_bound_bytes`. `planner` names the planner of this plan, if several ran.
+    The result always has a plan; if no plan is found within the capacity, it has the best plan
+    known. No plan is smaller than `lower_bound_bytes`. `planner` names the planner of this plan, if
+    several ran.
     """
 
     plan: Plan
@@ -118,7 +119,7 @@ def planner(
 ) -> Callable[[Method], Planner]:
     """Declare a function `(problem, options) -> Outcome` as the planner named after it.
 
-    `source` names the paper or system that it implements.
+    `source` names the paper or system that the planner implements.
     """
 
     def declare(method: Method) -> Planner:

@@ -17,10 +17,10 @@ GAP = 0.01
 
 ATTEMPTS = 100
 MOST_ATTEMPTS = 500
-"""Number of hill climbing attempts, and their limit while the gap is too large."""
+"""The usual number of hill climbing attempts, and the maximum for a large gap."""
 
 MOST_PAIRS = 5_000_000
-"""Comparisons of pairs of blocks after which attempts end: about 0.2 s."""
+"""Number of compared pairs of blocks after which attempts end: about 0.2 s."""
 
 MOST_NODES = 20_000
 """Largest number of partial packings in the complete search: usually 0.1 s."""
@@ -34,8 +34,8 @@ def quick(problem: Problem, options: Options) -> Outcome:
     """Try four greedy orders, then hill climbing and a search while the gap exceeds 1 %.
 
     The planner of compiled programs: it limits attempts instead of seconds, so compilation is
-    deterministic. On networks the orders are nearly always optimal. With many live branches,
-    complete search usually finds a plan without a gap in a few hundred steps.
+    deterministic. On networks, the four greedy orders are nearly always optimal. With many live
+    branches, complete search usually finds a plan without a gap in a few hundred steps.
     """
     found = best_of(problem, options, QUICK)
     for improve in (_climbed, _searched):
@@ -64,7 +64,7 @@ def _climbed(problem: Problem, options: Options) -> Sequence[int]:
 
 
 def _searched(problem: Problem, options: Options) -> Sequence[int]:
-    """Return offsets without a gap, if found within a fixed number of search nodes; else ()."""
+    """Return offsets as low as the bound, if found within a fixed number of nodes; else ()."""
     # Most programs need neither numpy nor the search.
     from compiler.memory.planners.exact.search import packed_within
 

@@ -39,7 +39,8 @@ class Windows:
         self.bases, self.first = _room(self.start, self.end, self.widths, len(steps))
 
     def place(self, order: Sequence[int], fit: Fit) -> list[int]:
-        """Place the pinned blocks first, then the others in the given order; return all offsets."""
+        """Place the pinned blocks first, then other blocks in the given order; return all
+        offsets."""
         free = np.asarray(order, np.int64)
         free = free[(self.pinned[free] < 0) & (self.size[free] > 0)]
         turns = np.concatenate([np.flatnonzero((self.pinned >= 0) & (self.size > 0)), free])
@@ -109,8 +110,8 @@ def _place(
 ) -> None:
     """Fill in `offsets` of the blocks `turns`, in this order, pinned blocks first.
 
-    The arrays `..._at` hold the lists; `asked` has the last position in `turns` that examines each
-    window.
+    The arrays `..._at` contain the lists; `asked` has the last position in `turns` that examines
+    each window.
     """
     for turn in range(len(turns)):
         b = turns[turn]

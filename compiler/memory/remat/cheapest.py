@@ -1,9 +1,9 @@
 """Optimal rematerialisation for small graphs: least time within a memory limit, or least memory.
 
 The search covers all orders and all recomputations. The possible next steps of a program depend
-only on the values in memory and the tasks that have run. So a sequence of task runs is a path
-through such states. Dijkstra's algorithm finds the cheapest path to the end, or the path of the
-lowest peak.
+only on the values in memory and the tasks that have run. A state has the values in memory and the
+finished tasks, so a sequence of task runs is a path through states. Dijkstra's algorithm finds the
+cheapest path to the end, or the path of the lowest peak.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ def cheapest(
 ) -> Repeated | None:
     """Return the cheapest task runs within a memory limit; None if not found in the state limit.
 
-    Parameters as in `recompute`, but the order may change too. Source: the pebble game with costs,
-    which Checkmate (Jain et al., MLSys 2020) solves as an integer program for one order.
+    The parameters are those of `recompute`, but the order of tasks may also change. Source: the
+    pebble game with costs, which Checkmate (Jain et al., MLSys 2020) solves as an integer program
+    for one order.
 
     >>> cheapest(Tasks((), (), (), (), (), ()), [], 0, ()).origins
     ()

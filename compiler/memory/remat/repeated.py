@@ -14,8 +14,8 @@ from compiler.memory.orders.tasks import Tasks
 class Repeated:
     """Task runs in order, including repetitions of tasks.
 
-    `origins` has the number of the original task of each run. `values` has the number of the
-    original value of each value, which may be a recomputed copy.
+    `origins` has the number of the original task of each run. `values` maps each value, which may
+    be a recomputed copy, to the number of the original value.
     """
 
     tasks: Tasks
@@ -29,7 +29,7 @@ class Repeated:
 
     @staticmethod
     def of_runs(tasks: Tasks, runs: Sequence[int]) -> Repeated:
-        """Build the runs of given tasks; each reads the latest copy of its operands."""
+        """Build the runs of given tasks; each run reads the latest copy of its operands."""
         sizes, values = list(tasks.sizes), list(range(len(tasks.sizes)))
         newest = list(values)
         last_run: dict[int, int] = {}
@@ -144,7 +144,7 @@ class Repeated:
 
 
 def _others(tasks: Tasks, task: int, reader: int) -> tuple[int, ...]:
-    """Return the task if a reader depends on the task other than through values, else ()."""
+    """Return `task` if `reader` depends on it but reads none of its values, else ()."""
     if task in tasks.before[reader] and not set(tasks.reads[reader]) & set(tasks.writes[task]):
         return (task,)
     return ()

@@ -17,11 +17,11 @@ from compiler.runtime.open.sizes import sizes_of_value
 from compiler.runtime.thunks.select import is_handed_out
 
 HostStep = Callable[[dict[str, Any], dict[str, int]], None]
-"""Function that adds a node's results to the values, and their sizes to the sizes, of a run."""
+"""Function that adds the results of a node, and their sizes, to the values and sizes of a run."""
 
 
 def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostStep:
-    """Return the step of a node between parts; `rounds` runs a loop with a data-dependent end.
+    """Return the step of a node between two parts; `rounds` runs a loop with a data-dependent end.
 
     A value that the step adds may be a view of other values.
     """
@@ -31,7 +31,7 @@ def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostSte
 
 
 def _in_rounds(node: Node, constants: Mapping[str, Constant], rounds: Rounds) -> HostStep:
-    """Run a loop in generated code, if its body has code for the operands' types."""
+    """Run a loop in generated code, if code exists for its body and the types of its operands."""
     given = {name: constants[name].array() for name in node.reads if name in constants}
     otherwise = _by_reference(node, constants)
 
@@ -66,8 +66,8 @@ def _by_reference(node: Node, constants: Mapping[str, Constant]) -> HostStep:
 def _cut(node: Node, constants: Mapping[str, Constant]) -> HostStep | None:
     """Return a step that slices the filled part of a buffer, without a copy if it is contiguous.
 
-    Generated code has computed the buffer and the filled size. So this step is cheaper than a call
-    of the reference.
+    Generated code has already computed the buffer and the size of its filled part. So slicing is
+    cheaper than a call of the reference implementation.
     """
     if not is_handed_out(node) or any(i in constants for i in node.inputs):
         return None

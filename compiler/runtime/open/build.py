@@ -144,7 +144,7 @@ def _thunks(graph: Graph, options: CodeOptions) -> list[Thunk]:
 
 
 def _entries(steps: Sequence[OpenPart | HostNode], library: Library) -> Iterator[tuple]:  # type: ignore[type-arg]
-    """Yield, by part, the code of each launch group; None for nodes that the reference runs."""
+    """Yield, by part, the code of each launch group; None for fallback nodes."""
     n_native = 0
     for step in steps:
         found = []

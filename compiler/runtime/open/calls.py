@@ -33,7 +33,7 @@ class Place:
     name: str
 
     def offset(self, whole: Arrangement) -> int:
-        """Return the offset in an arrangement of the part. Units: bytes."""
+        """Return the arena offset of this place in an arrangement of the part. Units: bytes."""
         here = whole
         for number, key in self.inside:
             here = here.regions[number].bodies[key]
@@ -46,7 +46,7 @@ class Place:
 
 @dataclass
 class Slots:
-    """The entries of a run's table: offsets of places, and numbers computed from sizes."""
+    """The entries of a run's table: arena offsets, and numbers computed from sizes."""
 
     entries: dict[Place | Expr, int] = field(default_factory=dict)
 
@@ -145,7 +145,7 @@ class _Call:
         return Arg("constants", self.caller.pool.offset_of(wanted))
 
     def place(self, value: str) -> Arg:
-        """Return the place of a value other than a constant."""
+        """Return the memory space and offset of a value other than a constant."""
         place = self.arrangement.places[value]
         if place.space != "arena":
             return Arg(place.space, place.offset)
@@ -158,7 +158,7 @@ class _Call:
 
 @dataclass(frozen=True)
 class _Open:
-    """The arguments of one region's functions; its launch is `call`."""
+    """The arguments of the functions of one region; `call` is the launch of the region."""
 
     call: _Call
     thunk: RegionThunk

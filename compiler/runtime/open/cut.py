@@ -1,8 +1,8 @@
 """Division of a graph at values whose sizes are known only after earlier nodes have run.
 
-Most graphs are one part. If a value's size depends on data (the number of nonzero elements, or of
-selected boxes), the node that computes the value runs separately, and nodes that need the size are
-in a later part.
+Most graphs have a single part. If a value's size depends on data (the number of nonzero elements,
+or of selected boxes), the node that computes the value runs separately. Nodes that need the size
+are in a later part.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.ir.types import PLAIN, TensorType, Type, open_symbols
 
 @dataclass(frozen=True, slots=True)
 class HostNode:
-    """A node that the reference runs between parts, because its result determines sizes."""
+    """A node that the reference implementation runs between parts: its result determines sizes."""
 
     node: Node
 
@@ -31,7 +31,7 @@ def outer_name(name: str) -> str:
 
 
 def cut(graph: Graph, known: frozenset[str]) -> list[Graph | HostNode]:
-    """Divide the graph into parts whose sizes are known at their start, and the nodes between them.
+    """Divide the graph into parts whose sizes are known at their start, and nodes between parts.
 
     `known` are the symbols that the inputs' shapes determine.
     """

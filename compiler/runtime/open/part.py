@@ -1,4 +1,4 @@
-"""A part of a program for open sizes: compiled once, arranged for each set of sizes."""
+"""A part of a program for open sizes: compiled once, with memory arranged for each set of sizes."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ class OpenPart:
         return {self.first + number: launch for number, launch in found}
 
     def arranged(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Thunk], Arrangement]:
-        """Return graph and implementations with numbers for sizes, and the places of values."""
+        """Return graph and implementations with numbers for sizes, and the memory of each value."""
         graph, thunks = _numbered(self.graph, self.thunks, sizes)
         return graph, thunks, arrange(graph, thunks, self.overwritten)
 
     def fitted(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Thunk], Arrangement]:
-        """Arrange the part for given sizes, and check the sizes.
+        """Arrange the part's memory for given sizes, and check the sizes.
 
         Errors: those of type rules for inconsistent sizes; NotDetermined for sizes that a node's
         body does not accept, or for a wrong recorded type.
@@ -150,7 +150,7 @@ class OpenPart:
         constants: Array,
         keep: object,
     ) -> Executable:
-        """Return the executable for these numbers; `entries` has the code of each launch group."""
+        """Return the executable for given sizes; `entries` has the code of each launch group."""
         launched = [w for w in thunks if not isinstance(w, Unlaunched)]
         segments: list[Segment] = []
         for entry, group in entries:

@@ -2,8 +2,8 @@
 
 Machine code is generated once. A run reads the sizes from its inputs, plans the arena for them
 (plans are cached), and passes the code a table of offsets and sizes. If a size depends on data, the
-program has several parts: the reference runs the node that determines the size, and then the next
-part starts with this size.
+program has several parts. The reference implementation runs the node that determines the size; the
+next part then starts with this size.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Step = OpenPart | HostNode
 
 @dataclass(frozen=True)
 class Bound:
-    """A part with its sizes: the arena's plan, and the executable."""
+    """A part of a program for given sizes: the plan of its arena, and its executable."""
 
     part: OpenPart
     graph: Graph
@@ -80,7 +80,7 @@ class Bound:
     def timed_within(
         self, infos: Sequence[KernelInfo], inputs: Mapping[str, Any]
     ) -> tuple[list[float], dict[str, Any]]:
-        """Return the results of `timed`, under the caller's limits."""
+        """Return the seconds of each launch, and the results, under the caller's limits."""
         launch = stoppable(self.executable, infos, self.library, self.launches)
         return self.executable.timed(inputs, launch, self.n_launches)
 
@@ -136,7 +136,8 @@ class OpenProgram:
         return part_infos(b.part, b.graph, b.thunks, b.sizes, self.built.launches, self.functions)
 
     def is_rowwise(self, symbol: str) -> bool:
-        """Return whether row i of each result depends on row i of inputs only, along a size."""
+        """Return whether row i of each result depends only on row i of inputs, along an open
+        size."""
         if len(self.steps) != 1 or not isinstance(self.steps[0], OpenPart):
             return False
         return is_rowwise(self.graph, self.steps[0].thunks, symbol)

@@ -18,7 +18,7 @@ from compiler.runtime.thunks.select import NativeThunk, Thunk, ViewThunk
 
 
 def is_rowwise(graph: Graph, thunks: Iterable[Thunk], symbol: str) -> bool:
-    """Return whether, along a size, row i of each result depends on row i of the inputs only."""
+    """Return whether row i of each result depends only on row i of inputs, along an open size."""
     values = [*(v.type for v in graph.inputs), *(t for n in graph.nodes for t in n.types)]
     if not all(_rows_first(t, symbol) for t in values):
         return False

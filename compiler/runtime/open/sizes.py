@@ -64,7 +64,7 @@ def sizes_of_value(name: str, t: Type, value: Any, sizes: dict[str, int]) -> Non
     if not fits:
         raise CompileError(
             "E-GRAPH-TYPE",
-            f"{name!r} is recorded as {t}, but running gave the shape {list(shape)}",
+            f"{name!r} is recorded as {t}, but has the shape {list(shape)} in a run",
             hint="the model states a wrong shape for this value; remove its value_info",
         )
 

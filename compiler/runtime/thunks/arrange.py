@@ -49,7 +49,8 @@ class Arrangement:
 
     `copied` lists the results that `run` copies at the end (position, value); `scratch` has the
     arena offsets of temporaries by launch number and parameter. `regions` has the memory layout of
-    launches that are nodes with regions; the memory of such a launch is a temporary named REGION.
+    launches that are nodes with regions; a temporary named REGION is the memory of each of these
+    launches.
     """
 
     places: Mapping[str, Place]
@@ -74,8 +75,8 @@ class Needs:
     """The arena requirements of a program's launches, in order, before planning.
 
     `steps` has one step per launch, with the launch's values in the arena. `late` has the values
-    copied at the end. `outside` has the places outside the arena: inputs, and results written to
-    the caller's arrays.
+    copied at the end of a run. `outside` has the places outside the arena: inputs, and results
+    written to the caller's arrays.
     """
 
     steps: tuple[Step, ...]
@@ -148,8 +149,8 @@ def arrange(
 def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrangement:
     """Place each value. An independent checker verifies the plan.
 
-    `until` maps each launch that runs concurrently with later launches to the last launch that may
-    start before the end of the mapped launch.
+    `until` maps a launch that runs concurrently with later launches to the last launch that may
+    start before the mapped launch ends.
     """
     sizes, views = needs.sizes, needs.views
     steps = [*needs.steps, Step(reads=needs.late)]

@@ -1,7 +1,7 @@
 """Concurrent launches: independent chains of kernels where the cost model predicts a gain.
 
 Nearly all large kernels use all threads, so running two kernels at once gains little. Concurrency
-pays for kernels on one thread: small branches, or the two directions of a recurrent network. A
+pays off for kernels on one thread: small branches, or the two directions of a recurrent network. A
 section is a sequence of adjacent launches that splits into chains; one thread runs each chain in
 order. No chain overwrites the memory of another chain's operands and results before both chains
 have ended.
@@ -50,8 +50,8 @@ class Section:
     def until(self) -> dict[int, int]:
         """Return, by launch, the last launch that may start before this launch has ended.
 
-        A launch waits for its predecessor in the chain, and for all launches whose entry in `after`
-        contains the launch.
+        A launch waits for its predecessor in the chain, and for each launch that lists it in
+        `after`.
         """
         after = {i: set(self.after.get(i, ())) for i in range(self.first, self.end)}
         for chain in self.chains:
@@ -152,7 +152,7 @@ class _Chains:
     def section(
         self, alone: Sequence[float], shared: Sequence[float], threads: int
     ) -> Section | None:
-        """Return these chains as a section; None for a single chain, or a ratio above `GAIN`."""
+        """Return the chains as a section; None for a single chain, or a time ratio above `GAIN`."""
         if len(self.chains) < 2:
             return None
         every = [i for c in self.chains for i in c]

@@ -19,7 +19,7 @@ from compiler.runtime.thunks.select import FallbackThunk, NativeThunk, RegionThu
 class KernelInfo:
     """One launch of a program, or one node that the reference implementation runs.
 
-    A view with a size known at run time only counts as native, since nothing is computed.
+    A view whose size is known only at run time counts as native, since nothing is computed.
 
     `symbol` names the generated function, which equal kernels share. `because` is the reason of a
     fallback. `reads` and `writes` are value names of the compiled graph or, for a kernel in a
@@ -72,8 +72,8 @@ def kernel_infos(
     identity.
 
     The operations and bytes of a kernel in a loop are those of one step, multiplied by the trip
-    count if known; the kernels of all branches are listed. The node with the regions counts only
-    the bytes of its operands and results.
+    count if known. The kernels of all branches are listed. For the node with regions, only the
+    bytes of its operands and results are counted.
     """
     all_of_them = listed(thunks, graph)
     names = unique_names([x.thunk for x in all_of_them])
@@ -98,7 +98,7 @@ def listed(thunks: Sequence[Launchable], graph: Graph) -> list[Listed]:
 def inner_infos(kernels: Sequence[KernelInfo], around: str, key: str) -> Iterator[KernelInfo]:
     """Yield the kernels of a region that a fallback runs, with qualified names.
 
-    The kernels belong to another module, so they name no function of the program.
+    Their symbols are empty: functions of these kernels belong to another module.
     """
     for k in kernels:
         inside = f"{around}.{key}.{k.inside}" if k.inside else around

@@ -1,7 +1,7 @@
 """The execution order of a program's launches: a legal order that needs little memory.
 
 Concurrent launches stay together. No launch moves across a fallback, so the number of changes
-between generated code and the reference does not increase.
+between generated code and the reference implementation does not increase.
 """
 
 from __future__ import annotations
@@ -170,8 +170,8 @@ def _fences(
 ) -> dict[int, Sequence[int]]:
     """Return each unit's additional predecessors.
 
-    For a fallback, these are all units since the previous fallback; for another unit, the last
-    fallback before the unit.
+    A fallback waits for all units since the previous fallback; any other unit waits for the last
+    fallback before it.
     """
     falls_back = [isinstance(launches[unit[0]], FallbackThunk) for unit in units]
     last = accumulate((u if f else -1 for u, f in enumerate(falls_back)), max)
@@ -195,7 +195,7 @@ def _together(steps: Sequence[Step]) -> Step:
 
 
 def _with_views(launches: Sequence[Thunk], thunks: Sequence[Thunk]) -> tuple[Thunk, ...]:
-    """Return launches and views in order, with each view as soon as its sources are computed."""
+    """Return launches and views in order; each view follows as soon as its sources are computed."""
     made = {o for w in thunks for o in w.node.outputs if o}
     shown = [w for w in thunks if isinstance(w, Unlaunched)]
     missing = {id(w): {r for r in w.node.reads if r in made} for w in shown}

@@ -1,7 +1,8 @@
 """A program within a memory limit, by another order or else by recomputed kernels.
 
-The graph gets additional nodes, which are copies of existing nodes with other value names. So later
-steps need no changes. Results are bitwise identical, since equal kernels share one function.
+The graph gets additional nodes, which are copies of existing nodes with other value names. Later
+steps of the compilation therefore need no changes. Results are bitwise identical, since equal
+kernels share one function.
 """
 
 from __future__ import annotations
@@ -129,9 +130,10 @@ class _Fitting:
 
 
 def _fitting(graph: Graph, thunks: list[Thunk], limit_bytes: int, order: str) -> _Fitting:
-    """Return implementations with shared concats, or with copies if only copies fit or are smaller.
+    """Return implementations with concats in place, or with copies if only copies fit or are
+    smaller.
 
-    If neither fits the limit, the smaller arena decides.
+    If both variants exceed the limit, the variant with the smaller arena is returned.
     """
     found: list[_Fitting] = []
     for made in (sharing(graph, thunks, order), thunks):
@@ -297,7 +299,8 @@ class _Nodes:
 
 
 def _views_behind(thunks: Sequence[Thunk]) -> dict[int, list[Node]]:
-    """Return the views that follow each launch by number; -1 has the views before all launches."""
+    """Return, by launch number, the views that follow a launch; -1 has views before all
+    launches."""
     found: dict[int, list[Node]] = {-1: []}
     number = -1
     for w in thunks:

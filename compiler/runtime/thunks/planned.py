@@ -96,7 +96,7 @@ def _cut(first: int, end: int, before: Sequence[set[int]]) -> Iterator[tuple[int
                 bits |= above[u - first] | 1 << (u - first)
         above.append(bits)
     below = [0] * (end - first + 1)
-    """By position: the common ancestors of all launches from this position on."""
+    """For each position, the common ancestors of all launches from this position on."""
     below[-1] = (1 << (end - first)) - 1
     for i in range(end - first - 1, -1, -1):
         below[i] = below[i + 1] & (above[i] | 1 << i)

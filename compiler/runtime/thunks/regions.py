@@ -121,7 +121,7 @@ def _spare(k: int) -> str:
 class Numbers(Protocol):
     """The arguments of one region's functions: calls, places of values, and numbers.
 
-    In code for open sizes, places and numbers are slots of a run's table.
+    In code for open sizes, arena offsets and numbers are slots of a run's table.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Selection of each node's implementation: a view, generated code, or the reference."""
+"""Selection of each node's implementation: a view, generated code, or a fallback."""
 
 from __future__ import annotations
 

@@ -55,7 +55,8 @@ class Stages:
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
-        """Return the stages with their last move recorded; `before` are the stages before it."""
+        """Return the stages with their last move recorded; `before` are the stages before the
+        move."""
         return replace(self, lines=(*before.lines, Line(self.stage, call)), reason="")
 
     def require_sound(self) -> None:
@@ -180,12 +181,12 @@ class Stages:
         """,
     )
     def compute_at(self, stage: StageName, loop: LoopName, places: Count = 1) -> Self:
-        """Compute a stage inside a loop of another: each iteration computes the elements it reads.
+        """Compute a stage in a loop of another stage: an iteration computes the elements it reads.
 
         Each iteration computes `places` elements along the axis of the loop. A stage read only
         inside the loop needs memory for one iteration only, which helps if that memory fits a
-        cache. All stages between the two must run inside the loop too, so move the last producer
-        first.
+        cache. All stages between producer and consumer must also run inside the loop, so move the
+        last producer first.
         """
         part, other = self._part(self.stage), self._part(stage)
         require_legal(part is not other, f"{stage} cannot run inside its own loop")
@@ -200,7 +201,7 @@ class Stages:
             inside, at = around[: around.index(group)], group
             require_legal(
                 group.places == places,
-                f"the loop over {loop} of {stage} computes {group.places} places per iteration",
+                f"the loop over {loop} of {stage} computes {group.places} positions per iteration",
             )
         self._require_beside(part, stage, inside)
         siblings = inside[-1].members if inside else self.members
@@ -228,7 +229,7 @@ class Stages:
         extent = other[0].extents[loop]
         require_legal(
             not isinstance(extent, int) or places < extent,
-            f"{loop} of {stage} has {extent} places: {places} per iteration leave no loop",
+            f"{loop} of {stage} has {extent} positions: {places} per iteration leave no loop",
         )
         self._require_no_blocks(other, loop)
         return Group((other,), {name_of(other): loop}, places)
@@ -316,12 +317,12 @@ class Stages:
         words = "is read" if made & read(group.joints) else "belongs"
         require_legal(
             bool(own),
-            f"no single place of {self.stage} {words} in an iteration of the loop over "
+            f"no single position of {self.stage} {words} in an iteration of the loop over "
             f"{group.loop} of {consumer}",
         )
         require_legal(
             part[0].extents[own] == group.extent,
-            f"{own} of {self.stage} has {part[0].extents[own]} places, but {group.loop} of "
+            f"{own} of {self.stage} has {part[0].extents[own]} positions, but {group.loop} of "
             f"{consumer} has {group.extent}",
         )
         self._require_no_blocks(part, own)
@@ -350,7 +351,7 @@ def _moved(members: Sequence[Member], part: Joint, at: Member, made: Group) -> t
 
 
 def matching_axis(part: Joint, group: Group, temporaries: Iterable[str]) -> str:
-    """Return the axis of a nest whose places match the iterations of a group, or ""."""
+    """Return the axis of a nest whose positions match the iterations of a group, or ""."""
     made = {s.target: s for s in part}
     found = list(part[0].axes)
     n_reads = 0

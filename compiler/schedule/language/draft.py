@@ -56,9 +56,9 @@ def draft(
 ) -> Draft:
     """Read the text of a schedule as far as possible.
 
-    Each line that does not parse is a problem. The lines before the first such line are replayed,
-    each nest up to its first refused move. The position of a problem is the word that its message
-    names, if any.
+    Each line that does not parse is a problem. The lines before the first line that does not parse
+    are replayed, each nest up to its first refused move. The position of a problem is the word that
+    its message names, if any.
     Errors: none; the draft contains the errors.
     """
     lines, problems = _lines(text)

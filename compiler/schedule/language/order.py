@@ -50,8 +50,8 @@ class Order(Checked):
         """Split a loop in two: `for j<n` becomes `for jo<ceil(n/f) { for ji<f }`.
 
         When the factor does not divide the length, the last part is shorter and gets separate code
-        (loop peeling). The outer loop of such a split cannot be split again, but the inner loop
-        can. The default names for `j` are `jo` and `ji`.
+        (loop peeling). If the last part of a split is shorter, the outer loop cannot be split
+        again, but the inner loop can. The default names for `j` are `jo` and `ji`.
         """
         a = self.axis(loop)
         require_legal(a.kind == "for" and loop not in self.held, f"{a} is no longer a plain loop")
@@ -97,7 +97,7 @@ class Order(Checked):
         """Fuse two loops: `for i<m { for j<n }` becomes `for ij<m*n`.
 
         The loops must be plain, adjacent, and both over the target's points or both over the
-        reduction. Neither may have a shorter last part.
+        reduction. Neither loop may belong to a split with a shorter last part.
         """
         a, b = self.axis(outer), self.axis(inner)
         at = self.axes.index(a)
@@ -149,8 +149,8 @@ class Order(Checked):
     def reorder(self, *loops: LoopName) -> Self:
         """Reorder the loops, outermost first; loops not named follow in their former order.
 
-        Every order is legal with one exception: if the factor of a split does not divide the
-        length, the inner loop must stay inside the outer loop, on which its length depends.
+        Every order is legal, with one exception. If the factor of a split does not divide the
+        length, the inner loop must stay inside the outer loop, which determines its length.
         """
         named = [self.axis(v) for v in loops]
         require_legal(len(set(loops)) == len(loops), "a loop is named twice")

@@ -77,8 +77,8 @@ class Running(Checked):
     def vectorize(self, loop: LoopName) -> Self:
         """Vectorise the innermost loop: one iteration in each lane of a vector.
 
-        It helps if consecutive iterations access consecutive elements. Lanes over a reduction need
-        separate sums: see `rfactor`.
+        Vectorisation helps if consecutive iterations access consecutive elements. Lanes over a
+        reduction need separate sums: see `rfactor`.
         """
         return self._marked("vector", loop)
 
@@ -147,10 +147,10 @@ class Running(Checked):
         """,
     )
     def rfactor(self, *loops: LoopName) -> Self:
-        """Give each iteration of reduction loops a separate partial sum; combine these at the end.
+        """Give each iteration of reduction loops a separate partial sum; add these sums at the end.
 
         The loops can then be vectorised or unrolled, and the chains of additions are independent.
-        Float sums are rounded differently; sums of many terms are more accurate.
+        The rounding of float sums changes; sums of many terms become more accurate.
         """
         for var in loops:
             a = self.axis(var)
@@ -202,9 +202,9 @@ class Running(Checked):
 
         In every lane, `dot` adds products of four consecutive bytes of each operand (of two
         consecutive elements for bf16) to a 32-bit sum. `tile` runs over the rows of a matrix tile
-        of such sums, with reduction steps, lanes and a dot step inside. Sums of tiles are in memory
-        while no loop adds to them. On machines without the instruction, the loop runs as ordinary
-        code.
+        of 32-bit sums, with reduction steps, lanes and a dot step inside. The sums of a tile are in
+        memory while no loop adds to these sums. On machines without the instruction, the loop runs
+        as ordinary code.
         """
         a = self.axis(loop)
         require_legal(step in STEPS, f"there is no step {step!r}; steps: {', '.join(STEPS)}")

@@ -1,4 +1,4 @@
-"""A schedule move by move: the loops at the start and after each move, with its reason."""
+"""A schedule move by move: the loops at the start and after each move, and the move's reason."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Step:
 def steps(
     lines: Sequence[Line], computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> tuple[Step, ...]:
-    """Return the stages after each move on them, then each nest at the start and after each move.
+    """Return the stages after each move on stages, then each nest at the start and after each move.
 
-    Lines on different nests may alternate in the text; here they are grouped by nest.
+    Lines on different nests may alternate in the text; the result groups lines by nest.
     Errors: E-SCHEDULE-MOVE.
     """
     between, inside = by_level(lines)

@@ -167,8 +167,8 @@ class Storage(Checked):
         """Copy the elements that inner loops read into a block, at the start of each iteration.
 
         The copy is contiguous in the order of the inner loops, which then read the copy with
-        stride 1. A copy helps if these loops read each element several times, or read cache lines
-        that are far apart.
+        stride 1. A copy helps if the inner loops read each element several times, or read cache
+        lines that are far apart.
         """
         read = self._read_of(tensor)
         tests = (p for value in self.values for p in walk(value) if isinstance(p, Inside))
@@ -237,8 +237,8 @@ class Storage(Checked):
         """Prefetch the first cache line that the iteration `distance` later reads.
 
         The hardware prefetcher detects consecutive reads late, and never across pages or with large
-        strides. In a packed constant the elements of an iteration are contiguous, and the move
-        prefetches all their lines.
+        strides. In a packed constant the elements of an iteration are contiguous, so the move
+        prefetches all cache lines of these elements.
 
         When the iterations of an outer loop `over` read the same lines, each iteration of `over`
         may prefetch one of `share` equal parts of the lines.
@@ -318,8 +318,9 @@ class Storage(Checked):
         """Keep the partial sums of a reduction loop in memory instead of registers.
 
         Loops over points may then run inside the reduction loop. A long reduction is divided into
-        parts whose operands stay in the cache. Each part accumulates sums in registers and finally
-        adds these to a block in memory. The block has an element for each point of the inner loops.
+        parts whose operands stay in the cache. Each part accumulates sums in registers, and finally
+        adds the sums to a block in memory. The block has an element for each point of the inner
+        loops.
         """
         a = self.axis(loop)
         require_legal(

@@ -4,7 +4,7 @@
     Y: split(n, 32, no, nm)
     Y: reorder(no, m, k, nm) because "the sums of a row stay in registers"
 
-A line names a nest by its target, then a move with its arguments, then optionally a reason.
+A line consists of a nest's target, a move with its arguments, and optionally a reason.
 `//` begins a comment; blank lines are ignored.
 """
 

@@ -11,7 +11,8 @@ becomes
     P[py, px] = inside(X[py-1, px-1])
     Y[y, x] = max over ky, kx of P[y+ky, x+kx]
 
-The stages then share their loops over images and channels: the copy holds one channel of one image.
+The stages then share their loops over images and channels: the copy contains one channel of one
+image.
 """
 
 from __future__ import annotations

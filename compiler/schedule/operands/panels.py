@@ -29,10 +29,10 @@ LEAST_TURNED_ROWS = 8
 product must gather the vectors of the operand."""
 
 KEPT_LINES = 4
-"""The number of lines of one L1 set that are not evicted before the next rows are read."""
+"""The number of cache lines of one L1 set that are not evicted before the next rows are read."""
 
 L2_SHARE = 0.5
-"""The share of L2 up to which an operand is read in place, when its rows use different sets."""
+"""The fraction of L2 up to which an operand is read in place, if its rows use different sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +127,11 @@ def _pays(
 
 
 def _conflicts(depth: int, row_bytes: int, target: Target) -> bool:
-    """Return whether the lines of a tile's columns evict each other from L1.
+    """Return whether the cache lines of a tile's columns evict each other from L1.
 
-    Rows at a power-of-two stride share sets. Wide tiles (many registers) read several lines of each
-    row, and these use more sets. Narrow tiles (few registers) fill the sets early.
+    Rows at a power-of-two stride share cache sets. Wide tiles (many registers) read several lines
+    of each row, and these lines use more cache sets. Narrow tiles (few registers) fill the cache
+    sets with few rows.
     """
     sets = WAY_BYTES // gcd(row_bytes, WAY_BYTES)
     if target.n_vector_registers > FEW_REGISTERS:

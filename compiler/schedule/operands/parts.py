@@ -3,10 +3,10 @@
     x = hi + lo, each a bf16        w = hi + lo, split when the program is built
     x w = hi lo + hi hi + lo hi     lo lo is omitted: it is below the rounding error of lo
 
-Three products replace a single product, on a unit with more than ten times the throughput. One
-stage writes both parts of the left operand. The sum has an additional reduction axis over the three
-products, and its type remains f32. The parts omit 2^-16 of an operand; the error of results is
-below 1e-5 of their scale.
+Three products replace a single product, on a unit with more than ten times the throughput. A single
+stage writes the upper and the lower part of the left operand. The sum has an additional reduction
+axis over the three products, and its type remains f32. The parts omit 2^-16 of an operand; the
+error of results is below 1e-5 of their scale.
 Source: Henry, Tang and Heinecke 2019 (arXiv:1904.06376).
 """
 
@@ -39,7 +39,7 @@ RIGHT = (1, 0, 0)
 """The parts of the left and the right operand in each of the three products: 0 upper, 1 lower."""
 
 FEWEST_COLUMNS = 64
-"""The minimum number of columns, each of which uses a split element once. The split of an element
+"""The minimum number of columns; each column uses a split element once. The split of an element
 costs as much as about half this number of products."""
 
 FEWEST_TERMS = 64
@@ -60,7 +60,7 @@ class _Product:
 def in_parts(
     computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> tuple[Computation, frozenset[str]]:
-    """Replace products by products of parts; also return the constants to pack as parts."""
+    """Replace products by products of bf16 parts; also return the constants to pack as parts."""
     if not (options.in_parts and options.target.has_bf16_tiles):
         return computation, frozenset()
     tensors = dict(computation.tensors)

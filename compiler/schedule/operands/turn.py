@@ -1,7 +1,8 @@
 """Transpose right operands whose columns are far apart into temporaries.
 
 A product whose right operand is stored transposed would load each vector element by element. A
-transposed copy costs far less. Constants are packed at compile time instead.
+transposed copy costs far less than these loads. Constants need no copy: they are packed at compile
+time.
 """
 
 from __future__ import annotations

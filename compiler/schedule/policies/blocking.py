@@ -26,10 +26,11 @@ from compiler.schedule.policies.tiles import (
 
 NARROW, WIDE = 2, 4
 """The width of a narrow and a wide strip of columns, in vectors. A reduction is divided into parts
-if its narrow strip exceeds L2. The wide strip of a part stays in L2."""
+if a narrow strip over the entire reduction exceeds L2. A wide strip over one part of the reduction
+stays in L2."""
 
 PART_SHARE = 0.25
-"""The share of L2 for the strip of a part; rows and sums need the remainder of L2."""
+"""The fraction of L2 for the strip of a part; rows and sums need the remainder of L2."""
 
 SUMS_SHARE = 0.5
 """The share of L2 for the sums of all rows; with larger sums, a reduction in parts is slower."""
@@ -48,20 +49,20 @@ hardware prefetches, and for shorter contiguous reads (measured on Zen 3)."""
 
 LEAST_SHARING = 3
 """The minimum number of row tiles in a copied block, which share each strip of columns. With fewer
-tiles, L3 is the bottleneck."""
+row tiles, L3 is the bottleneck."""
 
 FAR = 4
 """The slowdown factor of reading columns from memory instead of L3."""
 
 LEAST_GAIN = 0.028
-"""The minimum saving by blocks, as a share of all multiply-add cycles; smaller savings are lost at
-the ends of blocks."""
+"""The minimum saving by blocks, as a fraction of all multiply-add cycles; smaller savings are lost
+at the ends of blocks."""
 
 PAGE_BYTES = 4096
 """The page size, in bytes, at whose end the hardware prefetcher stops."""
 
 AHEAD_BYTES = 8192
-"""The prefetch distance of packed constants: it hides the latency of memory."""
+"""The prefetch distance of packed constants in bytes: it hides the latency of memory."""
 
 LEAST_ROWS_ASKING = 2
 """The minimum number of rows for prefetches: a single row is memory-bound, and prefetches would
@@ -69,8 +70,8 @@ compete for bandwidth."""
 
 MOST_TILES_ASKING, MOST_PARTS = 40, 8
 """The maximum number of row tiles that prefetch the next strip of columns, and the maximum number
-of parts of a strip. The gain is 2 to 14 % for 64 to 200 rows, more for fewer rows, and nothing for
-250 tiles (measured on Zen 3)."""
+of parts of a strip. Prefetching gains 2 to 14 % for 64 to 200 rows, more for fewer rows, and
+nothing for 250 tiles (measured on Zen 3)."""
 
 
 def depth_of(nest: Nest) -> int:
@@ -81,7 +82,7 @@ def depth_of(nest: Nest) -> int:
 def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, str]:
     """Split the outermost loop of a reduction too long for L2; return the loop over parts or "".
 
-    If the reduction has no other loop, the length of a part is a multiple of `step`.
+    If the reduction is a single loop, the length of a part is a multiple of `step`.
     """
     depth, strip_bytes = depth_of(nest), ctx.target.vector_bytes
     if depth * NARROW * strip_bytes <= ctx.target.l2_bytes * L2_SHARE:
@@ -124,7 +125,7 @@ def row_block(
     Without blocks, each column tile reads all rows again; with blocks, each block reads all columns
     again. `around` are the loops over images. The outermost image loop is split if the number of
     images is known and several images fit a block; otherwise the row loop is split. Rows are copied
-    into panels if each reduction step reads other cache lines of the rows.
+    into panels if each reduction step reads different cache lines of the rows.
     """
     if not isinstance(rows.extent, int):
         return _open_block(nest, vector, rows, around, tile, ctx)
@@ -202,7 +203,7 @@ def copied_block(nest: Nest, vector: Axis, rows: Axis, tile: Tile, ctx: Context)
 def cycles_again(
     nest: Nest, vector: Axis, block: Block, images: Sequence[str], ctx: Context
 ) -> float:
-    """Estimate the additional cycles of reading the columns once per block instead of once."""
+    """Estimate the additional cycles of reading the columns once per block, not only once."""
     found = _rows_and_columns(nest, vector, images)
     assert found is not None
     columns_bytes = _bytes(nest, found[1], [vector.var])
@@ -307,9 +308,10 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
     """Prefetch packed constants that do not stay in L1.
 
     `rows` is the loop over tiles of rows. With few registers a step takes several cycles, and the
-    hardware prefetcher keeps pace with its lines. But the first tile waits for each strip of
-    columns. If too few other tiles hide that wait, every tile prefetches a part of the next strip.
-    An open number of tiles counts as few, unless sizes of 1 already give many tiles.
+    hardware prefetcher loads the cache lines of the step in time. But the first row tile waits for
+    the data of each strip of columns. If too few other row tiles hide the wait of the first tile,
+    every row tile prefetches a part of the next strip. An open number of tiles counts as few,
+    unless sizes of 1 already give many tiles.
     """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]

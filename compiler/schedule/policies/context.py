@@ -151,7 +151,7 @@ def depends(read: Read, var: str) -> bool:
 def contiguous_axis(nest: Nest) -> Axis | None:
     """Return the loop to vectorise, along which the target is contiguous.
 
-    In a blocked layout, this is the loop over channels before its split at the block size.
+    In a blocked layout, the result is the loop over channels before its split at the block size.
     """
     for a in nest.space:
         if strides(nest, a.var)[0] == 1:

@@ -1,9 +1,9 @@
 """The policy for contractions (sums of products): matrix products and convolutions.
 
 All contractions share one schedule. The schedule vectorises the contiguous axis of the output:
-channels in a blocked layout, columns or pixels in a plain layout. It unrolls a second axis as rows.
-Constants are packed in loop order, and the accumulators stay in registers during the entire
-reduction.
+channels in a blocked layout, columns or pixels in a plain layout. The schedule unrolls a second
+axis as rows. Constants are packed in loop order, and the accumulators stay in registers during the
+entire reduction.
 Source: register blocking of Goto and van de Geijn 2008; direct convolution in blocked layout,
 Georganas et al. 2018 (arXiv:1808.05567).
 """
@@ -181,9 +181,9 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
 def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
     """Return the loop to unroll as rows, on which the vector operand does not depend.
 
-    Without such a loop, as in depthwise convolutions, rows share the scalars of the other operand.
-    A loop of open size, such as the batch loop, is chosen only if no loop of known size has several
-    rows.
+    If the vector operand depends on all loops, as in depthwise convolutions, rows share the scalars
+    of the other operand. A loop of open size, such as the batch loop, is chosen only if no loop of
+    known size has several rows.
     """
     depends = [{n for e in r.index for n in affine.symbols(e)} for r in operands(nest)]
     others = [a for a in nest.space if a is not vector and a.size > 1]

@@ -1,9 +1,9 @@
 """Register tiles over several rows of an image whose rows are shorter than efficient tiles.
 
-A row of 7 pixels has a tile of 4 pixels and a tile of 3 pixels, both of which are inefficient. All
-49 pixels of 7 rows have nine tiles of 5 pixels and a tile of 4 pixels. Rows of a padded image, or
-of an image read with stride 2, are not contiguous, so tiles over several rows need a contiguous
-copy.
+A row of 7 pixels is divided into a tile of 4 pixels and a tile of 3 pixels, both of which are
+inefficient. All 49 pixels of 7 rows are divided into nine tiles of 5 pixels and a tile of 4 pixels.
+Rows of a padded image, or of an image read with stride 2, are not contiguous, so tiles over several
+rows need a contiguous copy.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
     pack(W)                                            [..., ov, ip, ol, 2 or 4 products]
 
 One operand is a constant, packed so that the elements of a step are contiguous for each column. The
-other operand is read in place: its rows may have any stride, but its elements along the reduction
+second operand is read in place: its rows may have any stride, but its elements along the reduction
 must be contiguous. Four tiles of sums stay in tile registers during the entire reduction, so each
 loaded tile is used twice. The sums pass through memory (L1) once.
 Source: the kernels of oneDNN for AMX. Measured on a machine with AMX: 2 x 2 tiles of 16 rows of 64
@@ -44,8 +44,8 @@ FEWEST_STEPS = 4
 """The minimum number of reduction steps in a tile; with fewer steps, vectors are as fast."""
 
 MOST_PRODUCTS = 4
-"""The maximum number of products of the bf16 parts of one number. They are unrolled, so that the
-parts stay in tile registers."""
+"""The maximum number of products of the bf16 parts of one number. The loop over the products is
+unrolled, so that the parts stay in tile registers."""
 
 NEW_SHAPES = 2
 """The time to store sums, to reconfigure tile shapes and to reload sums, in full tile steps."""

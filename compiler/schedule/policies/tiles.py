@@ -2,7 +2,7 @@
 
 Each step of the reduction loads `vectors` vectors and `rows` scalars, and executes rows x vectors
 multiply-adds. Source: the analytical model of Low et al. 2016 (BLIS, "Analytical modeling is enough
-for high-performance BLIS"). Our model covers only issue slots, latency, the cache level of the
+for high-performance BLIS"). The model here covers only issue slots, latency, the cache level of the
 packed operand, and the row stride of the other operand.
 """
 

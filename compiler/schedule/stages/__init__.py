@@ -1,1 +1,1 @@
-"""Loops that stages of a kernel share, and the stages in one iteration of such a loop."""
+"""Loops that stages of a kernel share, and the stages in one iteration of a shared loop."""

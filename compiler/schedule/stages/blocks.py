@@ -1,4 +1,4 @@
-"""Block sizes of shared loops: the number of places of the axis that an iteration computes."""
+"""Block sizes of shared loops: the number of positions that one iteration computes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ LEAST_ROWS = 4
 """The minimum number of rows of a tile; with fewer rows, loads are the bottleneck for any width."""
 
 SIDE_BY_SIDE = 4
-"""The number of places per iteration for short sums, so that final combinations of lanes overlap.
+"""The number of positions per iteration for short sums, so that final combinations of lanes
+overlap.
 """
 
 LEAST_TURNS = 4
@@ -31,10 +32,10 @@ LEAST_TURNS = 4
 def block_size(
     group: Group, held: Iterable[str], tensors: Mapping[str, TensorType], target: Target
 ) -> int:
-    """Choose the places per iteration: few, or many rows that reuse the other operand of a product.
+    """Choose the positions per iteration: few, or many rows that reuse a product's other operand.
 
-    Temporaries inside the loop take at most half of L2 (of L1 for short sums). If this limits the
-    number of rows, the number is a multiple of the register tile's rows.
+    Temporaries inside the loop take at most half of L2 (of L1 for short sums). If the cache limits
+    the number of rows, the number is a multiple of the register tile's rows.
     """
     nbytes = sum(tensors[t].assumed.nbytes for t in held)
     extent = affine.assumed(group.extent)
@@ -51,7 +52,7 @@ def block_size(
 
 
 def reason(group: Group) -> str:
-    """Return the reason for the number of places per iteration of a group."""
+    """Return the reason for the number of positions per iteration of a group."""
     if group.places == 1:
         return "temporaries stay in cache"
     if _product_of_rows(group) is not None:
@@ -60,7 +61,7 @@ def reason(group: Group) -> str:
 
 
 def _is_short(group: Group, per_place: int, extent: int, target: Target) -> bool:
-    """Return whether final reductions of several places can overlap, with temporaries in L1."""
+    """Return whether final reductions of several positions overlap, with temporaries in L1."""
     sums = any(s.reduce is not None for part in group.joints for s in part)
     few = SIDE_BY_SIDE * per_place <= target.l1d_bytes // 2
     return sums and few and extent >= LEAST_TURNS * SIDE_BY_SIDE

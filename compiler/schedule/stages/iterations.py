@@ -39,10 +39,10 @@ def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One iteration of the loop `var` of a group; each iteration advances by `step` places.
+    """One iteration of the loop `var` of a group; each iteration advances by `step` positions.
 
-    The iteration computes `places` places, which may be fewer at the end of the axis. Local buffers
-    have space for `room` places.
+    The iteration computes `places` positions of the axis; the last iteration may compute fewer.
+    Local buffers have space for `room` positions of the axis.
     """
 
     var: str
@@ -52,7 +52,7 @@ class Iteration:
 
 
 def iterations_of(group: Group, var: str) -> Iterator[tuple[Iteration, Expr, Expr]]:
-    """Yield the loop over full blocks, then an iteration or loop for the remaining places."""
+    """Yield the loop over full blocks, then an iteration or loop for the remaining positions."""
     size = group.places
     n_blocks, left = affine.floordiv(group.extent, size), affine.mod(group.extent, size)
     if n_blocks != 0:

@@ -51,7 +51,7 @@ def joints(computation: Computation) -> list[Joint | Routine]:
 def _place(
     stage: Stage, made: Sequence[Joint | Routine], computation: Computation
 ) -> tuple[int, Joint] | None:
-    """Return the position of a joint that a stage can join, and the joint with the stage."""
+    """Return the position of the joined stages that a stage can join, and these with the stage."""
     if not _may_join(stage, computation):
         return None
     for position in reversed(range(len(made))):
@@ -72,7 +72,7 @@ def _may_join(stage: Stage, computation: Computation) -> bool:
 
 
 def _joined(before: Joint, stage: Stage, computation: Computation) -> Joint | None:
-    """Add a stage to a joint; None if this is illegal or the two share no element."""
+    """Add a stage to joined stages; None if this is illegal or the stage shares no element."""
     first, tensors = before[0], computation.tensors
     if not _may_join(first, computation):
         return None
@@ -160,9 +160,10 @@ def _parts(value: Scalar, made: dict[str, Stage]) -> Iterator[Scalar]:
 
 
 def _reductions_fit(first: Scalar, value: Scalar) -> bool:
-    """Return whether one nest can compute both values.
+    """Return whether one nest can compute the values of two stages.
 
-    It can if `value` has no reduction, or a single one over the same loops as that of `first`.
+    One nest suffices if `value` has no reduction, or a single reduction over the loops of the
+    reduction of `first`.
     """
     found = {p for p in walk(value) if isinstance(p, Reduce)}
     own = next((p for p in walk(first) if isinstance(p, Reduce)), None)

@@ -51,7 +51,8 @@ def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
 def _is_made_beside(members: Sequence[Member], part: Part, tensor: str) -> bool:
     """Return whether every loop around a part that reads a tensor contains the tensor's producer.
 
-    Otherwise a later iteration would read an element that an earlier iteration has overwritten.
+    If a loop did not contain the producer, a later iteration would read an element that an earlier
+    iteration has overwritten.
     """
     for group in (m for m in members if isinstance(m, Group)):
         if any(p is part for p in group.joints):

@@ -3,8 +3,9 @@
 A softmax, a normalisation or attention has several stages. If the stages ran one after another,
 each stage would read and write all rows and evict them from the caches. If a stage reads only the
 same rows of another stage's results, `compute_at` places both stages in one loop over the rows. The
-temporary between them then has one row or a block of rows. This policy finds the longest sequences
-of such stages, and then applies itself to the stages of each sequence.
+temporary between producer and consumer then has one row or a block of rows. The policy finds the
+longest sequences of stages that can share a loop, and then applies itself to the stages of each
+sequence.
 
 Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
 """
@@ -43,7 +44,7 @@ def share(stages: Stages, target: Target) -> Stages:
 class _Where:
     """The context of parts: local tensor types, and axes that already have a loop (`done`).
 
-    Only these parts read the `temporaries`.
+    Only the parts of the group read the `temporaries`.
     """
 
     tensors: Tensors
@@ -104,10 +105,10 @@ def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]
 def _producer(
     group: Group, before: Sequence[Part], after: Sequence[Part], where: _Where
 ) -> tuple[Joint, str] | None:
-    """Return the last part before a group whose results only the group reads, place by place.
+    """Return the last part before a group whose results only the group reads, index by index.
 
-    Such a part, for example the copy of an operand, reads no results of the group's parts, so their
-    sequence does not contain it.
+    The part found, for example the copy of an operand, reads no results of the group's parts, so
+    their sequence does not contain it.
     """
     alone = _alone(before)
     for number, part in reversed([*enumerate(before)]):
@@ -146,7 +147,7 @@ def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
 def _alone(parts: Sequence[Part]) -> list[int]:
     """Count the parts before each position that no sequence may contain.
 
-    These are routines, and parts that write a tensor which other parts also write.
+    Sequences cannot contain routines, or parts that write a tensor which other parts also write.
     """
     makers = Counter(t for p in parts for t in stored([p]))
     alone = (isinstance(p, Routine) or any(makers[t] > 1 for t in stored([p])) for p in parts)
@@ -181,7 +182,7 @@ def _common(
 
 
 def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
-    """Map each axis of a sequence that a part reads place by place to the part's name for it.
+    """Map each axis of a sequence that a part reads index by index to the part's name for the axis.
 
     None if the part reads no results of the sequence, reads them at computed indices, or reads two
     axes at the same index.
@@ -206,10 +207,10 @@ def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str
 
 
 def _is_sharable(part: Joint, axis: str, tensors: Tensors, temporaries: frozenset[str]) -> bool:
-    """Return whether computing a part place by place along an axis is efficient.
+    """Return whether computing a part index by index along an axis is efficient.
 
-    This is inefficient if only this axis is contiguous in memory, if the axis runs over blocked
-    channels, or if a stage would compute single elements.
+    Computing index by index is inefficient if only this axis is contiguous in memory, if the axis
+    runs over blocked channels, or if a stage would compute single elements.
     """
     for s in part:
         moving = {a for a, n in s.extents.items() if n != 1}

@@ -20,7 +20,7 @@ Part = Joint | Routine
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A loop over an axis, and the members in its body; each iteration computes `places` places.
+    """A loop over an axis, and the members in its body; an iteration computes `places` positions.
 
     `own` maps the name of each nest inside to the name that this nest has for the axis. The loop
     belongs to the last nest, which reads the results of the other nests.
@@ -47,7 +47,7 @@ class Group:
 
     @property
     def extent(self) -> Expr:
-        """The number of places of the axis."""
+        """The number of positions along the axis."""
         return self.consumer[0].extents[self.loop]
 
     def over(self, joints: Sequence[Joint]) -> Group:

@@ -2,10 +2,11 @@
 
 A loop can be shared if its iterations are proven independent. The cost of sharing is the time of
 the longest share, plus the time to read the operands that every thread reads in full. Other threads
-have written most of these operands. If images are divided by rows, each row stays in the cache of
-its writer, but all threads read all weights. If images are divided by channels, each thread reads
-its own weights, but all rows. A loop of few iterations is shared together with the loops directly
-inside it. A shared loop may be inside other loops that every thread runs.
+have written most operands that every thread reads in full. If images are divided by rows, each row
+stays in the cache of its writer, but all threads read all weights. If images are divided by
+channels, each thread reads its own weights, but all rows. A loop of few iterations is shared
+together with the loops directly inside it. A shared loop may be inside other loops that every
+thread runs.
 
 Reductions are never shared, so results are bit-identical to the results of one thread.
 """
@@ -121,7 +122,7 @@ class _Marker:
     ) -> tuple[tuple[Statement, ...], float, float, float] | None:
         """Share loops in a body; return the body, the cost of an iteration, and two further costs.
 
-        These are the costs of remote reads in this kernel, and in later kernels.
+        The further costs are remote reads in this kernel, and in later kernels.
         """
         body: list[Statement] = []
         total = foreign = later = 0.0

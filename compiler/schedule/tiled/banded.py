@@ -1,9 +1,9 @@
-"""The schedule of Winograd convolutions: each band of tile rows passes all stages while in cache.
+"""The schedule of Winograd convolutions: each band of tile rows passes all stages in the cache.
 
-Such a computation has stages for the transformed weights, the transformed image, the products and
-the results. If the stages ran one after another, they would move the transformed image and the
-products, each larger than the image, through memory. In this schedule the stages share a loop over
-bands of tile rows:
+A Winograd convolution has stages for the transformed weights, the transformed image, the products
+and the results. If the stages ran one after another, they would move the transformed image and the
+products, each larger than the image, through memory. In the schedule below, the stages share a loop
+over bands of tile rows:
 
     for band {
       image rows of the band -> V           additions in registers, lanes over channels
@@ -131,7 +131,8 @@ class _Writer:
     def _held(self, n_channels: int, block: int) -> TensorType:
         """Return the type of V or P, with an odd number of vectors between elements of a tile.
 
-        If this number were a power of two, all elements would map to a few sets of the cache.
+        If the number of vectors were a power of two, all elements would map to a few sets of the
+        cache.
         """
         n_blocks = -(-n_channels // block) | 1
         return TensorType(

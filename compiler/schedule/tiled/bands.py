@@ -23,7 +23,7 @@ FAR_BYTES_PER_CYCLE = 10
 """The number of bytes per cycle read from L3 or memory (measured: 7 to 15)."""
 
 MEETING_CYCLES = 20_000
-"""The cycles of a barrier: from the end of one shared loop to the start of the next one."""
+"""The cycles of a barrier: from the end of one shared loop to the start of the next loop."""
 
 LEAST_TILES = 7
 """The number of tiles per product below which latency dominates: fewer tiles take the same time."""
@@ -40,9 +40,10 @@ def band_rows(
     """Choose the number of tile rows per band with the fewest estimated cycles.
 
     Every band reads all weights again, so bands have many rows if the weights exceed the cache.
-    They have few rows if the transformed image and the products of a band would exceed it. If all
-    bands are full and every thread gets a band, each thread runs separate bands. Otherwise threads
-    share the loops of a band, with a barrier after each loop.
+    Bands have few rows if the transformed image and the products of a band would exceed the cache.
+    If all bands are full and there is a band for every thread, each thread runs separate bands.
+    With incomplete bands, or fewer bands than threads, the threads share the loops of a band, with
+    a barrier after each loop.
     Shapes: `channels` are the numbers of input and output channels. Units: `l2` in bytes per core.
     """
     n_read, n_made = channels

@@ -1,7 +1,8 @@
 """Recognition of Winograd convolutions by the form of their stages.
 
-Such a computation has stages for the transformed weights U, the transformed image V, the products P
-and the results. A transform multiplies a tile from the left and right by a matrix of small numbers.
+A Winograd convolution has stages for the transformed weights U, the transformed image V, the
+products P and the results. A transform multiplies a tile from the left and right by a matrix of
+small numbers.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ class Tiled:
 
     @property
     def side(self) -> int:
-        """The side of a tile of the image."""
+        """The side length of a tile of the image."""
         return len(self.of_image)
 
     @property
     def outputs(self) -> int:
-        """The side of a tile of results."""
+        """The side length of a tile of results."""
         return len(self.of_result)
 
 
@@ -118,7 +119,7 @@ def _is_only_read_by(w: Read, computation: Computation) -> bool:
 
 
 def _outputs(p: Read) -> int | None:
-    """Return the side of result tiles, by which the read divides the position in the image."""
+    """Return the side length of result tiles: the divisor of image positions in the read."""
     for e in p.index[-2:]:
         if isinstance(e, affine.Affine) and len(e.terms) == 1:
             atom = e.terms[0][0]
@@ -128,7 +129,7 @@ def _outputs(p: Read) -> int | None:
 
 
 def _matrix(t: Transform, n_rows: int | None) -> Matrix | None:
-    """Return the matrix by which both sides are multiplied; None if the two sides differ."""
+    """Return the matrix of both factors of a transform; None if the two factors differ."""
     found: list[Matrix] = []
     for factor, over in zip((t.left, t.right), t.over, strict=True):
         (row,) = _indices(factor) - {over}

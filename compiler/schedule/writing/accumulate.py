@@ -67,8 +67,8 @@ class _Accumulator:
     def acc(self, cut: Fixed) -> Buffer:
         """Return the register of partial results; shorter vectors have a separate register.
 
-        A register shared with full vectors would need a blend at every step, to preserve the
-        remaining lanes.
+        If shorter vectors shared the register of full vectors, every step would need a blend to
+        preserve the remaining lanes.
         """
         lengths = {a.var: length_of(a) for a in self._axes}
         vector = self._vector.var if self._vector is not None else ""

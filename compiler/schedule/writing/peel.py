@@ -18,7 +18,7 @@ At = Mapping[str, Expr]
 """Substitutions for loop variables: an iteration, a shifted index, or an outer loop's index."""
 
 Fixed = Mapping[str, Expr]
-"""The trip counts of shortened loops; a vector loop may have one known only at run time."""
+"""The trip counts of shortened loops; that of a vector loop may be known only at run time."""
 
 
 Body = Callable[[At, Fixed], tuple[Statement, ...]]
@@ -136,8 +136,8 @@ def _open_parts(
     """Emit the loop over full parts of an open length, then the remainder in smaller parts.
 
     `part` is the split and its length. The elements after the last full tile form full vectors or
-    smaller row tiles. The elements after these form a partial vector, or are processed one by one.
-    Each of these loops has separate code, and separate copies of the operands that the loop
+    smaller row tiles. The remaining elements form a partial vector, or are processed one by one.
+    Each of the resulting loops has separate code, and separate copies of the operands that the loop
     `opened` copies.
     """
     split, length = part
@@ -201,7 +201,7 @@ def _left(var: str) -> str:
 
 
 def stands_here(at: At, var: str) -> bool:
-    """Return whether to emit a loop at this level: its variable is not substituted, or shifted."""
+    """Return whether a loop is emitted at this level: its variable is free or only shifted."""
     return var not in at or var in affine.symbols(at[var])
 
 

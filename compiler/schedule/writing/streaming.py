@@ -1,9 +1,9 @@
 """Non-temporal stores, for results larger than all caches.
 
 A plain store first fetches its cache line (write allocate). For results larger than the last cache,
-these fetches are a third of the traffic of an elementwise chain with one operand. Smaller results
-keep plain stores, since the next kernel reads them from a cache. Measured: non-temporal stores are
-1.3 to 1.8 times as fast for 64 MB, but twice as slow for results that fit L2.
+write allocations are a third of the traffic of an elementwise chain with one operand. Smaller
+results keep plain stores, since the next kernel reads them from a cache. Measured: non-temporal
+stores are 1.3 to 1.8 times as fast for 64 MB, but twice as slow for results that fit L2.
 """
 
 from __future__ import annotations

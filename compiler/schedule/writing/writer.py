@@ -33,7 +33,7 @@ Shape = Callable[[str, Nest], Nest]
 class Surrounding:
     """The context of parts: the enclosing loops, and the local tensor types.
 
-    `held` are the temporaries that only these parts read.
+    `held` are the temporaries that only the parts in this context read.
     """
 
     tensors: Mapping[str, TensorType]

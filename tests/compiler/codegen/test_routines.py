@@ -96,7 +96,7 @@ def test_a_loop_as_long_as_a_condition_holds():
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        ("scatter x(i64(0)) = f32(1.0)", "that stores must not change"),
+        ("scatter x(i64(0)) = f32(1.0)", "stores must not change it"),
         ("scatter y(i32(0)) = f32(1.0)", "is not an i64"),
         ("scatter y(i64(0), i64(1)) = f32(1.0)", "rank 1"),
         ("vector i in 0..4 { scatter y(index_i64(i)) = f32(1.0) }", "lanes"),

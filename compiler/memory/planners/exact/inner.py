@@ -140,7 +140,7 @@ def place(board: Board, block: int) -> bool:
 
 @compiled
 def lift(board: Board, block: int) -> bool:
-    """Decide that a block and its twins are not on their bases."""
+    """Decide that a block and all interchangeable blocks (its twins) are not on their bases."""
     bound = lifted_bound(board, block)
     if bound > board.block[HIGHEST, block]:
         return False
@@ -187,7 +187,7 @@ def search(board: Board, n_nodes: int) -> tuple[int, int]:
 
 
 def _search_as_of(sources: str) -> Kept[[Board, int], tuple[int, int]]:
-    """Return the search, cached under the digest of its sources."""
+    """Return the compiled search function, cached under the digest of its sources."""
 
     def run(board: Board, n_nodes: int) -> tuple[int, int]:
         _ = sources

@@ -61,7 +61,7 @@ def retreat_from_part(board: Board) -> bool:
 
 @compiled
 def split(board: Board, block: int) -> None:
-    """Divide the part at the steps where the placed block was the last connection."""
+    """Divide the part at the steps where only the placed block connected its two sides."""
     holds = True
     for s in range(board.block[FIRST, block], board.block[END, block] - 1):
         if board.span[CUTS, s] == 0:
@@ -87,7 +87,7 @@ def split(board: Board, block: int) -> None:
 
 @compiled
 def cut_off(board: Board, whole: int, left: int, right: int) -> int:
-    """Create a reordered part of the unplaced blocks between two sections; -1 if there are none."""
+    """Create a part of the unplaced blocks between two sections, in search order, or return -1."""
     begin = stop = board.now[POOL]
     for at in range(board.parts[BEGIN, whole], board.parts[STOP, whole]):
         block = board.pool[at]

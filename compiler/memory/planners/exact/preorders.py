@@ -3,7 +3,7 @@
 No order suits all problems: for the same blocks, one order may take a thousand steps and another a
 billion. Therefore turns.py interleaves several searches. An order compares blocks by a sequence of
 measures, largest first; later measures break ties. The measure `total` is the number of unplaced
-bytes in the block's fullest section. It is recomputed when the problem splits.
+bytes in the block's fullest section. `total` is recomputed when the problem splits.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ PREORDERS: Sequence[Measures] = (
     ("sections", TOTAL, "area"),
     (TOTAL, "size", "width"),
 )
-"""The first three orders are those of MiniMalloc; the others complement them."""
+"""The first three orders are those of MiniMalloc; the other orders complement them."""
 
 NOISE = 0.15
 """Standard deviation of the log-normal noise factors of a random order."""
 
 
 class Preorder(NamedTuple):
-    """Block ranks, lowest first: `before` is compared before `total`, `behind` after `total`."""
+    """Block ranks, lowest first: The measures `before` are compared before `total`, the measures
+    `behind` after `total`."""
 
     before: Any
     behind: Any

@@ -1,7 +1,7 @@
 """The outer search: for a plan within one capacity, or for improving bounds of the optimum.
 
-Without a given capacity, the smallest capacity is searched from both sides: a packing lowers the
-upper bound, a proof of infeasibility raises the lower bound. A capacity that is undecided after a
+Without a given capacity, the smallest capacity is searched from both sides. A packing lowers the
+upper bound; a proof of infeasibility raises the lower bound. A capacity that is undecided after a
 number of nodes is tried again in the next round, with twice as many nodes.
 """
 
@@ -20,7 +20,7 @@ MOST_BLOCKS = 3_000
 """Largest number of blocks: the tables of blocks alive together grow quadratically."""
 
 FIRST_NODES = 20_000
-"""Nodes for each capacity in the first round."""
+"""Number of search nodes for each capacity in the first round."""
 
 
 def improve(problem: Problem, options: Options, start: Outcome) -> Outcome:
@@ -65,7 +65,7 @@ class Groups:
         )
 
     def into(self, capacity_bytes: int, deadline: float, n_nodes: int | None) -> Verdict:
-        """Pack each group into the capacity, with `n_nodes` nodes each."""
+        """Pack each group into the capacity, with at most `n_nodes` search nodes each."""
         offsets = [max(b.pinned, 0) for b in self.blocks]
         used = 0
         for group, pack in self.packs:
@@ -110,7 +110,7 @@ class Improvement:
             n_nodes *= 2
 
     def _round(self, n_nodes: int) -> None:
-        """Try the lower bound, then capacities half-way between failures and successes."""
+        """Try the lower bound, then capacities half-way between failed and successful ones."""
         target = least = self.bound
         while target < self.best.peak_bytes and now() < self.deadline:
             verdict = self._pack(target, n_nodes)
@@ -126,7 +126,7 @@ class Improvement:
         return (capacity_bytes // self.grain + 1) * self.grain
 
     def _pack(self, capacity_bytes: int, n_nodes: int | None) -> Verdict:
-        """Pack each group into the capacity; record a better plan."""
+        """Pack each group into the capacity; record the plan if it is better."""
         verdict = self.groups.into(capacity_bytes, self.deadline, n_nodes)
         if verdict.offsets is not None:
             found = placed(self.problem, verdict.offsets)
@@ -136,7 +136,7 @@ class Improvement:
 
 
 def grain_bytes(blocks: Sequence[Block]) -> int:
-    """Return the common divisor of all settled plans' peaks."""
+    """Return a common divisor of the peaks of all settled plans."""
     marks = [(b.size, b.alignment_bytes) for b in blocks if b.size]
     pins = [b.pinned for b in blocks if b.pinned > 0]
     aligned = [a for _, a in marks if a > 1]

@@ -45,10 +45,10 @@ WAS_FREE, WAS_LOWEST, WAS_BASE, WAS_FLOOR, WAS_CUT = range(5)
 
 
 class Board(NamedTuple):
-    """The problem, the partial packing, bounds of the rest, and the undo trail.
+    """The problem, the partial packing, bounds for unplaced blocks, and the undo trail.
 
-    All arrays have type int64; units: bytes, sections. `near` and `inside` are those of `Sections`,
-    `pool` holds the blocks of all parts in search order.
+    All arrays have type int64; units: bytes, sections. `near` and `inside` are the arrays of
+    `Sections`; `pool` has the blocks of all parts in search order.
     """
 
     now: Any
@@ -126,7 +126,7 @@ def _spans(sections: Sections) -> Any:
 
 
 def _ordered(sections: Sections, total: Any, order: Preorder) -> Any:
-    """Return all blocks in search order, by the initial totals."""
+    """Return all blocks in search order, by the initial values of the measure `total`."""
     spans = zip(sections.first, sections.end, strict=True)
     load = np.array([total[first:end].max() for first, end in spans], np.int64)
     return np.lexsort((order.behind, -load, order.before))

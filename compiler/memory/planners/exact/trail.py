@@ -73,7 +73,7 @@ def remember(board: Board, kind: int, which: int, value: int) -> None:
 
 @compiled
 def undo(board: Board, length: int) -> None:
-    """Undo all changes beyond this length of the trail."""
+    """Undo all changes beyond a given length of the trail."""
     for at in range(board.now[TRAIL] - 1, length - 1, -1):
         kind, which, value = board.trail[0, at], board.trail[1, at], board.trail[2, at]
         if kind == WAS_LOWEST:

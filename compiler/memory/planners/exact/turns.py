@@ -1,9 +1,9 @@
 """Interleaved searches of the same blocks in several orders, with growing time slices.
 
 The time of a search varies with its order by many powers of ten, unpredictably. Slices double, so
-the total time is within a constant factor of the best order's time. The searches by `PREORDERS`
-resume in each round, so at least one of them finally finds a packing or proves that none exists.
-Between these searches, random orders get one slice each.
+the total time is within a constant factor of the time of the best order. The searches by
+`PREORDERS` resume in each round, so at least one of them finally finds a packing or proves that
+none exists. Between the resumed searches, random orders get one slice each.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from compiler.memory.planners.exact.state import OFFSET, Board, begin, grown
 from compiler.memory.planners.native import now
 
 FIRST_NODES = 2_000
-"""Nodes of the first slice."""
+"""Number of search nodes in the first slice."""
 
 N_RANDOM = 8
 """Number of random orders in each round."""
 
 SLICE_SECONDS = 0.02
-"""Time in seconds between checks of the clock, approximately."""
+"""Approximate time in seconds between checks of the clock."""
 
 NODES_AT_ONCE = 64
 """Nodes before the first check of the clock: few enough even for slow, interpreted code."""
@@ -80,7 +80,7 @@ class Pack:
         return Verdict(None, False, used)
 
     def _turns(self, capacity_bytes: int) -> Iterator[tuple[Search, int]]:
-        """Yield searches and the number of nodes of their next slice, without end."""
+        """Yield, endlessly, searches and the number of nodes of their next slice."""
         names = [", ".join(by) for by in PREORDERS]
         orders = [preorder(by, self.measured) for by in PREORDERS]
         searches = [self._search(capacity_bytes, *it) for it in zip(orders, names, strict=True)]
@@ -98,7 +98,7 @@ class Pack:
 
 
 class Search:
-    """A resumable search in one order."""
+    """A resumable search with one order of blocks."""
 
     def __init__(self, board: Board, by: str) -> None:
         self.board, self.by = board, by

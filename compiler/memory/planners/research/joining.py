@@ -6,8 +6,8 @@ begin after them. Repeated joining undoes the cuts of a rectangle that was cut i
 plan of the joined blocks is a plan of the blocks, but infeasibility of the joined blocks proves
 nothing.
 
-Sums can be equal by chance, and wrong joints lead to worse plans. So the expected number of chance
-matches is estimated, and the pair with the smallest expected number is joined first.
+Sums can be equal by chance, and wrong joins lead to worse plans. Therefore the expected number of
+chance matches is estimated, and the pair with the smallest expected number is joined first.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from compiler.dataclass import dataclass
 from compiler.memory.buffer import Block
 
 CAREFUL, BOLD, RECKLESS = 0.003, 0.3, 3.0
-"""Thresholds of chance matches per joint. CAREFUL gives few wrong joints, BOLD leaves few blocks
-unjoined, RECKLESS gives many wrong joints, which may be undone."""
+"""Thresholds for the expected number of chance matches of a join. CAREFUL gives few wrong joins,
+BOLD leaves few blocks unjoined, RECKLESS gives many wrong joins, which may be undone."""
 
 FEWER = 0.95
-"""Joining failed if the rectangles are more than this fraction of the blocks."""
+"""Joining failed if more than this fraction of the number of blocks remains as rectangles."""
 
 CHANCES = (3e-5, 3e-4, CAREFUL, 0.03, BOLD, RECKLESS)
 """Ascending limits on the expected number of chance matches of a pair of sets."""
@@ -37,7 +37,7 @@ MOST_SETS = 2000
 """Maximum number of sets of blocks of one lifetime whose sums are compared, smallest sets first."""
 
 MOST_PAIRS = 40
-"""Maximum number of pairs for two lifetimes, pairs of the fewest blocks first."""
+"""Maximum number of pairs of sets for two lifetimes; pairs of the smallest sets come first."""
 
 MOST_EQUAL = 400
 """Maximum number of pairs examined: with similar sizes, nearly all sums are equal."""
@@ -47,7 +47,7 @@ MOST_EQUAL = 400
 class Joined:
     """A rectangle without gaps; `parts` has the positions and relative offsets of its blocks.
 
-    `before` and `behind` are the two sides of its last joint, () for a single block.
+    `before` and `behind` are the two sides of the last join of a rectangle, () for a single block.
     """
 
     start: int
@@ -62,14 +62,14 @@ Side = tuple[Joined, ...]
 """Rectangles of one lifetime."""
 
 Sizes = tuple[int, ...]
-"""Sizes of a side's rectangles, which determine its sums: a cache key. A joint that is undone and
-created again is a new rectangle, but of the same size."""
+"""Sizes of the rectangles on one side of a step: a cache key, since they determine all sums. A join
+that is undone and created again gives a new rectangle, but of the same size."""
 
 Chosen = tuple[int, ...]
-"""A subset of a side, as positions in the side."""
+"""A subset of the rectangles on one side of a step, by their positions."""
 
 Sums: TypeAlias = "dict[int, list[Chosen]]"
-"""Maps each sum of sizes to the subsets of a side with this sum."""
+"""Maps each sum of sizes to the subsets of one side of a step with this sum."""
 
 
 class Equal(NamedTuple):
@@ -138,7 +138,7 @@ class Joining:
         steps: Iterable[int] | None = None,
         blur: Callable[[], float] = lambda: 1.0,
     ) -> None:
-        """Continue joining at `steps` (None for all steps), and at steps that the joints affect.
+        """Continue joining at `steps` (None for all steps), and at steps that new joins affect.
 
         The pair with the fewest expected chance matches, multiplied by `blur`, comes first.
         """
@@ -216,7 +216,7 @@ def apart(blocks: Sequence[Block]) -> tuple[Joined, ...]:
 
 
 def forms(blocks: Sequence[Block], chances: Sequence[float]) -> Iterator[tuple[Joined, ...]]:
-    """Yield the blocks joined with each threshold, if fewer; for 0, yield the unjoined blocks."""
+    """For each threshold, yield the joined blocks if they are fewer; for 0, yield single blocks."""
     for most_chance in chances:
         rectangles = join(blocks, most_chance) if most_chance else apart(blocks)
         if not most_chance or len(rectangles) <= FEWER * len(blocks):
@@ -257,7 +257,7 @@ def _full_steps(blocks: Sequence[Block]) -> set[int]:
 
 
 def _equal_sums(sizes: Sizes, others: Sizes, of: Sums, of_others: Sums, unit: int) -> list[Equal]:
-    """Return subsets of both sides with equal sums, except supersets of such subsets."""
+    """Return subsets of two sides with equal sums; supersets of these subsets are omitted."""
     found: list[Equal] = []
     equal = (
         (len(first) + len(second), total, first, second)
@@ -302,7 +302,7 @@ def _stacked(side: Side) -> tuple[int, list[tuple[int, int]]]:
 
 
 def over(first: Side, second: Side) -> Joined:
-    """Join two sides: the second takes over the bytes of the first."""
+    """Join two sets of rectangles: the second set takes over the bytes of the first set."""
     size, parts = _stacked(first)
     _, others = _stacked(second)
     return Joined(first[0].start, second[0].end, size, (*parts, *others), first, second)

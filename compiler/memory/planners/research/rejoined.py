@@ -14,11 +14,11 @@ from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 JOINING = 0.8
-"""Fraction of the time for joining; the rest is for the search over the rectangles."""
+"""Fraction of the time for joining; the remaining time is for the search over the rectangles."""
 
 MOST_SEARCHED = 600
 """Largest number of rectangles for a search. A search over more rectangles is no better than a
-search over the blocks; then other planners get the time."""
+search over the blocks, so other planners then get the time."""
 
 PATIENCE = 2000
 """Number of consecutive attempts without a reduction of rectangles after which joining stops."""
@@ -30,9 +30,9 @@ PATIENCE = 2000
     example=SIX_WITHOUT_A_GAP,
 )
 def rejoined(problem: Problem, options: Options) -> Outcome:
-    """Join blocks that fit without a gap, undo some joints, and join again (ruin and recreate).
+    """Join blocks that fit without a gap, undo some joins, and join again (ruin and recreate).
 
-    A wrong joint prevents correct joints of the same blocks, so fewer rectangles are better, and a
+    A wrong join prevents correct joins of the same blocks. So fewer rectangles are better, and a
     single rectangle is a plan. Exact search places the rectangles. Good for tight problems in which
     many sums are equal by chance.
     """

@@ -1,9 +1,9 @@
-"""Repeated joining into fewer rectangles, with wrong joints undone.
+"""Repeated joining into fewer rectangles, with wrong joins undone.
 
-A wrong joint prevents correct joints of the same blocks. So some joints at one step are undone, and
-blocks are joined again in a slightly randomised order. The result is accepted if it has no more
+A wrong join prevents correct joins of the same blocks. Therefore some joins at one step are undone,
+and blocks are joined again in a slightly randomised order. The result is accepted if it has no more
 rectangles than before, and sometimes if it has more. If all blocks form one rectangle, this
-rectangle is a plan without a gap, whether or not the blocks were cut from it in this way.
+rectangle is a plan without a gap, even if the blocks were not cut from it in this way.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from compiler.memory.planners.research.spare import spare_blocks
 from compiler.memory.problem import Problem
 
 UNDONE = (0.1, 0.2, 0.4, 0.8)
-"""Fractions of the joints at a step that are undone, in order."""
+"""Fractions of the joins at a step that are undone, in order."""
 
 MOST_SPARE = 0.5
-"""Largest number of spare blocks as a fraction of the other blocks: more are too uncertain."""
+"""Largest number of blocks of spare memory, as a fraction of all other blocks."""
 
 INNER = 0.3
-"""Probability of undoing joints at a random step instead of the start or end of a rectangle. At
-starts and ends, possibly no live rectangle has a joint."""
+"""Probability of undoing joins at a random step instead of the start or end of a rectangle. At
+starts and ends of rectangles, all live rectangles may be single blocks."""
 
 BLUR = 1.0
-"""Standard deviation of the log-normal noise on chances."""
+"""Standard deviation of the log-normal noise on expected numbers of chance matches."""
 
 MOST_CHANCES = (BOLD, RECKLESS)
 """Joining thresholds, alternating after each round of fractions: some problems need the first
@@ -93,8 +93,8 @@ class Rejoining:
     def go_on(self, until: float, patience: int) -> None:
         """Continue until a deadline, one rectangle, or `patience` attempts without a reduction.
 
-        With spare memory, adjacent blocks differ in lifetimes, and few of them are joined. Then
-        other planners get the time.
+        With spare memory, adjacent blocks differ in lifetimes, and few of them are joined. If few
+        blocks are joined, other planners get the remaining time.
         """
         begin, many, idle = now(), LEFT * len(self._fewest), 0
         trial_end = begin + TRIAL * (until - begin)
@@ -107,7 +107,7 @@ class Rejoining:
                 self._fewest, idle = self._joining.rectangles(), 0
 
     def _try(self) -> None:
-        """Undo and redo joints at one step."""
+        """Undo joins at one step, and join again."""
         joining, chance = self._joining, self._chance
         before = set(joining.pool)
         rectangles = joining.rectangles()
@@ -130,7 +130,7 @@ class Rejoining:
 
 
 def _apart_at(rectangle: Joined, step: int) -> Iterator[Joined]:
-    """Yield the rectangles from which a rectangle was joined, until none has a joint at a step."""
+    """Yield the rectangles from which a rectangle was joined, until none has a join at a step."""
     if rectangle.before and rectangle.start < step < rectangle.end:
         for inner in (*rectangle.before, *rectangle.behind):
             yield from _apart_at(inner, step)

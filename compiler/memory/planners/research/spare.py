@@ -1,11 +1,12 @@
 """Blocks that represent spare memory, so that live bytes equal the capacity at each step.
 
 Only the number of spare bytes at each step is known. A block of spare memory adds its bytes at its
-first step and removes them at its end. So changes that sum to zero probably belong to the same
-blocks, if few sets have such a sum by chance. Two such changes form one block, three changes form
-two blocks. The other changes probably belong to blocks with the lifetime of an existing block: both
-may be parts of one original block. Offsets of spare blocks are unknown, so each block is cut at
-each change of its set. Then joining.py merges adjacent pieces.
+first step and removes them at its end. Changes of spare bytes that sum to zero probably belong to
+the same blocks, if few sets of changes have this sum by chance. Two changes that sum to zero form
+one block; three changes that sum to zero form two blocks. All other changes probably belong to
+blocks with the lifetime of an existing block: both blocks may be parts of one original block.
+Offsets of spare blocks are unknown, so each block is cut at each change of its set. The module
+`joining.py` then merges adjacent pieces of these blocks.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def spare_blocks(blocks: Sequence[Block], capacity_bytes: int) -> list[Block]:
 
 
 def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
-    """Remove and yield sets of changes that sum to zero, smaller ones first.
+    """Remove and yield sets of changes that sum to zero, smaller sets first.
 
     `chance` is the probability that a sum has a given value by accident.
     """
@@ -61,7 +62,7 @@ def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
 
 
 def _beside(left: Changes, lifetimes: Set[tuple[int, int]]) -> Block | None:
-    """Remove and return the shortest block, of the given lifetimes, that cancels a change."""
+    """Remove the changes of the shortest block with one of `lifetimes`; return this block."""
     some = [(c - a, a, c) for a, c in lifetimes if left.get(a, 0) > 0 > left.get(c, 0)]
     for _, a, c in sorted(some):
         size = min(left[a], -left[c])
@@ -100,7 +101,7 @@ def _sets(left: Changes, n: int) -> Iterator[tuple[int, ...]]:
 
 
 def _taken(left: Changes, n: int) -> list[Changes]:
-    """Remove and return sets of n changes, the shortest first."""
+    """Remove and return sets of n changes; sets that span the fewest steps come first."""
     taken: list[Changes] = []
     for steps in sorted(_sets(left, n), key=lambda steps: steps[-1] - steps[0]):
         if all(step in left for step in steps):
@@ -115,9 +116,9 @@ def _is_spare(change: Changes) -> bool:
 
 
 def _filled(change: Changes) -> Iterator[Block]:
-    """Yield blocks with these changes, each cut at all steps of `change` within it.
+    """Yield blocks with the given changes, each cut at all steps of `change` during its lifetime.
 
-    A decrease ends an open block of exactly its size if one exists, else the newest open blocks.
+    A decrease ends an open block of the same size if one exists, else the newest open blocks.
     """
     open_since: list[tuple[int, int]] = []
     for step, more in change.items():

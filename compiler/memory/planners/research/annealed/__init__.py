@@ -16,23 +16,23 @@ SEARCHING = 0.2
 """Time limit of the search after each new minimum of rectangles: a fraction of the time so far."""
 
 LEFT = 0.4
-"""Largest number of rectangles per block after a cooling. More rectangles suggest
-blocks that are not guillotine-cut, or unknown spare memory. Annealing then leaves the remaining
-time to other planners."""
+"""Largest number of rectangles per block at the end of a cooling. More rectangles suggest
+blocks that are not guillotine-cut, or unknown spare memory. If more rectangles remain, annealing
+leaves the remaining time to other planners."""
 
 
 @planner(
     searches=True,
-    source="simulated annealing, Kirkpatrick, Gelatt and Vecchi 1983, over joints as in joined",
+    source="simulated annealing, Kirkpatrick, Gelatt and Vecchi 1983, over joins as in joined",
     example=SIX_WITHOUT_A_GAP,
 )
 def annealed(problem: Problem, options: Options) -> Outcome:
-    """Join blocks with equal sums, and undo joints at random with decreasing frequency.
+    """Join sets of blocks with equal sizes, and undo joins at random with decreasing frequency.
 
-    Millions of joints are created and undone. The value of a joint is the number of rectangles that
+    Millions of joins are created and undone. The value of a join is the number of rectangles that
     it removes. Exact search places the remaining rectangles. Good for tight problems whose blocks
-    result from guillotine cuts, above all if memory has few units: then nearly all sums are equal
-    by chance, and many sets of joints lead to a plan.
+    result from guillotine cuts, above all if memory has few units. Nearly all sums are then equal
+    by chance, and many sets of joins lead to a plan.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

@@ -1,8 +1,8 @@
-"""The loop that creates and undoes joints: compiled if numba is installed, else interpreted.
+"""The loop that creates and undoes joins: compiled if numba is installed, else interpreted.
 
-Nodes are blocks and their joints; nodes without a parent are the *roots*. Two sets of roots with
-equal sums of sizes are joined at a step where the first set ends and the second begins; the roots
-in a set have the same lifetime.
+Nodes are blocks and joined sets of blocks; nodes without a parent are the *roots*. Two sets of
+roots with equal sums of sizes are joined at a step where the first set ends and the second begins;
+the roots in a set have the same lifetime.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ MOST_PAIRS = 24
 """Maximum number of roots among which pairs that complete a sum are searched."""
 
 SHARES = (7, 12, 14, 15)
-"""Cumulative shares, in sixteenths, of sets with 1, 2, 3 and 4 roots; other sets have all roots of
-a lifetime."""
+"""Cumulative probabilities, in sixteenths, of sets with 1, 2, 3 and 4 roots; other sets have all
+roots of a lifetime."""
 
 
 class Forest(NamedTuple):
-    """Nodes: n blocks, then space for n joints. Units: steps by their rank, bytes.
+    """Nodes: n blocks, then space for n joined nodes. Units: steps by their rank, bytes.
 
     CHILD is a node's first child, SIBLING the next child of its parent, BEHIND its side of the
     parent's step, PLACE its position among the roots. Roots that end at a step (0), and those that
     begin there (1), are doubly linked lists with heads in `steps`. `lists` has the roots and the
-    unused joint numbers; `count` has the lengths of both lists and the state of the random number
-    generator. `sets` holds sets of roots.
+    unused numbers of joined nodes; `count` has the lengths of both lists and the state of the
+    random number generator. `sets` has sets of roots.
     """
 
     nodes: Any
@@ -92,7 +92,7 @@ def remove_root(f: Forest, node: int) -> None:
 
 @compiled
 def undo(f: Forest, root: int, hot: float) -> None:
-    """Undo a joint, with a probability that falls with the number of roots that this creates."""
+    """Undo a join, with a probability that falls with the number of roots that become free."""
     n, child = -1, f.nodes[root, CHILD]
     if child < 0:
         return
@@ -147,7 +147,8 @@ def chosen(f: Forest, root: int, side: int) -> int:
 def completed(f: Forest, n: int, need: int) -> int:
     """Fill THEIRS, from position 1, with nodes among the first n of SOME that sum to `need` bytes.
 
-    The set has one root, two roots, or all n roots. Return the size of the set, 0 if none exists.
+    The result has one root, two roots, or all n roots. Return the size of the set, 0 if none
+    exists.
     """
     if n == 0:
         return 0
@@ -204,7 +205,7 @@ def matching(f: Forest, step: int, total: int, side: int) -> int:
 
 @compiled
 def put_into(f: Forest, joint: int, row: int, n: int, behind: int) -> None:
-    """Make the first n nodes of a set children of a joint, on one side of its step."""
+    """Make the first n nodes of a set children of a joined node, on one side of its step."""
     for i in range(n):
         node = f.sets[row, i]
         remove_root(f, node)

@@ -1,4 +1,4 @@
-"""Packings by ejection: a block without a gap ejects others."""
+"""Packings by ejection: a block that fits into no gap ejects other blocks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
-"""Joining thresholds, tried after the smallest known set of rectangles. Each attempt gets half of
-the remaining time; the rest is for the unjoined blocks."""
+"""Joining thresholds, tried after the smallest known set of joined rectangles. Each attempt gets
+half of the remaining time; the time that remains then is for the unjoined blocks."""
 
 
 @planner(

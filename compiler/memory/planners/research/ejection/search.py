@@ -36,8 +36,7 @@ PATIENCE = 1000
 """Moves per block after which an attempt is abandoned."""
 
 MOST_TIME = 0.3
-"""Fraction of the remaining time for one attempt; after it, the next attempt has an easier
-target."""
+"""Fraction of the remaining time for one attempt; the next attempt then has an easier target."""
 
 
 class Arrays(NamedTuple):
@@ -124,7 +123,8 @@ class Search:
 def draw(chance: Any, n: int) -> int:
     """Return a random number below n, up to 2**31.
 
-    The state has 47 bits and is multiplied in halves, because numpy warns of 64-bit overflow.
+    The state of the random numbers has 47 bits and is multiplied in halves, because numpy warns of
+    64-bit overflow.
     """
     high, low = chance[0] >> 24, chance[0] & 0xFFFFFF
     product = ((high * 1103515245 & 0x7FFFFF) << 24) + low * 1103515245
@@ -153,8 +153,8 @@ def cheapest(
 ) -> int:
     """Return an offset at which the blocks in the way of `block` have the least cost.
 
-    The cost changes only at offsets where another block starts or stops being in the way: above
-    that block's first byte minus the size of `block`, and at that block's end.
+    The cost changes only at two offsets per other block: its first byte minus the size of `block`,
+    and its end.
     """
     size, n = arrays.size[block], lying.n[0]
     top = capacity - size
@@ -230,7 +230,7 @@ def rise(lying: Lying, offsets: Any) -> None:
 def settle(
     arrays: Arrays, offsets: Any, weights: Any, capacity: int, moves: int, chance: Any
 ) -> int:
-    """Place blocks without an offset (-1), ejecting others; return the number of unplaced blocks.
+    """Place blocks without an offset (-1) by ejection; return the number of unplaced blocks.
 
     Each block must fit into the capacity.
     """

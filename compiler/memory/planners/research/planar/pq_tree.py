@@ -46,7 +46,7 @@ def _leaves(children: Sequence[Tree]) -> int:
 def replaced(tree: Tree, some: int, by: Tree) -> Tree | None:
     """Replace the leaves `some` by a tree; retain only orders in which these leaves are contiguous.
 
-    Return None if there is no such order.
+    Return None if the tree has no order of this kind.
     """
     leaves, kind, children = tree
     if leaves == some:

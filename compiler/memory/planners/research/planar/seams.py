@@ -62,10 +62,10 @@ Fits: TypeAlias = dict[int, list[tuple[int, Pair]]]
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A division of a step into seams, and the resulting tree.
+    """A division of a step into handovers of bytes, and the resulting tree.
 
-    `chance` is the logarithm of the expected number of such divisions by chance: the division with
-    the smallest value is the most plausible.
+    `chance` is the logarithm of the number of equally good divisions expected by chance. The
+    division with the smallest value is the most plausible.
     """
 
     tree: Tree
@@ -74,7 +74,8 @@ class Division:
 
 
 class Way(NamedTuple):
-    """Pairs that are seams, and the remaining leaves as bits; `chance` is as in `Division`."""
+    """Pairs of sets that hand over bytes, and the other leaves as bits; `chance` as in
+    `Division`."""
 
     chance: float
     pairs: Sequence[Pair]
@@ -122,9 +123,9 @@ class Step:
         return self.sums[some]
 
     def ways(self, tree: Tree, spare: int) -> Iterator[Way]:
-        """Yield pairs of sets that may be seams of the step, and the remaining leaves.
+        """Yield pairs of sets that may hand over bytes at the step, and the remaining leaves.
 
-        The remaining leaves form the last seam; `spare` are leaves of unused memory.
+        The remaining leaves form the last handover; `spare` are leaves of unused memory.
         """
         plain = self.plain and (not self.more or not spare)
         pairs = [] if plain else self._pairs(tree, spare if self.more else 0)
@@ -157,7 +158,7 @@ class Step:
     def _rests(
         self, tree: Tree, rest: int, spare: int, new_leaf: NewLeaf
     ) -> Iterator[tuple[Pair, ...]]:
-        """Yield seams of the remaining leaves, with spare memory used up or created."""
+        """Yield handovers of the remaining leaves, with spare memory used up or created."""
         some, other = rest & self.ended, rest & self.begun
         more = self.sum(some) - self.sum(other)
         if not rest:
@@ -180,7 +181,7 @@ class Step:
     def _two_rests(
         self, tree: Tree, some: int, other: int, new_leaf: NewLeaf
     ) -> Iterator[tuple[Pair, ...]]:
-        """Yield two seams that both leave spare bytes."""
+        """Yield two handovers that both leave spare bytes."""
         few = numbers(other)[:MOST_SPLIT]
         heads = [bits(h) for n in range(3) for h in itertools.combinations(few, n)]
         for first in itertools.islice(Together(some).sets(tree), MOST_SPARE):
@@ -211,13 +212,14 @@ class Step:
 
 
 def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]]:
-    """Yield disjoint pairs, and the uncovered rest."""
+    """Yield disjoint pairs of sets, and the leaves that no pair covers."""
     choices = itertools.count()
 
     def more(
         of: Fits, chosen: list[Pair], free: int, rest: int
     ) -> Iterator[tuple[list[Pair], int]]:
-        """Extend the choice: leaves `free` are undecided, leaves `rest` belong to the last pair."""
+        """Extend a choice of pairs: leaves `free` are undecided, `rest` belongs to the last
+        pair."""
         if next(choices) > MOST_CHOICES:
             return
         left: Fits = {}
@@ -241,7 +243,7 @@ def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]
 
 
 def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
-    """Return the seams of pairs; None if the tree does not permit all of them."""
+    """Return the handovers of pairs of sets; None if the tree does not permit all of them."""
     seams: list[Seam] = []
     for pair in pairs:
         if not pair.some or not pair.other:
@@ -256,9 +258,9 @@ def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
 
 
 def _chance(pairs: Sequence[Pair], rest: int) -> float:
-    """Return the logarithm of the expected number of such divisions by chance.
+    """Return the log of the expected number of divisions as good as this one by chance.
 
-    One of the equal sums follows from the others, so the sum of the largest seam does not count.
+    One of the equal sums follows from the others, so the largest sum does not count.
     """
     if not pairs:
         return 0.0
@@ -272,7 +274,7 @@ def _chance(pairs: Sequence[Pair], rest: int) -> float:
 def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]]) -> None:
     """Add sets of items by the sum of their sizes, smallest sets first, up to a limit.
 
-    Each set has the logarithm of the number of sets of its size.
+    Each set comes with the logarithm of the number of sets of its size.
     """
     n_found = 0
     for n in range(1, len(items) + 1):
@@ -332,7 +334,7 @@ class Together:
                 yield heap | head | tail
 
     def ends(self, tree: Tree) -> list[int]:
-        """Return subsets at an end of the tree."""
+        """Return subsets that can be contiguous at an end of the tree's order."""
         return list(itertools.islice(self._ends(tree), MOST_SETS))
 
     def _ends(self, tree: Tree) -> Iterator[int]:
@@ -358,7 +360,7 @@ class Together:
             whole |= child[0]
 
     def _whole_and_parted(self, children: Sequence[Tree]) -> tuple[list[int], list[Tree]]:
-        """Return children whose leaves are all in `some`, as bits, and partial children."""
+        """Return full children, whose leaves are all in `some`, as bits; and partial children."""
         whole = [child[0] for child in children if not child[0] & ~self.some]
         parted = [c for c in children if c[0] & self.some and c[0] & ~self.some]
         return whole, parted

@@ -14,7 +14,7 @@ Rectangle: TypeAlias = tuple[int, int, int]
 """The first step, the step after the last step, and the size in bytes."""
 
 Path: TypeAlias = "tuple[Path, Seam] | None"
-"""The newest seam, linked to earlier seams."""
+"""The newest handover, linked to earlier handovers."""
 
 
 MOST_TRIED = 40
@@ -24,8 +24,8 @@ MOST_TRIED = 40
 class State(NamedTuple):
     """A state of the beam.
 
-    The fields are the chance so far (a logarithm), the remaining orders, the seams so far, and the
-    leaves of currently unused memory as bits.
+    The fields are the chance so far (a logarithm), the remaining orders, the handovers so far, and
+    the leaves of currently unused memory as bits.
     """
 
     chance: float
@@ -100,7 +100,7 @@ class Sweep:
 
 
 def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
-    """Return the steps with ends and starts, bracketed by one leaf of all bytes on either side."""
+    """Return the steps of ends and starts; before and after them, one leaf has all bytes."""
     n = len(rectangles)
     ended: dict[int, list[int]] = {}
     begun: dict[int, dict[int, list[int]]] = {}
@@ -115,7 +115,7 @@ def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
 
 
 def _offsets(state: State, sizes: Sequence[int]) -> list[int]:
-    """Reconstruct offsets backwards: at each seam, ending blocks get their successors' bytes."""
+    """Reconstruct offsets backwards: ending blocks get the bytes of their successors."""
     offsets = [0] * len(sizes)
     assert state.tree[1] == LEAF
     order = [state.tree[2][0]]

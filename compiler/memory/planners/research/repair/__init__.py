@@ -15,7 +15,7 @@ from compiler.memory.problem import Problem
     example=FIVE_BUFFERS,
 )
 def repair(problem: Problem, options: Options) -> Outcome:
-    """Start from first fit, remove all blocks above a target peak, and place them below it.
+    """Start from first fit, remove all blocks above a target peak, and place them below the target.
 
     A block without a large enough gap takes the offset of least cost and ejects the blocks there.
     Only blocks near the peak move, so a trace of 50,000 buffers takes seconds. Good for traces with

@@ -1,8 +1,8 @@
 """Placed blocks listed by windows of time, in the order of first and of last bytes.
 
-On each level, windows are twice as wide as their distance, as in windows.py: a block no longer than
-the distance has all its neighbors in one window. Insertions and removals maintain both orders, so
-one pass over the neighbors of a block gives the cost of every offset.
+On each level, windows are twice as wide as their distance, as in windows.py. So a block no longer
+than the distance has all its neighbors in one window. Insertions and removals maintain both orders,
+so one pass over the neighbors of a block gives the cost of every offset.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from compiler.memory.planners.research.repair.reduction import Arrays
 
 FEW_LONGER = 0.002
 """If fewer blocks than this fraction exceed a level's windows, another level costs more than it
-saves. The neighbors of these blocks then come from several windows."""
+saves. The neighbors of the longer blocks then come from several windows."""
 
 GROWTH = 8
 """Growth factor of the window distance from level to level."""
@@ -81,7 +81,7 @@ def _insert(order: Any, at: int, end: int, block: int) -> None:
 
 @compiled
 def _remove(order: Any, at: int, end: int, block: int) -> None:
-    """Remove a block from a list; it is at `at` or, among equal keys, after it."""
+    """Remove a block from a list, in which it is at `at` or, among equal keys, later."""
     while order[at] != block:
         at += 1
     part = order[at:end]
@@ -151,7 +151,7 @@ def leave(blocks: Arrays, lists: Lists, offsets: Any, block: int) -> None:
 def neighbors(blocks: Arrays, lists: Lists, offsets: Any, block: int, ends: bool, to: Any) -> int:
     """Fill `to` with the placed blocks alive together with a block; return their number.
 
-    They are in the order of their first bytes or, if `ends` is true, of their last bytes.
+    The blocks are in the order of their first bytes or, if `ends` is true, of their last bytes.
     """
     start, end = blocks.start[block], blocks.end[block]
     listed = lists.by_high if ends else lists.by_low

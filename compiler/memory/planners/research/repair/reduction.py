@@ -24,7 +24,7 @@ class Reduction:
     """A problem without the blocks that are alive at every step, reduced to the relevant steps.
 
     If no block is pinned and all alignments are equal, blocks alive at every step are placed at the
-    bottom: any plan can be rearranged in this way. Only steps remain whose live set is not
+    bottom. Any plan can be rearranged in this way. Only steps remain whose live set is not
     contained in the live set of another step. Blocks of 0 bytes are omitted.
     """
 
@@ -58,8 +58,8 @@ class Reduction:
 def maximal_steps(start: Any, end: Any, counts: Any) -> tuple[Any, Any]:
     """Return lifetimes counted in the steps with a maximal live set.
 
-    At such a step a block starts, and a block ends before the next start. Only blocks in `counts`
-    matter; others may get an empty lifetime.
+    At a step with a maximal live set, a block starts, and a block ends before the next start. Only
+    blocks in `counts` affect the steps; other blocks may get an empty lifetime.
     """
     starts, ends = np.unique(start[counts]), np.unique(end[counts])
     if not len(starts):

@@ -40,7 +40,7 @@ PATIENCE = 0.1
 """Fraction of the remaining time after which the target rises."""
 
 RISE = 8
-"""The target rises by its distance to the best peak, divided by this number."""
+"""The rise of the target is its distance to the best peak, divided by this number."""
 
 
 class Search:
@@ -110,9 +110,10 @@ class Search:
         return offsets
 
     def _repaired(self, best: Any, target: int, peak: int, until: float) -> Any | None:
-        """Return a plan with a lower peak than the best: the target, or as near as time permits.
+        """Return a plan with a lower peak than the best, as close to the target as time permits.
 
-        After PATIENCE, the target rises, and blocks that are still unplaced need little work.
+        After PATIENCE, the target rises, so the blocks that are still unplaced become easy to
+        place.
         """
         state = self.state
         state.offsets[:] = best
@@ -169,4 +170,4 @@ def _by_area(blocks: Arrays) -> Any:
 
 
 ORDERS: Sequence[Callable[[Arrays], Any]] = (_by_span, _by_size, _by_area)
-"""Orders for first fit: the fastest order, then the best order for most traces, then area."""
+"""Orders for first fit: by lifetime class (fastest), by size (best for most traces), by area."""

@@ -82,9 +82,8 @@ def _cheapest(
 ) -> int:
     """Return an offset at which the neighbors in the way have the least cost, or -1.
 
-    From the bottom up, the cost changes only at offsets where a neighbor starts or stops being in
-    the way: above the neighbor's first byte minus the block's size, and at the neighbor's end, both
-    aligned.
+    From the bottom up, the cost changes only at two offsets per neighbor, both aligned: its first
+    byte minus the block's size, and its end.
     """
     size, mask, move = blocks.size[block], blocks.mask[block], state.counts[1]
     top = (capacity - size) & ~mask
@@ -195,7 +194,7 @@ def _first_fit(blocks: Arrays, lists: Lists, offsets: Any, order: Any) -> None:
 
 
 def _settle_as_of(sources: str) -> Kept[[Arrays, Lists, State, Costs, int, int], int]:
-    """Return the loop, cached under the digest of its sources."""
+    """Return the compiled repair loop, cached under the digest of its sources."""
 
     def settle(
         blocks: Arrays, lists: Lists, state: State, costs: Costs, capacity: int, budget: int
@@ -207,7 +206,7 @@ def _settle_as_of(sources: str) -> Kept[[Arrays, Lists, State, Costs, int, int],
 
 
 def _first_fit_as_of(sources: str) -> Kept[[Arrays, Lists, Any, Any], None]:
-    """Return the loop, cached under the digest of its sources."""
+    """Return the compiled repair loop, cached under the digest of its sources."""
 
     def first_fit(blocks: Arrays, lists: Lists, offsets: Any, order: Any) -> None:
         _ = sources

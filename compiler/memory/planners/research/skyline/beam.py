@@ -16,7 +16,7 @@ SKY_END = 1 << 60
 """The height of the walls at both ends: above any offset."""
 
 MOST_EACH = 48
-"""Maximum number of blocks tried at one place."""
+"""Maximum number of blocks tried at one position of a skyline."""
 
 
 NEAR_ROWS = 8
@@ -103,7 +103,7 @@ def lowest(sky: Any) -> tuple[int, int]:
 
 @compiled
 def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) -> int:
-    """Return the bytes wasted where the skyline changes from one height to another at step t.
+    """Return the bytes wasted by a change of the skyline from one height to another at step t.
 
     Below a wall, only blocks that begin or end at the wall's step can be adjacent to the wall.
     """
@@ -124,7 +124,7 @@ def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) 
 
 @compiled
 def has_twin(field: Field, moves: Moves, begin: int, stop: int, block: int) -> bool:
-    """Return whether an equal block is already tried at this place."""
+    """Return whether an equal block is already tried at the same position."""
     for at in range(begin, stop):
         other = moves.facts[at, BLOCK]
         if (
@@ -140,7 +140,7 @@ def has_twin(field: Field, moves: Moves, begin: int, stop: int, block: int) -> b
 def enter(
     field: Field, ways: Ways, moves: Moves, n: int, way: int, block: int, left: int, raised: int
 ) -> tuple[int, int]:
-    """Enter a move at position n, without its cost; return its skyline edges and wasted bytes."""
+    """Write a move without its cost at position n; return its skyline edges and wasted bytes."""
     sky, need, placed = ways.sky[way], ways.need[way], ways.placed[way]
     bottom, start, end = sky[left], field.start[block], field.end[block]
     top = bottom + field.size[block]
@@ -195,7 +195,7 @@ def try_blocks(
     weights: Weights,
     bound: int,
 ) -> int:
-    """Enter the moves of a state at its lowest stretch; return the number of moves."""
+    """Write the moves of a state at its lowest stretch; return the number of moves."""
     sky, placed = ways.sky[way], ways.placed[way]
     begin, found = n, False
     while not found and ways.least[way] < most:
@@ -269,7 +269,7 @@ def try_all(
     bound: int,
     most: int,
 ) -> int:
-    """Enter the moves of all states; return their number.
+    """Write the moves of all states; return their number.
 
     States that need `most` bytes or more are discarded.
     """
