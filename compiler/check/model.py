@@ -31,7 +31,7 @@ def check_model(
     Inputs that are not `given` are random, with these `shapes`. The rules in `without` are
     disabled. If a graph has no ONNX form, our reference replaces onnx.reference. If a peer rejects
     the model with a CompileError, the check reports the error but does not fail.
-    Errors: those of reading and compiling the model.
+    Errors: any error of reading or compiling the model.
     """
     way = Way(pipeline, precision, threads, schedules=schedules, without=tuple(without))
     check = begin_check(

@@ -103,7 +103,7 @@ def _affine(ed: Editor, root: _Root) -> Affine:
     if not isinstance(t, TensorType) or not t.is_ranked or not t.layout.is_plain:
         raise Objection(f"the rank of {root.value} is not known")
     if logical(t) != logical(root.node.type):
-        raise Objection(f"{root.value} is {t}, the result {root.node.type}")
+        raise Objection(f"{root.value} is {t}, but the result is {root.node.type}")
     number = uniform(c)
     kind = "scale" if root.node.op == "mul" else "shift"
     if number is not None:

@@ -67,7 +67,7 @@ def remove_redundant_broadcasts(graph: Graph, log: Log) -> Graph:
 
 
 def _into_readers(ed: Editor, node: Node, log: Log) -> int:
-    """Redirect readers to the unrepeated elements, where their types stay the same."""
+    """Redirect readers to the unrepeated elements, if the result types of readers stay the same."""
     n_done = 0
     for user in ed.users(node.output):
         changed = _reading_few(ed, node, user)

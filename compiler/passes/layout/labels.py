@@ -2,13 +2,13 @@
 
 The energy is a sum of two kinds of terms: the cost of each kernel for its label, and the cost of
 copies. A value needs a copy if its producer has none of the labels of the copy, but a reader has
-one. Readers share the copy.
+one of them. Readers share the copy.
 
 With two labels a single minimum cut finds the global minimum. With three labels, moves towards each
 label alternate until no move lowers the energy (alpha-expansion). Each move is the best among
-exponentially many. Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy minimization
-via graph cuts": the result costs at most twice the optimum if all copies of a value have equal
-cost.
+exponentially many moves. Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy
+minimization via graph cuts": the result costs at most twice the optimum if all copies of a value
+have equal cost.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Labels = frozenset[int]
 class Copy:
     """A copy of a value for readers with one of these labels.
 
-    The copy is not needed if `maker`, the kernel that computes the value, has such a label too.
+    The copy is not needed if `maker`, the kernel that computes the value, also has one of `labels`.
     `maker` is None if no kernel computes the value.
     """
 
@@ -106,7 +106,7 @@ class _Move:
         return found
 
     def _add(self, c: Copy, stays: dict[int, int]) -> None:
-        """Add a copy to the network; if its cost depends only on its maker, add it to `stays`."""
+        """Add a copy to the network, or its cost to `stays` if that depends only on the maker."""
         spared = c.maker is not None and self.chosen[c.maker] in c.labels
         maker = None if c.maker is None else self.at.get(c.maker)
         wanting = [r for r in c.readers if self.chosen[r] in c.labels]

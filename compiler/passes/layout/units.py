@@ -144,7 +144,7 @@ def is_image(t: Type | None) -> bool:
 def is_kernel(node: Node) -> bool:
     """Whether the generated code of a node can write its result in any layout.
 
-    Scattering operators write plain order, as do operators without generated code.
+    Scattering operators and operators without generated code write plain order.
     """
     if node.op == "fusion":
         return True

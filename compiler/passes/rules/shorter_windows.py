@@ -32,7 +32,7 @@ LEAST_TAPS = 16
 
 
 def _image(x: Tensor) -> tuple[Dim, ...]:
-    """Return the spatial sizes of a tensor. Errors: Objection if its rank is open."""
+    """Return the spatial sizes of a tensor. Errors: Objection if the rank is open."""
     if x.type.shape is None:
         raise Objection(f"the rank of {x.name} is open")
     return x.shape[2:]
@@ -189,7 +189,7 @@ def _estimate_of(x: Tensor, sizes: list[int]) -> str:
 def _along(d: int, size: Dim, attrs: Attrs, w: Window) -> Attrs:
     """Return the attributes of a window that extends only along axis d.
 
-    Padding that depends on an open size stays an attribute of the pass.
+    Padding that depends on an open size stays an attribute of the window.
     """
     kept = {k: v for k, v in attrs.items() if k in ("count_include_pad", "p")}
     axes = w.kernel
