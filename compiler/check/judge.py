@@ -87,8 +87,9 @@ def judge(
     `bits` requires equal bits. `budget` is the allowed error relative to the result's scale, in
     addition to the effect of noise. `made_wide` computes the same result in f64. If the f64 result
     is correct, overflow counts as rounding, and so does any effect of `extreme` inputs. With
-    `underflow`, an infinity of the original may be the logarithm of an underflowed number. A result
-    whose magnitude is at least that of log(smallest normal number) is then correct.
+    `underflow`, an infinity of the original may be the logarithm of an underflowed number. Every
+    result with at least the magnitude of log(smallest normal number) counts as correct in place of
+    such an infinity.
     """
     if same_bits(made, own):
         return FINE

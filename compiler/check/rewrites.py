@@ -30,7 +30,7 @@ from compiler.passes.engine.excerpt import RESULT
 from compiler.trace import Event, Step
 
 SECONDS_EACH = 2.0
-"""The time limit for one rewrite, in seconds; after it, no further inputs are tried."""
+"""The time limit for one rewrite, in seconds; no further inputs are tried after this time."""
 
 MOST_TURNS = 24
 """The maximum number of draws of each kind in `OUT_OF_RANGE`, for tensors with few elements."""
@@ -232,7 +232,7 @@ def _content(storage: Any) -> Any:
 
 
 class _Values:
-    """The values of the model that rewrites read.
+    """The model's values that rewrites read.
 
     The input graph of each pass is evaluated once for all rewrites of the pass.
     """

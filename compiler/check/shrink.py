@@ -18,7 +18,7 @@ from compiler.ir.types import TensorType, Type
 from compiler.ir.verify import verify
 
 LARGE = 16
-"""The limit above which sizes are reduced."""
+"""The largest size that is not reduced."""
 
 FEW_ELEMENTS = 20_000
 """The minimum total number of input elements for a reduction of sizes."""

@@ -30,7 +30,7 @@ UPGRADE_TO = 15
 
 onnx.reference interprets some old operators by newer rules: Softmax before opset 13 loses its
 default axis, and BatchNormalization of opsets 9 to 13 includes the statistics of the batch. The
-forms of Softmax and BatchNormalization in this opset are unambiguous.
+forms of Softmax and BatchNormalization in opset `UPGRADE_TO` are unambiguous.
 """
 
 

@@ -173,7 +173,7 @@ def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
     """Whether storing values is cheaper than recomputing them: expensive values that fit a cache.
 
     If a consumer sums over some axes and all consumers share the remaining axes, a schedule stores
-    one row.
+    only one row at a time.
     """
     if not any(isinstance(s, Apply) and s.fn in EXPENSIVE for s in walk(producer.value)):
         return False

@@ -54,7 +54,7 @@ def index_values(e: Expr, env: Mapping[str, Index]) -> Index:
 
 
 class _Maker:
-    """The compiler of statements to functions; `lane` is the index of an open vector loop."""
+    """The compiler of statements to functions; `lane` is the index of the enclosing vector loop."""
 
     def __init__(self, memory: Mapping[str, Array]) -> None:
         self.memory = memory

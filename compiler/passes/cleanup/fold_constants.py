@@ -1,7 +1,7 @@
 """Constant folding with a budget.
 
-Splats of any size stay a single number; shape arithmetic becomes constants. Other nodes are folded
-while the stored constants stay within the growth that the options allow.
+Splats of any size stay a single number; shape arithmetic becomes constants. Nodes with any other
+result are folded while the stored constants stay within the growth that the options allow.
 """
 
 from __future__ import annotations

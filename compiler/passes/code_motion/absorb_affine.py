@@ -98,7 +98,7 @@ def _visit(ed: Editor, node: Node, log: Log) -> bool:
 
 
 def _affine(ed: Editor, root: _Root) -> Affine:
-    """Return the factor or summand of a root: one number, or one for each index along an axis."""
+    """Return the factor or summand: one number, or one number for each index along an axis."""
     t, c = ed.type(root.value), ed.constants[root.constant]
     if not isinstance(t, TensorType) or not t.is_ranked or not t.layout.is_plain:
         raise Objection(f"the rank of {root.value} is not known")

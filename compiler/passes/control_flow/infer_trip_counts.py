@@ -203,7 +203,7 @@ class _Counts(Rebuild):
                 raise AssertionError(f"{value} has to be computed")
 
     def _value(self, line: Line, node: Node) -> Tensor:
-        """Return the value of a linear expression at iteration 0, as an i64."""
+        """Return the value of an affine integer at iteration 0, as an i64."""
         made: Operand = _constant(line.const) if line.const or not line.terms else None
         for name, times in line.terms:
             one: Operand = self.ed.tensor(name)

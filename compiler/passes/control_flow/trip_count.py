@@ -180,7 +180,7 @@ _COMPARED: Mapping[str, tuple[bool, int]] = {
     "greater_equal": (True, 1),
     "equal": (False, 0),
 }
-"""For each comparison: whether it requires a > b, and the addend that admits a = b."""
+"""For each comparison: whether it requires a > b, and the addend that permits equality."""
 
 
 def _ends_once(test: Test) -> bool:

@@ -57,7 +57,7 @@ def fold_shapes(graph: Graph, log: Log) -> Graph:
     """Fold shape computations: compute each list of sizes in the fewest nodes.
 
     Models split and concatenate shapes to parametrise operators. Shape inference gives the elements
-    of these shapes as expressions of the input sizes. The pass therefore reads runs of sizes
+    of computed shapes as expressions of the input sizes. The pass therefore reads runs of sizes
     directly from tensors with these sizes.
     """
     for _ in range(ROUNDS):

@@ -200,7 +200,7 @@ def _gather(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def without(perm: Perm, axes: Iterable[int]) -> Perm:
-    """Return the permutation of the axes that remain after some are removed."""
+    """Return the permutation of the axes that remain after removal of some axes."""
     gone = set(axes)
     left = [perm[a] for a in range(len(perm)) if a not in gone]
     rank_of = {a: i for i, a in enumerate(sorted(left))}

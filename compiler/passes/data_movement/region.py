@@ -1,4 +1,4 @@
-"""Nodes around a transpose that could run with permuted axes, and the copies of each choice."""
+"""Nodes around a transpose that could run with permuted axes, and the copies per choice."""
 
 from __future__ import annotations
 

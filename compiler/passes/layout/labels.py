@@ -130,7 +130,7 @@ class _Move:
         self._unless_all_move(leavers, maker if spared and maker is not None else 1, c.cost)
 
     def _when_any_moves(self, maker: int, readers: list[int], cost: int) -> None:
-        """Add a cost if any reader moves and the maker does not; maker 0 never moves."""
+        """Add a cost if any reader takes the new label and the maker does not; maker 0 cannot."""
         if len(readers) == 1:
             self.cut.arc(maker, readers[0], cost)
         elif readers:
@@ -140,7 +140,7 @@ class _Move:
                 self.cut.arc(hub, r, ENDLESS)
 
     def _unless_all_move(self, readers: list[int], maker: int, cost: int) -> None:
-        """Add a cost if any reader stays and the maker moves; maker 1 always moves."""
+        """Add a cost if any reader keeps its label and the maker does not; maker 1 never does."""
         if len(readers) == 1:
             self.cut.arc(readers[0], maker, cost)
             return

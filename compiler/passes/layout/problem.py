@@ -56,7 +56,7 @@ class Use:
     With `follows` the operand must have the layout of the kernel's result. Without `follows`, a
     plain result requires a plain operand, and other results permit any layout of the operand. With
     `strict` the operand must be in plain order without a halo. `reach` is the extent of a window
-    over the borders; `around` is the value of the halo.
+    beyond the borders; `around` is the value of the halo.
     """
 
     reader: int

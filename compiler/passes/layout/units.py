@@ -170,7 +170,7 @@ def same_channels(a: Type, b: Type) -> bool:
 
 
 def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
-    """Return the extent of a convolution's window over the borders of its input t, in elements."""
+    """Return the extent of a convolution's window beyond the borders of its input t."""
     conv = unit.anchor
     assert conv is not None
     weights = graph.types[unit.weights]

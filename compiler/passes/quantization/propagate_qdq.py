@@ -157,7 +157,7 @@ def _parameters(ed: Editor, node: Node) -> Iterator[TensorType]:
 
 
 def _moved_axis(ed: Editor, first: Node, node: Node) -> int:
-    """Return the axis of the scales behind a data-movement node."""
+    """Return the axis of the scales after a data-movement node."""
     axis = first.attrs["axis"]
     if node.op != "transpose" or _is_single(ed, first):
         return axis

@@ -121,7 +121,7 @@ _OPPOSITES = [
     """,
 )
 def equal_to_true(x: Tensor) -> Operand:
-    """Fold a comparison of a boolean with true to that boolean."""
+    """Fold a comparison of a boolean with true to the boolean."""
     return x if x.dtype is DType.bool else Skip(f"{x.dtype} has more than two values")
 
 
