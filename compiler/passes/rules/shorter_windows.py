@@ -441,7 +441,7 @@ def _runs(n_taps: int) -> tuple[int, int, int]:
 def taps_off_the_image(
     x: Tensor, w: ConstTensor, bias: Tensor | None, groups: int, **attrs: Anything
 ) -> Operand:
-    """Remove the weights of a convolution that read only padding at all positions."""
+    """Remove the weights that read only padding at all positions of a convolution."""
     sizes, kernel = _numbers(x), tuple(w.type.static_shape[2:])
     given = (attrs["strides"], attrs["pads"], attrs["dilations"], attrs["auto_pad"])
     window = resolve(sizes, kernel, *given)
