@@ -22,7 +22,7 @@ CAN_FORK = hasattr(os, "fork")
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """The answer for a child process that ended without a result; `why` is the reason."""
+    """The outcome of a child process that ended without a result; `why` is the reason."""
 
     why: str
 

@@ -33,7 +33,7 @@ WAYS = ("results", "passes", "rewrites")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one compilation: `kind` is "" for success, `way` the place of the failure.
+    """The outcome of one compilation: `kind` is "" for success; `way` is one of `WAYS`.
 
     `decisions` are the rewrites that rules requested and the gate allowed, in order. `at_work` is
     the rule that failed before it requested a rewrite.
@@ -61,9 +61,9 @@ class Settings:
 
     `until` is the kind of failure to find; "" means any kind except slow. `ratio` is the slowdown,
     relative to a program without rewrites, above which a program counts as slow. `moved` is the
-    allowed change of a result, as a fraction of its largest magnitude, including rounding
-    differences; None allows any effect of rounding. If `limit_seconds` is above 0, each test runs
-    in a child process with this time limit. The rules in `without` are always disabled.
+    allowed change of a result, rounding included, as a fraction of its largest magnitude; None
+    allows any effect of rounding. If `limit_seconds` is above 0, each test runs in a child process
+    with this time limit. The rules in `without` are always disabled.
     """
 
     pipeline: Pipeline
@@ -196,7 +196,7 @@ class Probe:
         return rewrites, optimised
 
     def _numbers(self, rewrites: Rewrites, optimised: Graph, s: Settings) -> Outcome:
-        """Search for wrong numbers in the ways that the settings name."""
+        """Search for wrong numbers by the methods in `settings.ways`."""
         if "results" in s.ways:
             text = self._wrong(optimised, rewrites.events, s)
             if text:

@@ -1,8 +1,8 @@
 """Reduction of a failing model to a smaller model that fails in the same way.
 
-The reduction removes nodes; values of removed nodes become inputs with the computed elements. Then
-it removes nodes of regions, reduces sizes and simplifies numbers. It repeats these steps until
-nothing changes, or until the time limit is reached.
+The reduction removes nodes; values of removed nodes become inputs with the computed elements. The
+reduction then removes nodes of regions, reduces sizes and simplifies numbers. The reduction repeats
+all steps until nothing changes, or until the time limit is reached.
 Source: hierarchical delta debugging, Misherghi and Su 2006: coarse before fine reductions.
 """
 
@@ -39,7 +39,7 @@ class Case:
 Fails = Callable[[Case], bool]
 
 SMALL_SIZES = (1, 2, 3)
-"""The sizes to try; if the case fails with none of them, the size is halved."""
+"""The sizes to try for a dimension; if the case fails with none of them, the size is halved."""
 
 
 def reduce_case(case: Case, fails: Fails, seconds: float = 60.0) -> Case:

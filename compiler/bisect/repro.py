@@ -39,7 +39,8 @@ class Repro:
     """A failure that can be replayed.
 
     `decisions` are the allowed rewrites. Without decisions, all rewrites of the `rules` are
-    allowed. Without both, all rewrites are allowed: the cause is a pass, not its rewrites.
+    allowed. Without decisions and rules, all rewrites are allowed: the cause is a pass, not its
+    rewrites.
     """
 
     case: Case
@@ -89,7 +90,7 @@ def write_repro(folder: Path, repro: Repro, answer: Answer) -> None:
 
 
 def read_repro(folder: Path) -> Repro:
-    """Read a folder written by bisect. Errors: E-REPRO-FOLDER, and those of parsing texts."""
+    """Read a folder written by bisect. Errors: E-REPRO-FOLDER, and any error of parsing texts."""
     try:
         facts = json.loads((folder / "failure.json").read_text(encoding="utf-8"))
         blobs = [Bytes(a) for a in _load(folder / "constants.npz").values()]

@@ -35,7 +35,7 @@ def bisect(
 ) -> Bisection:
     """Find a minimal set of rewrites that breaks a graph, and reduce the graph.
 
-    Errors: those of computing the graph without any pass.
+    Errors: any error of evaluating the graph without passes.
     """
     probe = Probe.of(graph, settings)
     answer = search(probe, tell)
@@ -66,7 +66,7 @@ def reduced(probe: Probe, settings: Settings, answer: Answer, seconds: float) ->
 
 
 def fails(repro: Repro, case: Case) -> bool:
-    """Return whether a case fails in the same way; a case that cannot be computed does not."""
+    """Return whether a case fails in the same way; False if the case cannot be computed."""
     try:
         return replace(repro, case=case).still_fails()
     except (CompileError, MemoryError):

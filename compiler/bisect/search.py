@@ -1,8 +1,8 @@
 """Search for the cause of a failure: a minimal set of rewrites that breaks the model.
 
-The search first tests whether the model fails reproducibly. It then finds a minimal set of rules,
-and a minimal set of their rewrites. Like LLVM's `-opt-bisect-limit`, it also finds the rewrite at
-which the model breaks if rewrites are allowed one by one in pipeline order.
+The search first tests whether the model fails reproducibly. The search then finds a minimal set of
+rules, and a minimal set of their rewrites. Like LLVM's `-opt-bisect-limit`, the search also finds
+the rewrite at which the model breaks if rewrites are allowed one by one in pipeline order.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ SINGLES_SECONDS = 20.0
 class Answer:
     """The cause of a failure; `kind` is "" if the model does not fail.
 
-    `decisions` is a minimal set of rewrites, `rules` their rules in the same order. `wrong_alone`
-    names the rules whose rewrites are wrong by themselves; other rules only create preconditions.
-    `last` is the rewrite at which the model breaks in pipeline order. `passes` are the passes that
-    break the model without a rewrite. `stable` is False if two runs differed.
+    `decisions` is a minimal set of rewrites; `rules` has the rule of each rewrite, in the same
+    order. `wrong_alone` names the rules whose rewrites are wrong by themselves; other rules only
+    create preconditions. `last` is the rewrite at which the model breaks in pipeline order.
+    `passes` are the passes that break the model without a rewrite. `stable` is False if two runs
+    differed.
     """
 
     kind: str
@@ -85,7 +86,7 @@ def first_few(n: int) -> Gate:
 def search(probe: Probe, tell: Tell = lambda text: None) -> Answer:
     """Find the rewrites that break the model.
 
-    Errors: those of computing the model without any pass.
+    Errors: any error of evaluating the model without passes.
     """
     start = perf_counter()
     found = _Search(probe, tell).run()

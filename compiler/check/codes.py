@@ -11,7 +11,7 @@ from compiler.ir.types import DType, TensorType, Type
 def rounds_to_codes(graph: Graph, around: Mapping[str, Type] | None = None) -> bool:
     """Return whether any node rounds values to integers of at most eight bits.
 
-    A node that only copies such integers does not count.
+    A node that only copies 8-bit integers does not count.
     """
     types = {**(around or {}), **graph.types}
     return any(

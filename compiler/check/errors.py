@@ -12,17 +12,17 @@ from compiler.check.margins import number, tiny, unit
 from compiler.dataclass import dataclass
 
 PLACES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""The upper bounds of the histogram's classes, in ULPs; a further class contains larger errors."""
+"""The upper bounds of the histogram's bins, in ULPs; an additional bin counts larger errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Error:
     """The error of a tensor, measured against its f64 value.
 
-    `relative` is the largest error divided by the largest magnitude, `ulps` the largest error of an
-    element in units in the last place (ULPs). Both are infinite if the positions of NaN or
-    infinities differ. `counts` is a histogram: the numbers of elements in the classes bounded by
-    `PLACES`, then the number of elements with larger errors.
+    `relative` is the largest error divided by the largest magnitude; `ulps` is the largest error of
+    an element in units in the last place (ULPs). `relative` and `ulps` are infinite if NaN or
+    infinities differ in position from the f64 value. `counts` is a histogram: the numbers of
+    elements in the bins bounded by `PLACES`, then the number of elements with larger errors.
     """
 
     name: str

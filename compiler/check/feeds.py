@@ -69,7 +69,7 @@ def _positive(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator)
 
 
 def _small(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw integers and halves; many of them are equal, and many are rounding ties."""
+    """Draw integers or multiples of 0.5; many of them are equal, and many are rounding ties."""
     if dtype.is_integer:
         return chance.integers(0, min(4, _most(dtype) + 1), shape)
     return chance.integers(-6, 7, shape) / 2
@@ -112,9 +112,9 @@ def make_feeds(
 ) -> dict[str, Any]:
     """Draw all inputs of a graph, of one kind. Errors: E-INPUT-DTYPE for an unsupported type.
 
-    `sizes` maps the open dimensions to sizes. If it is None, the graph is a complete model, and its
-    open dimensions get the sizes of `assumed_shapes`. Elements of short integer lists are then
-    small for all kinds, since the lists may be trip counts or sizes.
+    `sizes` maps the open dimensions to sizes. If `sizes` is None, the graph is a complete model,
+    and its open dimensions get the sizes of `assumed_shapes`. In a complete model, short integer
+    lists have small elements for all kinds, since the lists may be trip counts or sizes.
     """
     chance = np.random.default_rng([seed, *kind.encode()])
     shapes = assumed_shapes(graph) if sizes is None else {}

@@ -29,10 +29,10 @@ Mark = Literal["ok", "steps", "wrong"]
 class Finding:
     """The comparison of one computation of the model with the yardstick.
 
-    `stage` names the computation: `imported` or a pass for a graph that our reference evaluates,
-    `program` for the compiled program, or the name of a peer. `program and` a peer's name is the
-    comparison of the program with this peer. A finding that is not `judged` is reported but does
-    not fail the check: an error of a peer is not an error of the compiler. `wide` has the errors
+    `stage` is `imported` or the name of a pass for a graph, `program` for the compiled program, or
+    the name of a peer. Our reference evaluates the graphs. The stage `program and` a peer's name is
+    the comparison of the program with this peer. A finding that is not `judged` is reported but
+    does not fail the check: errors of a peer are not errors of the compiler. `wide` has the errors
     against the model in f64. `objection` reports a failure on another kind of inputs, or the reason
     why a peer has no results. `moved` is the largest difference from the results of the previous
     stage, relative to the scales of the results. `nodes` has the errors of values by name.
@@ -64,8 +64,8 @@ def allowed_error(tolerance: float, imported: Finding | None, in_codes: bool) ->
     """Return the allowed error of stages: the tolerance, or twice the imported model's error.
 
     A quantized model rounds in steps, and a tie between two quantized values may round either way,
-    so one step is always allowed. If the imported f32 model deviates more from the f64 model, other
-    correct computations may deviate as much, up to `LARGEST_STEPS`.
+    so one step is always allowed. If the imported f32 model deviates from the f64 model by more
+    than one step, other correct computations may deviate as much, up to `LARGEST_STEPS`.
     """
     itself = [2 * e.relative for e in imported.wide] if imported else []
     if in_codes:
@@ -88,7 +88,8 @@ def first_wrong(findings: Sequence[Finding], allowed: float) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All findings on a model; `yardstick` names the reference, `note` the reason for its choice.
+    """All findings on a model; `yardstick` names the reference, and `note` gives the reason for its
+    choice.
 
     `narrow` names the nodes without an f64 form, whose types stay unchanged in the f64 model.
     `rewrites` contains the judged rewrites, out of `n_rewrites`. `broken` describes a compiler bug
@@ -122,8 +123,6 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Return whether no finding exceeds the allowed error, no rewrite its budget, and no pass
-        failed.
-        """
+        """Return whether findings and rewrites are within bounds, and no pass failed."""
         wrong = first_wrong(self.findings, self.allowed)
         return wrong is None and not self.broken and all(j.ok for j in self.rewrites)

@@ -42,7 +42,7 @@ def keeps_bits(graph: Graph) -> bool:
 
 
 def adds_up(graph: Graph) -> bool:
-    """Return whether the graph has sums of products, which do not guarantee infinite results."""
+    """Return whether the graph has sums of products, which need not overflow to infinity."""
     return any(
         (o := OPERATORS.get(n.op)) is None or (o.kind in _SUMS and not o.exact)
         for n in all_nodes(graph)
@@ -58,7 +58,7 @@ def may_underflow(graph: Graph) -> bool:
 def same_bits(a: Any, b: Any) -> bool:
     """Return whether type, shape and elements are equal; zeros of both signs count as equal.
 
-    Two NaN also count as equal.
+    Two NaN values also count as equal.
     """
     if isinstance(a, list | tuple) or isinstance(b, list | tuple):
         both = isinstance(a, list | tuple) and isinstance(b, list | tuple)
@@ -82,13 +82,14 @@ def judge(
     extreme: bool = False,
     made_wide: Callable[[], Any] = lambda: None,
 ) -> Verdict:
-    """Compare a result with the original (`own`), and elements that differ with the f64 result.
+    """Compare a result with the original (`own`) and, where they differ, with the f64 result.
 
     `bits` requires equal bits. `budget` is the allowed error relative to the result's scale, in
     addition to the effect of noise. `made_wide` computes the same result in f64. If the f64 result
-    is correct, an overflow counts as rounding, as does any effect of `extreme` inputs. With
-    `underflow`, an infinity may be the logarithm of a number that is too small for the type. In
-    this case, any number at least as large as the logarithm of the smallest number is correct.
+    is correct, overflow counts as rounding, and so does any effect of `extreme` inputs. With
+    `underflow`, an infinity of the original may be the logarithm of an underflowed number. Every
+    result with at least the magnitude of log(smallest normal number) counts as correct in place of
+    such an infinity.
     """
     if same_bits(made, own):
         return FINE

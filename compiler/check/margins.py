@@ -2,9 +2,10 @@
 
 The computation runs in f64 several times, with noise in the last places of all operands and
 results. If noise changes a result much (a sum that cancels, a comparison of equal numbers), other
-roundings may change the result as much, and such a difference is correct. If noise has no effect,
-results must agree. The margin thus separates bad conditioning from errors. Source: stochastic
-arithmetic, Vignes 1993 (CESTAC); the noise in this module is larger than one rounding.
+roundings may change the result as much. A difference within the change that noise causes is
+correct. If noise has no effect, results must agree. The margin thus separates bad conditioning from
+errors. Source: stochastic arithmetic, Vignes 1993 (CESTAC); the noise in this module is larger than
+one rounding.
 """
 
 from __future__ import annotations

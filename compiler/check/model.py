@@ -28,10 +28,10 @@ def check_model(
 ) -> Verdict:
     """Compare each pass's graph, each rewrite, the program and the peers with the yardstick.
 
-    Inputs that are not `given` are random, with these `shapes`. The rules in `without` are
+    Inputs that are not in `given` are random; `shapes` has their shapes. The rules in `without` are
     disabled. If a graph has no ONNX form, our reference replaces onnx.reference. If a peer rejects
     the model with a CompileError, the check reports the error but does not fail.
-    Errors: those of reading and compiling the model.
+    Errors: any error of reading or compiling the model.
     """
     way = Way(pipeline, precision, threads, schedules=schedules, without=tuple(without))
     check = begin_check(

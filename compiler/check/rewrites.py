@@ -1,7 +1,7 @@
 """Check of single rewrites: compare matched nodes and replacement, also on special values.
 
 A rewrite is correct if its replacement computes the same results for all inputs. Results of exact
-rules must be bit-identical (except signs of zeros). Errors of other rules must be within the error
+rules must be bit-identical (except signs of zeros). Results of other rules must be within the error
 budget of the rule. Special values expose errors that the inputs of a model do not expose.
 """
 
@@ -30,7 +30,7 @@ from compiler.passes.engine.excerpt import RESULT
 from compiler.trace import Event, Step
 
 SECONDS_EACH = 2.0
-"""The time in seconds after which a rewrite is tried on no further inputs."""
+"""The time limit for one rewrite, in seconds; no further inputs are tried after this time."""
 
 MOST_TURNS = 24
 """The maximum number of draws of each kind in `OUT_OF_RANGE`, for tensors with few elements."""
@@ -93,7 +93,7 @@ class Judged:
 
     @property
     def ok(self) -> bool:
-        """Return whether the rewrite failed on no input."""
+        """Return whether the rewrite passed on all inputs tried."""
         return not self.objection
 
 
@@ -108,7 +108,8 @@ def judge_rewrites(
     """Judge rewrites on values of the model and on random inputs of each kind.
 
     Equal rewrites are judged once. The first rewrite of each rule precedes all other rewrites.
-    `seconds` limits the total time, `seconds_of_model` the time for computing values of the model.
+    `seconds` limits the total time; `seconds_of_model` limits the time for computing values of the
+    model.
     """
     start = perf_counter()
     values = _Values(rewrites.events, feeds, seconds_of_model)
@@ -231,7 +232,7 @@ def _content(storage: Any) -> Any:
 
 
 class _Values:
-    """The values of the model that rewrites read.
+    """The model's values that rewrites read.
 
     The input graph of each pass is evaluated once for all rewrites of the pass.
     """

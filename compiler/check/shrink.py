@@ -18,10 +18,10 @@ from compiler.ir.types import TensorType, Type
 from compiler.ir.verify import verify
 
 LARGE = 16
-"""The limit above which sizes are reduced."""
+"""The largest size that is not reduced."""
 
 FEW_ELEMENTS = 20_000
-"""The minimum number of elements of all inputs for a reduction."""
+"""The minimum total number of input elements for a reduction of sizes."""
 
 
 def shrunk(before: Graph, after: Graph) -> tuple[Graph, Graph] | None:
@@ -68,7 +68,10 @@ def _in_attribute(value: Any) -> Iterator[int]:
 
 
 def _resized(graph: Graph, sizes: Mapping[int, int]) -> Graph:
-    """Return the graph with replaced sizes and re-inferred types. Errors: those of type rules."""
+    """Return the graph with replaced sizes and re-inferred types.
+
+    Errors: any error of the type rules.
+    """
     inputs = tuple(Value(v.name, _resized_type(v.type, sizes)) for v in graph.inputs)
     nodes = tuple(_untyped(n) for n in graph.nodes)
     made = infer(replace(graph, inputs=inputs, nodes=nodes))[0]

@@ -44,18 +44,18 @@ MORE_SECONDS = 10.0
 """The time limit in seconds for further inputs; also for rewrites unless all are requested."""
 
 RUNS_OF_NOISE = 8
-"""The cost of computing the effect of noise (see margins.py), in runs of our reference."""
+"""The cost of computing the effect of noise (see margins.py), measured in runs of our reference."""
 
 Progress = Callable[[str, Event | None], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The scope of a check in addition to the passes.
+    """The options of a check.
 
     `seconds` is the time limit for further inputs, and for rewrites unless all are requested. With
-    `quick`, the effect of noise is skipped if computing it would take longer than `seconds`. Stages
-    are then compared only with the yardstick.
+    `quick`, the effect of noise is skipped if computing it would take longer than `seconds`. If the
+    effect of noise is skipped, stages are compared only with the yardstick.
     """
 
     seed: int = 0
@@ -140,7 +140,7 @@ class Check:
             yield found
 
     def compile(self) -> Program:
-        """Compile the model. Errors: those of compilation."""
+        """Compile the model. Errors: any error of compilation."""
         way = self.way
         self.tell("compiling", None)
         return compile_program(
@@ -275,7 +275,7 @@ def begin_check(
 ) -> Check:
     """Read the model, run the passes, and compute the yardstick; return the check.
 
-    Errors: those of reading the model and the pipeline, E-INPUT-*, E-RUN-* for inputs that the
+    Errors: any error of reading the model or the pipeline, E-INPUT-*, E-RUN-* for inputs that the
     model rejects.
     """
     wanted = wanted or Wanted(tolerance=precision_mode(way.precision).tolerance)

@@ -89,7 +89,7 @@ def has_bits_of(a: Any, b: Any) -> bool:
 
 
 def _once(a: Array, b: Array) -> tuple[Array, Array]:
-    """Remove axes of stride 0: reduce elements that both arrays repeat to a single copy."""
+    """Remove axes of stride 0, along which both arrays repeat the same elements."""
     both = zip(a.strides, b.strides, strict=True)
     cut = tuple(slice(0, 1) if s == t == 0 else slice(None) for s, t in both)
     return a[cut], b[cut]

@@ -1,8 +1,8 @@
 """Conversion of graphs to f64, in which rounding errors are small enough for a reference.
 
-Constants, inputs, attributes and casts of narrower floats become f64 if type rules permit. Other
-nodes (quantised operators, control flow, foreign operators) stay narrow between casts, and are
-reported. Sequences and optionals stay narrow, since no native operator casts them.
+Constants, inputs, attributes and casts of narrower floats become f64 if type rules permit. Nodes
+without an f64 form (quantised operators, control flow, foreign operators) keep their types between
+casts, and are reported. Sequences and optionals stay narrow, since no native operator casts them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
 
 NARROW = (DType.f32, DType.f16, DType.bf16)
-"""The types that become f64. Narrower floats are storage types, which a model uses on purpose."""
+"""The types that become f64.
+
+Floats of at most eight bits are storage types, which a model uses on purpose.
+"""
 
 KEEPS_ITS_TYPE = frozenset(
     {"bitcast", "random_uniform", "random_normal", "dynamic_quantize", "quantization_range"}
@@ -32,7 +35,7 @@ KEEPS_ITS_TYPE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """A graph in f64; `narrow` names the results of the nodes that stay narrow."""
+    """A graph in f64; `narrow` names the results of the nodes that are not converted to f64."""
 
     graph: Graph
     narrow: tuple[str, ...]
@@ -44,7 +47,7 @@ class Wide:
 
 
 def widened(graph: Graph) -> Wide:
-    """Convert a graph to f64 without renaming values. Errors: those of type rules."""
+    """Convert a graph to f64 without renaming values. Errors: any error of the type rules."""
     maker = _Maker.of(graph)
     for node in graph.nodes:
         maker.node(node)
@@ -158,7 +161,8 @@ class _Maker:
     def note(self, node: Node) -> None:
         """Record types and known elements of a node's results.
 
-        A type recorded in the node replaces the inferred type, since it may be more precise.
+        A type recorded in the node replaces the inferred type, since the recorded type may be more
+        precise.
         """
         try:
             self.facts.visit(node)

@@ -30,7 +30,7 @@ UPGRADE_TO = 15
 
 onnx.reference interprets some old operators by newer rules: Softmax before opset 13 loses its
 default axis, and BatchNormalization of opsets 9 to 13 includes the statistics of the batch. The
-upgraded forms of these operators are unambiguous.
+forms of Softmax and BatchNormalization in opset `UPGRADE_TO` are unambiguous.
 """
 
 
@@ -50,9 +50,10 @@ def yardstick_of(
     peers: Mapping[str, Run],
     tolerance: float,
 ) -> Yardstick:
-    """Run onnx.reference; run ours if onnx.reference fails, or a peer agrees only with ours.
+    """Compute the reference outputs by onnx.reference, or by our reference.
 
-    `source` is the model's graph for these inputs. Errors: E-RUN-*.
+    Our reference replaces onnx.reference if onnx.reference fails, or if a peer agrees only with our
+    reference. `source` is the model's graph for these inputs. Errors: E-RUN-*.
     """
     outputs, note = (None, "") if isinstance(model, Graph) else run_reference(model, inputs)
     if outputs is None:

@@ -9,7 +9,7 @@
         k.assign(out[*i, j], k.exp(x[*i, j] - top[i]) / total[i])
 
 `k.assign` records one stage, whose domain is the index symbols that it mentions. The order of the
-points is unspecified. A routine specifies the order where it matters:
+points is unspecified. A routine runs its statements in the given order:
 
     with k.routine() as r:
         with r.loop(x.shape[0], "i") as i:
@@ -94,7 +94,7 @@ class Handle:
         return Fetch(self.name, tuple(map(as_index, index)), self.dtype)
 
     def padded(self, index: Indices, otherwise: float | int | bool = 0) -> Inside | Read:
-        """Return the element, or `otherwise` out of bounds; index symbols are not tested."""
+        """Return the element, or `otherwise` out of bounds; plain index symbols are not tested."""
         read = self[index]
         tests = tuple(
             (e, n) for e, n in zip(read.index, self.shape, strict=True) if axis_of(e) is None

@@ -3,10 +3,10 @@
     to_u8(max(min(round(y) + z, 255), 0))     to_u8(max(min(to_i32(round(y)) + z, 255), 0))
     to_f32(to_i32(to_u8(...)) - z)            max(min(round(y), 255 - z), -z)
 
-The first rewrite applies if y provably fits an i32: one instruction rounds and converts y, and the
-saturating store clamps it. If the bound of y follows from constants, `within` states it. The second
-rewrite applies to a quantized number that the same kernel dequantizes. Both rewrites are exact,
-since zero points and range limits are integers.
+The first rewrite applies if the number y provably fits an i32: one instruction rounds and converts
+y, and the saturating store clamps it. If the bound of y follows from constants, `within` states it.
+The second rewrite applies to a quantized number that the same kernel dequantizes. The two rewrites
+are exact, since zero points and range limits are integers.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _made(code: _Code, largest: Largest) -> Scalar | None:
 
 
 def _clamped(y: Scalar, code: _Code) -> Scalar:
-    """Clamp the number y to the limits of its quantized range, less the zero point."""
+    """Clamp the number y to the limits of its quantized range minus the zero point."""
     high, low = float(code.high - code.zero), float(code.low - code.zero)
     return apply("max", apply("min", y, high), low)
 

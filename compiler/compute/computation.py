@@ -74,7 +74,7 @@ class Stage:
         return reduction(self.value)
 
     def is_identity_indexed(self) -> bool:
-        """Whether the target's index is exactly the stage's axes, in order."""
+        """Whether the index of the target consists of exactly the stage's axes, in order."""
         return tuple(map(axis_of, self.index)) == self.axes
 
     def __str__(self) -> str:

@@ -15,7 +15,8 @@ def decomposition(
 ) -> Graph:
     """Return the decomposition as a graph from the node's operands to the node's outputs.
 
-    `known` returns the elements of small constants. Errors: those of the facet and the type rules.
+    `known` returns the elements of small constants. Errors: any error of the facet and the type
+    rules.
     """
     facet = OPERATORS[node.op].decompose_fn
     assert facet is not None, f"{node.op} has no decompose facet"
@@ -28,7 +29,7 @@ def composition(
 ) -> Graph:
     """Build the graph of the calls that compute a node's outputs from its operands.
 
-    Errors: those of the type rules.
+    Errors: any error of the type rules.
     """
     reads = dict.fromkeys(filter(None, node.inputs))
     inputs = tuple(Value(i, types[i].logical) for i in reads)

@@ -1,7 +1,7 @@
 """A numpy oracle for computations: it evaluates each stage over entire grids of index values.
 
-The oracle shares no code with schedules, Loop IR or code generation, so it can test all three. It
-is for small tensors only: each subexpression becomes an array over the stage's domain.
+The oracle shares no code with schedules, Loop IR or code generation, so it can test all three. The
+oracle is for small tensors only: each subexpression becomes an array over the stage's domain.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Ranges = dict[str, tuple[int, int]]
 
 
 def _run(stage: Stage, memory: dict[str, Array], ranges: Ranges) -> None:
-    """Run one stage over a box of its domain, halved until it is small enough."""
+    """Run one stage over a box of its domain; split a box that has too many points."""
     sizes = {a: stop - start for a, (start, stop) in ranges.items()}
     widest = max(stage.axes, key=lambda a: sizes[a], default=None)
     if math.prod(sizes.values()) > CHUNK_POINTS and widest is not None and sizes[widest] > 1:

@@ -63,7 +63,7 @@ def lower_node(node: Node, graph: Graph) -> Lowered | None:
     """Lower a node or fused group; None if an operator inside has no lowering.
 
     Shapes: ranks must be known; sizes may be symbols. Tensors get upper-case names after the
-    operators' operands. Errors: Undecided when the lowering depends on open sizes.
+    operators' operands. Errors: raises Undecided if the lowering depends on open sizes.
     """
     if not all(_has_lowering(graph.types[i]) for i in node.inputs if i):
         return None
@@ -86,10 +86,10 @@ def lower_node(node: Node, graph: Graph) -> Lowered | None:
 
 
 def _size_names(operands: Sequence[Type], node: Node) -> dict[affine.Atom, str]:
-    """Name the atoms of operands' sizes, and the remaining symbols.
+    """Name the atoms of operands' sizes, then the symbols that occur only in other sizes.
 
-    For instance, a quotient becomes one size of the computation, and sizes of results are
-    expressions of this size.
+    For instance, a quotient in an operand's size becomes a named size of the computation, and
+    result sizes are expressions of this name.
     """
     names: dict[affine.Atom, str] = {}
     for atom in (a for d in _dims(operands) for a in affine.atoms(d)):
@@ -343,7 +343,7 @@ def _each_its_own(
 ) -> tuple[Stage | Routine, ...]:
     """Rename constant factors so that the sums into one tensor share no factor.
 
-    Each sum can then pack its factor in a separate layout.
+    Separate names let each sum pack its constant factor in a separate layout.
     """
     made: list[Stage | Routine] = []
     read: set[tuple[str, str]] = set()

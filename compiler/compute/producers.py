@@ -18,23 +18,26 @@ DUPLICATE_LIMIT = 48
 """The maximum of copies times operations at which a producer with several reads is inlined."""
 
 REPEAT_LIMIT = 256
-"""The maximum of reads times operations if a single consumer reads a producer at one point."""
+"""The maximum of reads times operations for inlining a producer read by a single consumer.
+
+The consumer reads the producer several times, at one point.
+"""
 
 EXPENSIVE = frozenset(
     {"exp", "decay", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"}
 )
-"""Functions of dozens of instructions: storing and loading a result is cheaper than recomputing."""
+"""Functions of dozens of instructions: storing and loading their results beats recomputing them."""
 
 NEAR_BYTES = 1 << 20
-"""The cache of one core, in bytes: results of expensive functions are stored if they fit in it."""
+"""The cache of one core, in bytes: it bounds the stored results of expensive functions."""
 
 
 def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> list[Stage | Routine]:
     """Substitute producers into their consumers wherever the result is one expression per point.
 
-    A sum with several readers may have a single reader once its readers are substituted into each
-    other: hard-swish reads the convolution in both of its factors. The search therefore repeats
-    until no stage changes.
+    A sum with several readers may have a single reader after substitution of its readers into each
+    other: both factors of hard-swish read the convolution. The substitution therefore repeats until
+    no stage changes.
     """
     before = len(stages) + 1
     while len(stages) < before:
@@ -157,7 +160,7 @@ def _worth_copying(producer: Stage, consumers: list[Stage]) -> bool:
 def _is_read_at_one_place(producer: Stage, consumer: Stage) -> bool:
     """Whether a consumer reads a producer several times, but only at the consumer's own point.
 
-    Code generation then computes the common subexpression once.
+    Code generation computes the common subexpression once.
     """
     found = [r.index for r in consumer.reads if r.tensor == producer.target]
     if consumer.reduce is not None or len(found) < 2 or len(set(found)) > 1:
@@ -169,7 +172,8 @@ def _is_read_at_one_place(producer: Stage, consumer: Stage) -> bool:
 def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
     """Whether storing values is cheaper than recomputing them: expensive values that fit a cache.
 
-    If a consumer sums over some axes and all consumers share the others, a schedule stores one row.
+    If a consumer sums over some axes and all consumers share the remaining axes, a schedule stores
+    only one row at a time.
     """
     if not any(isinstance(s, Apply) and s.fn in EXPENSIVE for s in walk(producer.value)):
         return False

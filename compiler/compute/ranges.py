@@ -29,7 +29,7 @@ class Range:
 ANYTHING = Range(-math.inf, math.inf, is_number=False)
 
 FAR = 2.0**120
-"""The bound beyond which a float may become infinite, and an operation on it NaN."""
+"""The magnitude beyond which a float may become infinite, so that operations may give NaN."""
 
 
 def number_range(s: Scalar, largest: Largest = lambda _: math.inf) -> Range:
@@ -61,7 +61,7 @@ def number_range(s: Scalar, largest: Largest = lambda _: math.inf) -> Range:
 
 
 def _integers(s: Scalar) -> Range:
-    """Return the range of an integer expression: if it may wrap, the range of its type."""
+    """Return the range of an integer expression; if it may wrap, return the range of its type."""
     bits, signed = s.dtype.bits, s.dtype.label.startswith("i")
     top = float(1 << (bits - signed))
     whole = Range(-top if signed else 0.0, top)

@@ -1,8 +1,8 @@
 """The statement interpreter: the slow oracle for routines, schedules and machine code.
 
 All loops run iteration by iteration, except vector loops: these run all iterations at once, with an
-array per index. Their iterations must be independent, and lanes that store to the same element are
-an error. Each statement is compiled to a Python function once, for all iterations.
+array per index. Iterations of a vector loop must be independent; lanes that store to the same
+element are an error. Each statement is compiled to a Python function once, for all iterations.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ Place = Callable[[Any], tuple[Any, ...]]
 def run_statements(body: Iterable[Statement], memory: Mapping[str, Array]) -> None:
     """Run statements on arrays by buffer name, in place.
 
-    Errors: AssertionError when an index is out of bounds, or when lanes store to one element.
+    Errors: AssertionError when an index is out of bounds, or when several lanes store to the same
+    element.
     """
     with np.errstate(all="ignore"):
         _Maker(memory).block(body)()
@@ -53,7 +54,7 @@ def index_values(e: Expr, env: Mapping[str, Index]) -> Index:
 
 
 class _Maker:
-    """The compiler of statements to functions; `lane` is the index of an open vector loop."""
+    """The compiler of statements to functions; `lane` is the index of the enclosing vector loop."""
 
     def __init__(self, memory: Mapping[str, Array]) -> None:
         self.memory = memory

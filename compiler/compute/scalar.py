@@ -162,7 +162,10 @@ class Bits(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Inside(_Arithmetic):
-    """`then` where every `0 <= expr < extent` holds, else `otherwise`; guards reads in `then`."""
+    """`then` where every `0 <= expr < extent` holds, else `otherwise`.
+
+    The condition guards the reads in `then`.
+    """
 
     tests: tuple[tuple[Expr, Expr], ...]
     then: Scalar

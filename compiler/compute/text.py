@@ -117,7 +117,7 @@ class Cursor:
         return self.match(NAME, "a name")
 
     def until(self, *stops: str) -> str:
-        """Consume the text before the first of some tokens outside brackets."""
+        """Consume the text before the first of the given tokens outside brackets."""
         depth, at = 0, self.at
         while at < len(self.text):
             if depth == 0 and self.text.startswith(stops, at):
@@ -130,7 +130,7 @@ class Cursor:
         raise self.fail(" or ".join(map(repr, stops)), at)
 
     def expr(self, *stops: str) -> Expr:
-        """Parse an integer expression up to one of some tokens."""
+        """Parse an integer expression up to one of the given tokens."""
         before = self.at
         try:
             return affine.parse(self.until(*stops))

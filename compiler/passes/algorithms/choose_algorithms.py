@@ -1,8 +1,8 @@
 """The choice between direct and Winograd convolution.
 
 The attribute `algorithm` of a convolution records the choice; the semantics remain those of the
-direct sum. `budget` limits the added error relative to the scale of the results. With 0 every
-convolution stays direct. Source: Lavin and Gray 2016 (arXiv:1509.09308).
+direct sum. `budget` limits the added error relative to the scale of the results. With a budget of
+0, every convolution stays direct. Source: Lavin and Gray 2016 (arXiv:1509.09308).
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def choose_algorithms(
     products with the number of channel pairs. The weights grow by a factor of 1.8 or 4, which does
     not pay for small images. The larger tiles have ten times the rounding error: `budget` limits
     the error. `direct` is the hardware that multiplies in direct sums: vectors of f32 or bf16, or
-    matrix tiles of bf16. With "parts" each f32 product is three tile products of bf16 parts.
-    Winograd tiles are always multiplied as f32 vectors.
+    matrix tiles of bf16. If `direct` is "parts", each f32 product is computed by three tile
+    products of bf16 parts. Winograd tiles are always multiplied as f32 vectors.
     """
     ed, n_chosen = Editor(graph), 0
     for node in graph.nodes:

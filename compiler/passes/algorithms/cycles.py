@@ -2,7 +2,7 @@
 
 The model counts products at the rate of the register tiles, weights streamed from beyond the L2
 cache, and tile transforms. Only the ratio of two costs matters. Shorter vectors increase the share
-of products in the time, so a choice for 512 bits pays there too.
+of products in the time, so a choice for 512 bits also pays for shorter vectors.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEAST_OUTPUTS = 64
 """Smallest number of output channels that amortises splitting f32 numbers into bf16 parts."""
 
 FAR_BYTES_PER_CYCLE = 8
-"""Bytes of weights per cycle, evicted from L1 and L2 since the last run (measured: 7 to 15)."""
+"""Bytes per cycle for weights evicted from L1 and L2 since the last run (measured: 7 to 15)."""
 
 TRANSFORM_CYCLES = {2: (70, 50), 4: (220, 160)}
 """Cycles to transform sixteen channels of an image tile and a result tile, by result tile size."""
@@ -43,7 +43,7 @@ LEAST_TILES = 7
 """Number of tiles below which the time stays constant: too few accumulators are in flight."""
 
 COPY_BYTES_PER_CYCLE = 3
-"""Copy rate from plain order into channel blocks, which gathers distant elements."""
+"""Bytes copied per cycle from plain order into channel blocks, which gathers distant elements."""
 
 LANES = 16
 

@@ -14,7 +14,7 @@ from compiler.trace import Log
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Cost of a graph. It excludes `n_open` nodes that have open sizes or no cost facet."""
+    """Cost of a graph. The cost excludes `n_open` nodes that have open sizes or no cost facet."""
 
     n_nodes: int
     n_kernels: int

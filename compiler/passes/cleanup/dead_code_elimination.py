@@ -30,7 +30,7 @@ from compiler.trace import Log
     """,
 )
 def dead_code_elimination(graph: Graph, log: Log) -> Graph:
-    """Remove nodes and constants that no result depends on.
+    """Remove nodes and constants on which no result depends.
 
     A node without readers still costs run time. A single walk backwards from
     the results marks the live nodes.

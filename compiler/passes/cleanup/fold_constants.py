@@ -1,7 +1,7 @@
 """Constant folding with a budget.
 
-Splats of any size stay a single number; shape arithmetic becomes constants. Other nodes are folded
-while the stored constants stay within the growth that the options allow.
+Splats of any size stay a single number; shape arithmetic becomes constants. Nodes with any other
+result are folded while the stored constants stay within the growth that the options allow.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def held_bytes(c: Constant) -> int:
 
 
 MOVED = ("transpose", "squeeze", "slice", "split")
-"""Operators between weights and their product; the weights of one direction are a slice."""
+"""Operators between weights and products; a slice selects the weights of one direction."""
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class _Folder:
         if not _fits(node, values):
             return
         shown = ", ".join(str(c.array().tolist()) for c in values if c is not None)
-        self.settle("known_shape", node, values, f"the shapes determine it: {shown:.120}")
+        self.settle("known_shape", node, values, f"the shapes determine the result: {shown:.120}")
 
     def fold(self, node: Node) -> None:
         """Fold a node with constant operands."""
@@ -217,7 +217,7 @@ class _Folder:
     def freed(self, node: Node) -> int:
         """Return the size in bytes of operands that become dead when the node is folded.
 
-        If all readers of a constant are slices, each fold frees one slice.
+        If all readers of a constant are slices, folding one slice frees the bytes of that slice.
         """
         return sum(
             self.piece(i, node) for i in dict.fromkeys(node.inputs) if i in self.ed.constants
@@ -234,7 +234,7 @@ class _Folder:
         return pieces[node.output]
 
     def result_bytes(self, user: Node, operand: str) -> int:
-        """Return the size of a reader's results; above the operand's size if it cannot fold."""
+        """Return the bytes of a reader's results; above the operand's if the reader cannot fold."""
         whole = held_bytes(self.ed.constants[operand])
         folds = all(not i or i in self.ed.constants for i in user.reads) and not user.regions
         known = [t.nbytes for t in user.types if isinstance(t, TensorType) and t.is_static]

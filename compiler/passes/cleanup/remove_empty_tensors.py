@@ -46,7 +46,7 @@ LARGEST = 1 << 16
 def remove_empty_tensors(graph: Graph, log: Log) -> Graph:
     """Remove tensors without elements.
 
-    A node with empty results computes nothing, so empty constants replace them. A node whose
+    A node with empty results computes nothing, so empty constants replace the results. A node whose
     operands are all empty has a constant result, such as 0 for a sum of no products. An empty
     operand of a concatenation has no effect. Source: ZeroSizedHloElimination of XLA.
     """

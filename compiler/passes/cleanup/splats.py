@@ -18,10 +18,10 @@ _COPIES = frozenset({"transpose", "expand", "tile", "slice", "gather", "split", 
 
 
 def splat_results(node: Node, operands: Sequence[Constant | None]) -> list[Constant] | None:
-    """Return the results of a node as splats if all elements of each are equal.
+    """Return the results of a node as splats if all elements of each result are equal.
 
-    Return None if only the complete results could show equality. Shapes: the types of the results
-    must be static.
+    Return None if equality cannot be decided without computing the complete results. Shapes: the
+    types of the results must be static.
     """
     if not operands or operands[0] is None or node.op not in OPERATORS:
         return None

@@ -98,12 +98,12 @@ def _visit(ed: Editor, node: Node, log: Log) -> bool:
 
 
 def _affine(ed: Editor, root: _Root) -> Affine:
-    """Return the factor or summand of a root: one number, or one for each index along an axis."""
+    """Return the factor or summand: one number, or one number for each index along an axis."""
     t, c = ed.type(root.value), ed.constants[root.constant]
     if not isinstance(t, TensorType) or not t.is_ranked or not t.layout.is_plain:
         raise Objection(f"the rank of {root.value} is not known")
     if logical(t) != logical(root.node.type):
-        raise Objection(f"{root.value} is {t}, the result {root.node.type}")
+        raise Objection(f"{root.value} is {t}, but the result is {root.node.type}")
     number = uniform(c)
     kind = "scale" if root.node.op == "mul" else "shift"
     if number is not None:

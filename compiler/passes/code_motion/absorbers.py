@@ -66,7 +66,10 @@ class Edits:
     found: list[tuple[Node, dict[int, tuple[str, Constant]]]] = field(default_factory=list)
 
     def constant(self, node: Node, at: int, *, alone: bool = True) -> ConstTensor:
-        """Return a constant operand. Raise Objection if it is not constant or has other readers."""
+        """Return a constant operand.
+
+        Raise Objection if the operand is not constant or has other readers.
+        """
         name = node.inputs[at]
         c = self.ed.constants.get(name)
         if c is None:
@@ -83,7 +86,7 @@ def absorb(edits: Edits, value: str, reader: Node, a: Affine) -> None:
         raise Objection(f"{value} is not computed from weights")
     readers = edits.ed.users(value)
     if len(readers) != 1 or readers[0].output != reader.output or edits.ed.is_result(value):
-        raise Objection(f"{value} has other readers, which need it unscaled")
+        raise Objection(f"{value} has other readers, which need the unscaled value")
     if reader.inputs.count(value) != 1:
         raise Objection(f"{reader.output} reads {value} twice")
     if not is_finite(a.values):

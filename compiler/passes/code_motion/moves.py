@@ -16,7 +16,10 @@ MOVES = with_trait("aliasing") | {
     *("transpose", "slice", "gather", "expand", "tile", "depth_to_space", "space_to_depth"),
     *("concat", "max_pool"),
 }
-"""Data movement: each result element is one of the first operand (for concat, of any operand)."""
+"""Data movement: each result element equals an element of an operand.
+
+The operand is the first operand; for concat, it is any operand.
+"""
 
 SELECTS = frozenset({"slice", "gather", "max_pool"})
 """The operators of `MOVES` that drop elements."""
@@ -91,7 +94,7 @@ def later(
     error: float = 0.0,
     **attrs: object,
 ) -> None:
-    """Replace elementwise nodes before data movement with one node of the same kind behind it.
+    """Replace elementwise nodes before data movement with one node of the same kind after it.
 
     `attrs` are the changed attributes of the elementwise node.
     """
@@ -119,7 +122,7 @@ def later(
 
 
 def earlier(ed: Editor, log: Log, rule: str, node: Node, after: Node) -> None:
-    """Exchange data movement and the elementwise node behind it, which then runs first."""
+    """Exchange data movement and the elementwise node after it, so that this node runs first."""
     t = ed.type(node.inputs[0])
     assert isinstance(t, TensorType)
     fresh = ed.fresh(f"{after.output}.early")

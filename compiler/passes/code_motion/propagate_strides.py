@@ -69,7 +69,7 @@ def propagate_strides(graph: Graph, log: Log) -> Graph:
 
 
 def _steps(ed: Editor, value: str) -> Steps | None:
-    """Return the step along each image axis with which all readers of a value skip elements."""
+    """Return the common step, along each image axis, with which all readers read a value."""
     readers, t = ed.users(value), ed.type(value)
     if not readers or ed.is_result(value) or not isinstance(t, TensorType) or not t.is_static:
         return None
@@ -123,7 +123,7 @@ def _is_moved(node: Node) -> bool:
 
 @dataclass
 class _Cone:
-    """The nodes above a value that can compute fewer elements, and the values that they need."""
+    """The predecessors of a value that can compute fewer elements, and the values read."""
 
     ed: Editor
     value: str
@@ -133,7 +133,7 @@ class _Cone:
     picked: list[str] = field(default_factory=list)
 
     def grow(self) -> str:
-        """Find the nodes; return the reason against the change, or "" if there is none."""
+        """Collect the nodes to shrink; return the reason against the change, or "" if none."""
         place = {n.output: i for i, n in enumerate(self.ed.nodes())}
         inside = {r.output for r in self.ed.users(self.value)}
         pending = {self.value}
@@ -212,7 +212,7 @@ class _Cone:
         return CORE.seconds(Cost(0, kept, kept))
 
     def smaller(self, node: Node) -> Node:
-        """Return a node that computes fewer elements; for a window also with larger strides."""
+        """Return the node with a smaller result; a convolution or pool gets larger strides."""
         t = node.tensor
         sizes = tuple(-(-n // s) for n, s in zip(t.static_shape[2:], self.steps, strict=True))
         made = replace(node, types=(TensorType(t.dtype, (*t.static_shape[:2], *sizes)),))
@@ -222,7 +222,7 @@ class _Cone:
         return replace(made, attrs={**node.attrs, "strides": strides})
 
     def apply(self, log: Log) -> None:
-        """Replace the changed nodes in the graph, and insert slices for them."""
+        """Replace the changed nodes in the graph, and slice the operands that cannot shrink."""
         ed, ones = self.ed, (1,) * len(self.steps)
         before, after = self.costs()
         readers = ed.users(self.value)

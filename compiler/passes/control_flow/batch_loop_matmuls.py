@@ -71,7 +71,8 @@ def batch_loop_matmuls(graph: Graph, log: Log) -> Graph:
 class _Product:
     """A product in a loop body: its node, and the slices in its left operand.
 
-    `parts` lists the concatenated left operands (or the only one) with their column ranges.
+    `parts` lists the concatenated left operands (or the single left operand) with their column
+    ranges.
     """
 
     node: Node
@@ -136,7 +137,7 @@ class _Batch:
         return True
 
     def _product(self, node: Node) -> _Product | None:
-        """Match a product of slices with weights that are defined outside the loop."""
+        """Match a product of slices and weights, where the weights are defined outside the loop."""
         if node.op != "matmul" or node.attrs["transpose_a"]:
             return None
         x, w = node.inputs

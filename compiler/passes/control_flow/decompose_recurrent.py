@@ -55,10 +55,10 @@ from compiler.trace import Log
 def decompose_recurrent(graph: Graph, log: Log, *, layers: bool = True) -> Graph:
     """Decompose recurrent layers into one product for all inputs and a loop over time steps.
 
-    Later passes can then optimise the body: gates become a single kernel, weights are split and
-    packed at compile time, and loop-invariant nodes leave the loop. Scans over axes other than the
-    first become plain scans, as do scans over a batch. Without `layers` the pass decomposes only
-    scans over a batch, which the ONNX standard removed.
+    Later passes can optimise the body: gates become a single kernel, weights are split and packed
+    at compile time, and loop-invariant nodes leave the loop. Scans over axes other than the first,
+    and scans over a batch, become plain scans. Without `layers` the pass decomposes only scans over
+    a batch, which the ONNX standard removed.
     """
     is_wanted = _is_layer if layers else _has_batch
     if not any(map(is_wanted, graph.nodes)):
@@ -112,7 +112,7 @@ def _write(ed: Editor, node: Node) -> str:
         a, b = logical(ed.type(old)), logical(ed.type(value))
         if a != b:
             ed.remove_unused([n.output for n in reversed(ed.made)])
-            return f"{old} is {a}, its replacement would be {b}"
+            return f"{old} is {a}, but its replacement would be {b}"
     for old, value in values.items():
         ed.replace(old, value)
     ed.remove_unused([node.output])
@@ -120,7 +120,7 @@ def _write(ed: Editor, node: Node) -> str:
 
 
 def _parts(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
-    """Return the value that replaces each output. Errors: those of the composition."""
+    """Return the value that replaces each output. Errors: any error of the composition."""
     if node.op == "onnx.Scan":
         return plain_scan(node, operands)
     facet = OPERATORS[node.op].decompose_fn

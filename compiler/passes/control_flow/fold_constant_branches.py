@@ -52,8 +52,8 @@ from compiler.trace import Log
 def fold_constant_branches(graph: Graph, log: Log) -> Graph:
     """Replace an If whose condition is known with the nodes of the branch taken.
 
-    Models often test sizes, which are known once the input shapes are. The results of the branch
-    taken then have known sizes, which may decide the next condition. The pass therefore propagates
+    Models often test sizes, which are known once the input shapes are known. The results of the
+    branch taken get known sizes, which may decide the next condition. The pass therefore propagates
     types and small values.
     """
     if not any(n.op == "onnx.If" for n in all_nodes(graph)):

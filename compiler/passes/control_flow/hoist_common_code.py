@@ -58,9 +58,9 @@ BRANCHES = ("then_branch", "else_branch")
 def hoist_common_code(graph: Graph, log: Log) -> Graph:
     """Move nodes common to both branches of an If before the If.
 
-    Such nodes run for either condition. If a result is the same in both branches, its readers read
-    the value outside the If. Results without readers are removed, and so is an If with equal
-    branches. Source: XLA's ConditionalSimplifier.
+    Nodes common to both branches run for either condition. If a result is the same in both
+    branches, its readers read the value outside the If. Results without readers are removed, and so
+    is an If with equal branches. Source: XLA's ConditionalSimplifier.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
         return graph
@@ -192,7 +192,7 @@ class _Choice:
 
 
 def _without(region: Graph, names: Mapping[str, str]) -> Graph:
-    """Return a region without the hoisted nodes, reading their values from outside."""
+    """Return a region without the hoisted nodes, which reads their values from outside."""
     kept = (n for n in region.nodes if n.output not in names)
     results = tuple(replace(r, value=names.get(r.value, r.value)) for r in region.results)
     return replace(region, nodes=tuple(n.with_inputs(names) for n in kept), results=results)

@@ -81,8 +81,8 @@ def infer_trip_counts(graph: Graph, log: Log) -> Graph:
     """Infer the trip count of a Loop whose condition compares a counter with a bound.
 
     The counter is an induction variable: a state with a constant increment per iteration, or the
-    iteration number. The bound is loop-invariant. Conditions joined by `and` that test counters
-    become the trip count; the other conditions stay. Source: LLVM's loop exit counts, XLA's
+    iteration number. The bound is loop-invariant. In a conjunction (`and`), conditions on counters
+    become the trip count; all other conditions stay. Source: LLVM's loop exit counts, XLA's
     WhileLoopTripCountAnnotator.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
@@ -203,7 +203,7 @@ class _Counts(Rebuild):
                 raise AssertionError(f"{value} has to be computed")
 
     def _value(self, line: Line, node: Node) -> Tensor:
-        """Return the value of a line at iteration 0 as an i64."""
+        """Return the value of an affine integer at iteration 0, as an i64."""
         made: Operand = _constant(line.const) if line.const or not line.terms else None
         for name, times in line.terms:
             one: Operand = self.ed.tensor(name)
@@ -235,7 +235,7 @@ class _Counts(Rebuild):
         return self.ed.tensor(value)
 
     def _flag(self, start: str) -> Operand:
-        """Return the condition under which the loop starts; None if it has none."""
+        """Return the condition under which the loop starts; None if the loop has no condition."""
         if not start:
             return None
         return reshape(self.ed.tensor(start), np.zeros(0, np.int64))
@@ -251,7 +251,7 @@ def _earlier(test: Test) -> Test:
 
 
 def _at_rest(test: Test) -> Test:
-    """Return the test with its counters fixed at their values of iteration 0."""
+    """Return the test with its counters fixed at their values in iteration 0."""
     if isinstance(test, Positive | NotZero):
         return replace(test, line=replace(test.line, stride=0))
     if isinstance(test, AllOf | AnyOf):

@@ -71,7 +71,7 @@ def loop_invariant_code_motion(graph: Graph, log: Log) -> Graph:
 
 
 def _renamed(body: Graph, taken: set[str]) -> Graph:
-    """Rename values of the body that clash with names around it."""
+    """Rename values of the body whose names are also used outside the body."""
     names: dict[str, str] = {}
     for name in body.types:
         if name in taken:
@@ -111,7 +111,7 @@ def _may_move(node: Node) -> bool:
 def _without(
     loop: Node, body: Graph, moved: list[Node], constants: dict[str, Constant]
 ) -> tuple[Node, list[Node]]:
-    """Return a loop without its invariant nodes, and the nodes; extend `constants`."""
+    """Return a loop without its invariant nodes, and these nodes; extend `constants`."""
     gone = {id(n) for n in moved}
     kept = tuple(n for n in body.nodes if id(n) not in gone)
     read = {i for n in moved for i in n.reads if i in body.constants}

@@ -63,8 +63,8 @@ def loop_to_scan(graph: Graph, log: Log) -> Graph:
     """Turn a Loop that gathers rows in order into a Scan over these rows.
 
     The iteration number becomes a scanned slice of a tensor of all iteration numbers. If the trip
-    count is known only at run time, the length of this tensor determines the size of the scan
-    outputs.
+    count is known only at run time, the length of the tensor of iteration numbers determines the
+    size of the scan outputs.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
         return graph
@@ -75,7 +75,7 @@ def loop_to_scan(graph: Graph, log: Log) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """A gather of one row per iteration; the scanned operand and direction that replace it."""
+    """A gather of one row per iteration, and the scanned operand and direction that replace it."""
 
     gather: Node
     is_list: bool

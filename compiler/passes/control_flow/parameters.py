@@ -1,9 +1,10 @@
 """Inputs that parametrise a model's computation: axes, pads, sizes, counts.
 
-ONNX passes such parameters as tensors, and a model may make them inputs. Code for a fixed value is
-much faster than code for all values, so a program is compiled for the parameter values of a call,
-as for the shapes. An input is a parameter only if some node has no code without its value; data are
-never parameters. Source: XLA's compile-time constant operands, TensorRT's shape tensors.
+ONNX passes parameters as tensors, and a model may declare these tensors as inputs. Code for a fixed
+value is much faster than code for all values. A program is therefore compiled for the parameter
+values of a call, as for the shapes. An input is a parameter only if some node has no code without
+its value; data are never parameters. Source: XLA's compile-time constant operands, TensorRT's shape
+tensors.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ MAX_PARAMETER_ELEMENTS = 64
 def possible_parameters(graph: Graph) -> tuple[str, ...]:
     """Return the inputs on which nodes without code depend, directly or by shape arithmetic.
 
-    `needed_parameters` removes those that prove to be data.
+    `needed_parameters` removes the inputs that prove to be data.
     """
     small = {v.name for v in graph.inputs if _is_small(v.type)}
     if not small:

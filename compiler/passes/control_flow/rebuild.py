@@ -98,7 +98,7 @@ class Rebuild(ABC):
         return [self.names.get(r.value, r.value) for r in region.results]
 
     def _apart(self, region: Graph) -> Graph:
-        """Rename values inside the regions of a region so that no outer value can clash."""
+        """Rename values inside the regions of a region so that no name equals an outer name."""
         nodes: list[Node] = []
         for node in region.nodes:
             if node.op in CONTROL_FLOW:

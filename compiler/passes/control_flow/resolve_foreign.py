@@ -35,7 +35,7 @@ def resolve_foreign(graph: Graph, log: Log) -> Graph:
     """Import operators whose parameters are now known.
 
     Constant folding or the sizes of inputs may reveal axes, sizes or pads that a model computes.
-    The pass then applies the importer's declarations again.
+    For nodes with known parameters, the pass applies the importer's declarations again.
     """
     ed = Editor(graph)
     n_taken = 0
@@ -76,7 +76,7 @@ def _put(ed: Editor, node: Node, values: Sequence[str]) -> str:
         a, b = logical(ed.type(old)), logical(ed.type(new))
         if a != b and not (len(pairs) == 1 and refines(a, b)):
             ed.remove_unused([n.output for n in reversed(ed.made)])
-            return f"{old} is {a}, its replacement would be {b}"
+            return f"{old} is {a}, but its replacement would be {b}"
     producer = ed.producer(pairs[0][1])
     if len(pairs) == 1 and producer in ed.made and producer and len(producer.outputs) == 1:
         ed.rename(producer, node)

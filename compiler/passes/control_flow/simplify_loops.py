@@ -53,10 +53,10 @@ PER_RESULT = ("scan_output_axes", "scan_output_directions")
 def simplify_loops(graph: Graph, log: Log) -> Graph:
     """Remove loop states that never change and loop results that nothing reads.
 
-    A state that every iteration returns unchanged equals its initial value. The body then captures
-    that value, and nodes that depend only on it can move before the loop. A state that only its own
-    update reads is dead, as is a scan output without readers. Source: XLA's WhileLoopSimplifier and
-    WhileLoopConstantSinking.
+    A state that every iteration returns unchanged equals its initial value. The body captures the
+    initial value instead, so nodes that depend only on this value can move before the loop. A state
+    is dead if only its own update reads it. A scan output without readers is dead, too. Source:
+    XLA's WhileLoopSimplifier and WhileLoopConstantSinking.
     """
     if not any(_is_loop(n) for n in graph.nodes):
         return graph
@@ -90,7 +90,7 @@ class _Loop:
         self.body = node.regions["body"]
         is_scan = node.op == "onnx.Scan"
         self.first = 0 if is_scan else 2
-        """The number of the first state among operands of the loop, and inputs of the body."""
+        """The index of the first state in the loop's operands, and in the body's inputs."""
         self.first_result = 0 if is_scan else 1
         n_others = n_scanned(node) if is_scan else 2
         self.n_states = max(len(node.inputs) - n_others, 0)
@@ -102,11 +102,11 @@ class _Loop:
         return bool(self.gone)
 
     def output(self, k: int) -> str:
-        """Return the loop's output for a state or scan output, or "" if it is omitted."""
+        """Return the loop's output for a state or scan output, or "" if the output is omitted."""
         return self.node.outputs[k] if k < len(self.node.outputs) else ""
 
     def label(self, k: int) -> str:
-        """Return a name for the ledger: the loop's output, or the body's value if it is omitted."""
+        """Return a name for the ledger: the loop's output, or else the body's value."""
         return self.output(k) or self.body.results[self.first_result + k].name
 
     def is_read(self, k: int) -> bool:
@@ -179,7 +179,7 @@ class _Loop:
         return "drop_state" if k < self.n_states else "drop_pieces"
 
     def unread(self, live: set[int]) -> set[int]:
-        """Return the states and scan outputs that no live output and no condition depends on."""
+        """Return the states and scan outputs on which no live output and no condition depends."""
         n = len(self.body.results) - self.first_result
         inputs = {v.name: i - self.first for i, v in enumerate(self.body.inputs)}
         live = set(live)
@@ -211,7 +211,7 @@ class _Loop:
     # The loop without removed states and scan outputs
 
     def finished(self) -> Node:
-        """Return the loop without the removed states and the nodes that only they needed."""
+        """Return the loop without the removed states and the nodes that only these states need."""
         if not self.gone:
             return self.node
         node, body = self.node, self.body
@@ -239,7 +239,7 @@ class _Loop:
 
 
 def _but(values: tuple[T, ...], places: set[int]) -> tuple[T, ...]:
-    """Return the values without those at some positions."""
+    """Return the values, without the items at the given positions."""
     return tuple(v for i, v in enumerate(values) if i not in places)
 
 

@@ -52,8 +52,8 @@ from compiler.trace import Log
 def sink_into_branches(graph: Graph, log: Log) -> Graph:
     """Move nodes that only one branch reads into that branch.
 
-    The nodes then do not run if the other branch is taken. Constants that only this branch reads
-    move into it too. Source: XLA's ConditionalSimplifier and conditional code motion.
+    Moved nodes do not run if the other branch is taken. Constants that only one branch reads
+    move into this branch. Source: XLA's ConditionalSimplifier and conditional code motion.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
         return graph

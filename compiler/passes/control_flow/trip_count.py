@@ -1,7 +1,8 @@
 """Trip counts of loops with counters: induction variables and their bounds.
 
 A state with a constant integer increment per iteration is an induction variable. Arithmetic gives
-the number of iterations for which a comparison of this variable with a loop-invariant value holds.
+the number of iterations for which a comparison of an induction variable with a loop-invariant value
+holds.
 Source: LLVM's ScalarEvolution (add recurrences, exit counts), XLA's while-loop analysis.
 """
 
@@ -42,7 +43,7 @@ class Line:
     stride: int = 0
 
     def plus(self, other: Line, times: int = 1) -> Line:
-        """Return the sum of this line and `times` the other."""
+        """Return the sum of this affine integer and `times` the other affine integer."""
         terms = dict(self.terms)
         for name, n in other.terms:
             terms[name] = terms.get(name, 0) + times * n
@@ -50,7 +51,7 @@ class Line:
         return Line(self.const + times * other.const, kept, self.stride + times * other.stride)
 
     def at(self, step: int) -> Line:
-        """Return the line with iteration `step` as its origin."""
+        """Return the affine integer with iterations counted from `step`."""
         return replace(self, const=self.const + step * self.stride)
 
     @property
@@ -89,14 +90,14 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A test that always holds, or never."""
+    """A test that always holds, or a test that never holds."""
 
     holds: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A condition that the body must compute, by its name there."""
+    """A condition that the body must compute, with its name in the body."""
 
     value: str
     because: str
@@ -105,11 +106,11 @@ class Opaque:
 Test = Positive | NotZero | AllOf | AnyOf | Fixed | Opaque
 
 Numbers = Callable[[str], "Line | None"]
-"""Function that returns a value as a line, or None for a value that is not affine."""
+"""Function that returns a value as an affine integer, or None for a value that is not affine."""
 
 
 class Tests:
-    """An analysis of conditions in a graph; `number` returns integer values as lines."""
+    """An analysis of conditions in a graph; `number` returns integer values as affine integers."""
 
     def __init__(self, graph: Graph, number: Numbers, known: Mapping[str, Array]) -> None:
         self.graph, self.number, self.known = graph, number, known
@@ -179,7 +180,7 @@ _COMPARED: Mapping[str, tuple[bool, int]] = {
     "greater_equal": (True, 1),
     "equal": (False, 0),
 }
-"""For each comparison: whether it requires a > b, and the addend that admits a = b."""
+"""For each comparison: whether it requires a > b, and the addend that permits equality."""
 
 
 def _ends_once(test: Test) -> bool:
@@ -200,7 +201,7 @@ def is_number(t: Type | None) -> bool:
 
 
 class Around:
-    """The integers around the loops of a graph under construction, as lines."""
+    """The integers outside the loops of a graph under construction, as affine integers."""
 
     def __init__(self, editor: Editor) -> None:
         self.ed = editor
@@ -208,7 +209,7 @@ class Around:
         """For each open size visited so far: a value equal to this size."""
 
     def number(self, value: str) -> Line | None:
-        """Return a value as an affine expression, or None if it is not a single integer."""
+        """Return a value as an affine integer, or None if the value is not a single integer."""
         if not is_number(self.ed.facts.types.get(value)):
             return None
         known = self.ed.known(value)
@@ -222,13 +223,13 @@ class Around:
         return Line(0, ((value if found is None else self._sizes.setdefault(found, value), 1),))
 
     def of_size(self, size: Expr) -> Line | None:
-        """Return an open size as a line, or None if no visited value equals the size."""
+        """Return an open size as an affine integer, or None if no visited value equals the size."""
         name = self._sizes.get(size)
         return None if name is None else Line(0, ((name, 1),))
 
 
 class Induction:
-    """The integers of a loop body, as lines over its iterations."""
+    """The integers of a loop body, as affine functions of the iteration number."""
 
     def __init__(self, node: Node, facts: Facts, around: Around) -> None:
         body = node.regions["body"]
@@ -254,7 +255,7 @@ class Induction:
                 self._lines[state] = replace(first, stride=change.number)
 
     def line(self, value: str) -> Line | None:
-        """Return a value of the body as a line, or None if it is not affine."""
+        """Return a value of the body as an affine integer, or None if it is not affine."""
         if value in self._lines:
             return self._lines[value]
         if not is_number(self.types.get(value)):
@@ -275,7 +276,7 @@ def _own(state: str) -> str:
 
 
 def combined(node: Node, number: Numbers) -> Line | None:
-    """Return the result of a node on lines if it is a line again, else None."""
+    """Return the result of a node on affine integers, or None if the result is not affine."""
     if node.op in KEEPS:
         return number(node.inputs[0])
     if node.op == "neg":

@@ -57,8 +57,8 @@ def fold_shapes(graph: Graph, log: Log) -> Graph:
     """Fold shape computations: compute each list of sizes in the fewest nodes.
 
     Models split and concatenate shapes to parametrise operators. Shape inference gives the elements
-    of such lists as expressions of the input sizes. The pass therefore reads runs of sizes directly
-    from tensors with these sizes.
+    of computed shapes as expressions of the input sizes. The pass therefore reads runs of sizes
+    directly from tensors with these sizes.
     """
     for _ in range(ROUNDS):
         settler = _Settler(graph, log)
@@ -210,7 +210,7 @@ class _Settler:
         return o.shape(self.ed.tensor(piece.source), start=piece.start, end=piece.end)
 
     def pieces(self, sizes: tuple[Dim, ...]) -> list[_Read | list[int]] | None:
-        """Split the list into runs of sizes of a value, and numbers; return None if that fails."""
+        """Split the list into numbers and runs of sizes of one value; return None if that fails."""
         found: list[_Read | list[int]] = []
         i = 0
         while i < len(sizes):
@@ -231,7 +231,7 @@ class _Settler:
         return found
 
     def longest(self, sizes: tuple[Dim, ...]) -> _Read | None:
-        """Return the longest prefix of the list that has sizes of one value, with an open one."""
+        """Return the longest prefix of a list that equals sizes of one value, at least one open."""
         best: _Read | None = None
         for value, start in self.places.get(sizes[0], ()):
             n = _common(self.sources[value][start:], sizes)

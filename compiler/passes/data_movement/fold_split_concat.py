@@ -26,7 +26,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 ROUNDS = 8
-"""Limit on the number of walks over all nodes: a rewrite may enable one of an earlier node."""
+"""Limit on the number of walks over all nodes: one rewrite may enable another rewrite before it."""
 
 
 @graph_pass(
@@ -54,8 +54,8 @@ ROUNDS = 8
 def fold_split_concat(graph: Graph, log: Log) -> Graph:
     """Remove splits and concatenations that cancel, and read slices from their source.
 
-    A concatenation of adjacent slices is the larger slice; a slice of a concatenation is a slice of
-    an operand; slices that cover a tensor are a single split. Each rewrite saves a copy.
+    Concatenating adjacent slices gives a larger slice. A slice of a concatenation is a slice of an
+    operand. Slices that cover a tensor are a single split. Each rewrite saves a copy.
     """
     joiner = _Joiner(graph, log)
     for _ in range(ROUNDS):
@@ -100,7 +100,7 @@ class _Joiner:
         self.put("part_of_part", node, node.output, part.operand(self.ed), because)
 
     def split(self, node: Node) -> None:
-        """Replace outputs of a split with operands of the concatenation before it, or slices."""
+        """Replace outputs of a split with operands, or slices, of the concatenation before it."""
         for value in [v for v in node.outputs if v and self.ed.n_uses(v)]:
             direct = taken_by(self.ed, value)
             assert direct is not None, f"{value} is an output of a split"
@@ -233,7 +233,7 @@ class _Joiner:
         a, b = logical(ed.type(value)), logical(ed.type(built))
         if a != b and not (is_renamed and refines(a, b)):
             ed.remove_unused([n.output for n in reversed(ed.made)])
-            self.decline(rule, node, value, f"{value} is {a}, its replacement would be {b}")
+            self.decline(rule, node, value, f"{value} is {a}, but its replacement would be {b}")
             return
         if new is not None and is_renamed:
             ed.rename(new, node)

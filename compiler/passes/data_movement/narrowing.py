@@ -71,7 +71,7 @@ def _matmul(ed: Editor, node: Node, axis: int) -> Needs | None:
 
 
 def _normalised(ed: Editor, node: Node, axis: int) -> Needs | None:
-    """Narrow a normalisation along the leading axes, which it does not reduce over."""
+    """Narrow a normalisation along the leading axes, over which it does not reduce."""
     rank = len(node.tensor.dims)
     for value in filter(None, node.inputs[1:]):
         dims = _dims(ed, value)

@@ -61,7 +61,7 @@ def lifted(dims: Sequence[Dim], rank: int) -> tuple[Dim, ...]:
 
 
 def reorder(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    """Return a node for this permutation of the main operand, or the reason against it."""
+    """Return the node with its main operand permuted, or the reason against the permutation."""
     if len(perm) < 2:
         return f"a tensor of {len(perm)} axes has no other permutation"
     types = [*node.types, *(ed.type(i) for i in node.inputs if i)]
@@ -78,7 +78,7 @@ def reorder(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def reorder_back(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    """Return a node for this permutation of the results, or the reason against it."""
+    """Return the node with its results permuted, or the reason against the permutation."""
     if not node.inputs or not all(isinstance(t, TensorType) for t in node.types):
         return f"the results of {node.op} are not tensors"
     main = next((i for i in node.inputs if i and len(_dims(ed, i)) == len(perm)), "")
@@ -118,7 +118,7 @@ def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def _axis(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    """Permute the axes of an operator along a single axis."""
+    """Permute the axes of an operator that works along a single axis."""
     at = perm[node.attrs["axis"] % len(perm)]
     reads = {i: perm for i, v in enumerate(node.inputs) if v}
     return Reordered(reads, perm, {"axis": at})
@@ -200,7 +200,7 @@ def _gather(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def without(perm: Perm, axes: Iterable[int]) -> Perm:
-    """Return the permutation of the axes that remain after some are removed."""
+    """Return the permutation of the axes that remain after removal of some axes."""
     gone = set(axes)
     left = [perm[a] for a in range(len(perm)) if a not in gone]
     rank_of = {a: i for i, a in enumerate(sorted(left))}

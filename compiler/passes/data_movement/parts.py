@@ -23,7 +23,7 @@ class Part:
     end: int
 
     def operand(self, ed: Editor) -> Operand:
-        """Build the part as a slice, or return the tensor itself if the part covers it."""
+        """Build a slice of these positions, or return the tensor itself if the slice covers it."""
         x = ed.tensor(self.source)
         if self.is_whole(x):
             return x
@@ -31,7 +31,7 @@ class Part:
         return o.slice(x, *(np.array(n, np.int64) for n in lists))
 
     def is_whole(self, x: Tensor) -> bool:
-        """Whether the part covers the entire tensor."""
+        """Whether the slice covers the entire tensor."""
         return self.start == 0 and self.end == x.shape[self.axis]
 
 
@@ -55,7 +55,7 @@ def size_along(ed: Editor, value: str, axis: int) -> int | None:
 
 
 def taken_by(ed: Editor, value: str) -> Part | None:
-    """Return a split's output, or a slice along one axis, as a part of its operand."""
+    """Return a value computed by a split or a slice as a `Part` of the operand."""
     node = ed.producer(value)
     if node is None or node.op not in ("split", "slice") or not all_plain(ed, node):
         return None
@@ -88,7 +88,7 @@ def _sliced(ed: Editor, node: Node, x: Tensor) -> Part | None:
 
 
 def resolved(ed: Editor, part: Part) -> Part:
-    """Return the same elements as a part of the earliest tensor that holds them contiguously."""
+    """Return the same elements as a slice of the earliest tensor with these elements contiguous."""
     while True:
         inner = _behind(ed, part)
         if inner is None:
@@ -97,7 +97,7 @@ def resolved(ed: Editor, part: Part) -> Part:
 
 
 def _behind(ed: Editor, part: Part) -> Part | None:
-    """Return an equal part of an operand of the source's producer, or None."""
+    """Return the equal slice of an operand of the source's producer, or None."""
     node = ed.producer(part.source)
     if node is None or not all_plain(ed, node):
         return None
@@ -110,7 +110,7 @@ def _behind(ed: Editor, part: Part) -> Part | None:
 
 
 def _of_operand(ed: Editor, node: Node, part: Part) -> Part | None:
-    """Return a part of a concatenation as a part of one operand, or None if it spans several."""
+    """Return a slice of a concatenation as a slice of one operand, or None if it spans several."""
     if node.attrs["axis"] % ed.tensor(node.output).rank != part.axis or part.start == part.end:
         return None
     begin = 0

@@ -52,10 +52,10 @@ DEPTH = 24
 def push_down_slices(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
     """Move slices toward the inputs, where fewer elements are computed.
 
-    A model may read only the class token of the last layer, or the last step of a sequence. Earlier
-    nodes then need not compute the other elements. A slice moves through nodes without other
-    readers if the roofline model of a core predicts a gain. With `inexact=false` a slice does not
-    move through sums, since sums of other sizes may round differently.
+    A model may read only the class token of the last layer, or the last step of a sequence. After
+    the move, earlier nodes do not compute the dropped elements. A slice moves through nodes without
+    other readers if the roofline model of a core predicts a gain. With `inexact=false` a slice does
+    not move through sums, since sums of other sizes may round differently.
     """
     if not any(n.op in ("slice", "gather") for n in graph.nodes):
         return graph
@@ -94,7 +94,7 @@ def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
     new = ed.producer(value)
     assert new is not None, f"{value} is the output of at least one node"
     if logical(new.type) != logical(node.type):
-        because = f"{node.output} is {node.type}, its replacement would be {new.type}"
+        because = f"{node.output} is {node.type}, but its replacement would be {new.type}"
         ed.remove_unused([value])
         log.declined("push_down_slices", node.output, because, [node])
         return False
@@ -138,7 +138,7 @@ class _Plan:
     made: dict[tuple[str, int], Operand] = field(default_factory=dict)
 
     def add(self, value: str, axis: int, reader: Node, depth: int) -> bool:
-        """Plan the slice of a value; return False if the slice should stay behind the reader."""
+        """Plan the slice of a value; return False if the slice should stay after the reader."""
         node = self.ed.producer(value)
         inner = None
         if node is not None and self.ed.n_uses(value) == 1 and all_plain(self.ed, node):

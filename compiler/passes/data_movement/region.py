@@ -1,4 +1,4 @@
-"""Nodes around a transpose that could run with permuted axes, and the copies of each choice."""
+"""Nodes around a transpose that could run with permuted axes, and the copies per choice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NEVER = 1 << 50
 """The cost of a forbidden choice."""
 
 _AS_IT_IS, _REORDERED = 0, 1
-"""Numbers of the first two kernels: outside nodes with original axes, and with permuted axes."""
+"""Kernel numbers that represent outside nodes with original axes, and with permuted axes."""
 
 INJECTIVE = with_trait("injective")
 """Operators that fuse with an adjacent transpose."""
@@ -40,7 +40,7 @@ INJECTIVE = with_trait("injective")
 
 @dataclass(slots=True)
 class Region:
-    """Nodes that could run with permuted axes, and the permutation of each value between them."""
+    """Nodes that could run with permuted axes, and the permutation of each value between nodes."""
 
     ed: Editor
     orders: dict[str, Perm] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Region:
 
     @staticmethod
     def around(ed: Editor, seed: Node) -> Region:
-        """Return the region at the output of a transpose, or, if it is empty, at the input."""
+        """Return the region at the output of a transpose or, if empty, the region at its input."""
         region = Region(ed)
         region.grow(seed.output, tuple(seed.attrs["perm"]))
         if not region.nodes:
@@ -70,7 +70,7 @@ class Region:
                     pending.extend(self.add(user, reorder(self.ed, user, self.orders[value])))
 
     def add(self, node: Node, how: Reordered | str) -> list[str]:
-        """Add a node if its permutations agree with existing ones; return the new values."""
+        """Add a node if its permutations match the recorded permutations; return the new values."""
         if isinstance(how, str) or node.output in self.nodes:
             return []
         values = [v for v in (*node.inputs, *node.outputs) if v]
@@ -99,7 +99,7 @@ class Region:
         return 2 * t.assumed.nbytes + KERNEL_BYTES
 
     def source(self, value: str) -> str:
-        """Return the operand of a value's transpose if the operand has permuted axes, or ""."""
+        """Return the operand of the transpose that computes a value with permuted axes, or ""."""
         node = self.ed.producer(value)
         if node is None or node.op != "transpose" or not is_plain(self.ed, node.inputs[0]):
             return ""
@@ -116,7 +116,10 @@ class Region:
         return [*into, *(u.output for v, u in users if self.returned(v, u))]
 
     def energy(self) -> tuple[Energy, list[Node]]:
-        """Return the energy of the choices, and the nodes; two kernels represent outside nodes."""
+        """Return the energy function of a minimum cut, and the nodes of the region.
+
+        Two additional kernels represent nodes outside the region.
+        """
         energy = Energy([{0: 0, 1: NEVER}, {0: NEVER, 1: 0}])
         number: dict[str, int] = {}
         for key, (node, how) in self.nodes.items():
@@ -172,7 +175,7 @@ class Region:
         return False
 
     def joins_behind(self, value: str) -> bool:
-        """Whether the transpose of a value to permuted axes fuses with data movement behind it."""
+        """Whether the transpose of a value to permuted axes fuses with data movement after it."""
         back = [u for u in self.ed.users(value) if self.returned(value, u)]
         return len(back) == 1 and self._moved_on(back[0])
 
@@ -187,9 +190,9 @@ class Region:
 
 
 def _decides_sizes(ed: Editor, node: Node) -> bool:
-    """Whether elements of operands decide a size of a result.
+    """Whether elements of operands determine a size of a result.
 
-    A copy of the node with permuted axes would give this size a new name.
+    A copy of the node with permuted axes would give the result size a new name.
     """
     known = open_symbols(ed.tensor(i).type for i in node.inputs if i)
     return not open_symbols(ed.tensor(v).type for v in node.outputs if v) <= known

@@ -67,7 +67,7 @@ def remove_redundant_broadcasts(graph: Graph, log: Log) -> Graph:
 
 
 def _into_readers(ed: Editor, node: Node, log: Log) -> int:
-    """Redirect readers to the unrepeated elements, where their types stay the same."""
+    """Redirect readers to the unrepeated elements, if the result types of readers stay the same."""
     n_done = 0
     for user in ed.users(node.output):
         changed = _reading_few(ed, node, user)
@@ -136,7 +136,7 @@ def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | st
 
 
 def _behind_reader(ed: Editor, node: Node, log: Log) -> str:
-    """Repeat the result of the only reader instead, if that reader's other operands are smaller."""
+    """Repeat the only reader's result instead of its operand, if its other operands are smaller."""
     users = ed.users(node.output)
     if len(users) != 1 or ed.is_result(node.output) or not all_plain(ed, users[0]):
         return ""

@@ -76,7 +76,7 @@ def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
 
 def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str], seen: set[str]) -> bool:
-    """Permute the region around a transpose if copies get cheaper, else add it to `seen`."""
+    """Permute the region around a transpose if copies get cheaper, else record it in `seen`."""
     if not ed.alive(seed) or not all(is_plain(ed, v) for v in (seed.inputs[0], seed.output)):
         return False
     region = Region.around(ed, seed)

@@ -32,7 +32,7 @@ def _split(ed: Editor, log: Log, family: list[tuple[Part, Node]]) -> bool:
         log.declined(
             "slices_are_split",
             at,
-            f"the slices along axis {axis} of {source} do not cover it: {gap}",
+            f"the slices along axis {axis} do not cover {source}: {gap}",
             nodes,
         )
         return False

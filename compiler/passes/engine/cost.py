@@ -61,7 +61,7 @@ def node_cost(node: Node, type_of: TypeOf) -> Cost | None:
 
 
 def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
-    """Return the cost of a node for reports; where `node_cost` returns None, a lower bound.
+    """Return the cost of a node for reports, or a lower bound if `node_cost` returns None.
 
     In a fusion, nodes without a declared cost add nothing. For a node with open sizes or without a
     declared cost, only operands and results of known size count, as bytes moved.

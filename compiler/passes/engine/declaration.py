@@ -58,15 +58,15 @@ _KINDS = {int: "a count", float: "a non-negative number", bool: "true or false",
 class Pass:
     """A pass; `run` applies it.
 
-    `needs` names facts that make a pass more effective, `gives` facts that it establishes. Every
-    order of passes gives a correct program, but only some orders give a fast program. `idempotent`
-    says that a second run directly after the first changes nothing. `error` is the error budget of
-    each rewrite, relative to the scale of results; if it is not 0, the pass runs only if a
-    precision mode or the user requests it. `aliases` are short forms and former names: the text of
-    a pipeline may use them, but they are never printed. `known_as` maps other compilers to the
-    names of their closest passes. `for_code` marks a pass that pays only with the code generation
-    of this compiler: other runtimes have a kernel for the operator that the pass decomposes.
-    `elsewhere` has options for graphs that run in other runtimes.
+    `needs` names facts that make a pass more effective; `gives` names facts that the pass
+    establishes. Every order of passes gives a correct program, but only some orders give a fast
+    program. `idempotent` says that a second run directly after the first changes nothing. `error`
+    is the error budget of each rewrite, relative to the scale of results. A pass with a budget
+    above 0 runs only if a precision mode or the user requests it. `aliases` are short forms and
+    former names: the text of a pipeline may use them, but they are never printed. `known_as` maps
+    other compilers to the names of their closest passes. `for_code` marks a pass that pays only
+    with this compiler's code generation: other runtimes have a kernel for the operator that the
+    pass decomposes. `elsewhere` has options for graphs that run in other runtimes.
     """
 
     name: str
@@ -247,7 +247,7 @@ def rules_pass(
     aliases: Sequence[str] = (),
     known_as: Mapping[str, str] = {},
 ) -> Pass:
-    """Declare a set of rules as a pass; the default example is that of the first rule."""
+    """Declare a set of rules as a pass; the default example is the example of the first rule."""
 
     def run(
         graph: Graph,

@@ -18,9 +18,9 @@ RESULT = "result"
 def excerpt(ed: Editor, nodes: Sequence[Node], value: str) -> Graph:
     """Build the graph that computes a value with some of an editor's nodes.
 
-    Other values that these nodes read become inputs. Constants stay constants, and small values
-    with known elements become constants. The excerpt computes values that depend on open sizes. It
-    omits nodes that the value does not need.
+    Values that the excerpt reads but does not compute become inputs. Constants stay constants, and
+    small values with known elements become constants. The excerpt computes values that depend on
+    open sizes. The excerpt omits nodes that the value does not need.
     """
     makers = {o: n for n in nodes for o in n.outputs if o}
     order: dict[str, Node] = {}
@@ -42,7 +42,7 @@ def excerpt(ed: Editor, nodes: Sequence[Node], value: str) -> Graph:
 
 
 def _maker_of_sizes(ed: Editor, value: str) -> Node | None:
-    """Return the producer of a value with elements known as expressions of open sizes."""
+    """Return the producer of a value whose elements are known expressions of open sizes."""
     known = ed.known(value)
     return ed.producer(value) if known is not None and known.dtype == object else None
 

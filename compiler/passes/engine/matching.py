@@ -67,9 +67,9 @@ def match(ed: Editor, pattern: Root, root: Node) -> Iterator[Match]:
 class _Glance:
     """A precomputed filter for a pattern, which rejects most nodes cheaply.
 
-    For each operand, `below` lists the operators that may produce it: `_CONSTANT` if it must be a
-    constant, None if any value is allowed. `below` is empty if the root of the pattern has several
-    forms.
+    For each operand, `below` lists the operators that may produce it: `_CONSTANT` if the operand
+    must be a constant, None if any value is allowed. `below` is empty if the root of the pattern
+    has several forms.
     """
 
     roots: frozenset[str]

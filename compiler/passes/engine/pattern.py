@@ -2,10 +2,10 @@
 
     transpose(transpose(Any("x"), perm=AnyAttr("p")), perm=AnyAttr("q"))
 
-The vocabulary is the same as for building: an operator called with placeholders is a pattern. An
-attribute that a pattern does not mention must have its default; an operand that it does not mention
-must be omitted. Operands of commutative operators match in both orders. With `OneOf` and `Product`
-a single pattern covers all forms that exporters write.
+The functions that build graphs also build patterns: an operator called with placeholders is a
+pattern. An attribute that a pattern does not mention must have its default; an operand that the
+pattern does not mention must be omitted. Operands of commutative operators match in both orders.
+With `OneOf` and `Product` a single pattern covers all forms that exporters write.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from compiler.ir.editor import Editor
 
 COMMUTATIVE = with_trait("commutative")
-"""Binary operators whose operands may be exchanged."""
+"""Commutative binary operators."""
 
 NEAR = 1e-6
 """Relative tolerance with which `Near` matches a number."""
@@ -37,7 +37,7 @@ NEAR = 1e-6
 def is_near(number: float, value: float, dtype: DType) -> bool:
     """Whether a number equals this value up to one or two roundings in its type.
 
-    In f64 both numbers must be equal, since results keep the precision of that type.
+    In f64 the number must equal the value, since results keep the precision of f64.
     """
     step = float(finfo(dtype.numpy).eps) if dtype.is_float else 0.0
     return abs(number - value) <= abs(value) * (4 * step if dtype is DType.f64 else max(NEAR, step))
@@ -97,7 +97,7 @@ class AnyAttr:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A property of a value that follows from its producers; in the text `{}` is the value."""
+    """A property of a value that follows from its producers; `{}` in `text` is the value."""
 
     text: str
     holds: Callable[[Editor, str], bool]
@@ -127,7 +127,7 @@ class ConstTensor(Tensor):
 
     @property
     def stored(self) -> Constant:
-        """The constant; unlike `constant` it is never None."""
+        """The constant, which is never None, in contrast to the attribute `constant`."""
         assert self.constant is not None, f"{self.name} has no constant"
         return self.constant
 
@@ -155,7 +155,10 @@ Root = Call | OneOf | Product
 """The possible roots of a rule's pattern."""
 
 Pattern = Root | Any | Const | Number | Near | Known | Named | int | float | None
-"""A pattern. A number matches a constant whose elements all equal it; None, an omitted operand."""
+"""A pattern.
+
+A number matches a constant whose elements all equal this number; None matches an omitted operand.
+"""
 
 
 def roots(p: Pattern) -> tuple[str, ...]:
@@ -232,8 +235,8 @@ def pattern_text(p: Pattern | object) -> str:
     """Format a pattern for display: `transpose(transpose(x, perm=p), perm=q)`.
 
     The notation is `const c` for constants, `number n` for uniform constants, `x?` for optional
-    operands, and `a | b` for alternatives. A product in any order is a `mul` of all its factors, a
-    named call `y = relu(x)`.
+    operands, and `a | b` for alternatives. A product in any order is shown as a `mul` of all its
+    factors, and a named call as `y = relu(x)`.
     """
     match p:
         case Call():

@@ -1,7 +1,7 @@
 """Facts about elements that follow from their producers: value ranges, and integrality.
 
 A range excludes NaN: each element is NaN or within the range. The analysis examines only a few
-nodes to stay cheap. A fact that it does not find is unknown, not false.
+nodes to stay cheap. A fact that the analysis does not find is unknown, not false.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def apply_rules(
 ) -> Graph:
     """Apply rules wherever they match; `until="once"` does not revisit the results of rewrites.
 
-    Stop after `at_most` rewrites per node of the graph, and record that in the log.
+    Stop after `at_most` rewrites per node of the graph, and record the stop in the log.
     """
     engine = _Engine(graph, rules, log, inexact)
     engine.run(until == "fixpoint", at_most * max(len(graph.nodes), 1))
@@ -102,7 +102,7 @@ class _Engine:
         return []
 
     def requeue(self, values: Iterable[str]) -> None:
-        """Enqueue the producers of new values, and nodes whose patterns reach these values."""
+        """Enqueue the producers of new values, and nodes from which patterns reach these values."""
         frontier, seen = dict.fromkeys(values), 0
         for _ in range(self.reach + 1):
             following: dict[str, None] = {}

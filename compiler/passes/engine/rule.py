@@ -132,7 +132,7 @@ def rule(
     single_use: bool = False,
     result: str = "",
 ) -> Callable[[Callable[..., Any]], Rule]:
-    """Declare a function as the replacement of a rule; its name and docstring become the rule's."""
+    """Declare a function as the replacement of a rule, which takes its name and docstring."""
 
     def declare(body: Callable[..., Any]) -> Rule:
         assert roots(pattern), "the root of a pattern is an operator"

@@ -1,8 +1,8 @@
 """Equations for saturation: written here, or derived from the declared rules.
 
 An equation is written `(add a (add b c)) = (add (add a b) c)`. The letters `f` and `g` match any
-elementwise operator, `p` and `q` any attributes. An equation applies where both sides have the same
-type and its conditions hold: `same a b` (one type), `rank2 a`.
+elementwise operator; `p` and `q` match any attributes. An equation applies if its two sides have
+the same type and its conditions hold: `same a b` (one type), `rank2 a`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from compiler.passes.engine.rule import RULES, Because, Rule
 from compiler.passes.equality_saturation.terms import MAX_OPERANDS, call, is_pointwise
 
 Kind = Literal["exact", "ring", "real"]
-"""`exact`: bit-identical results. `ring`: exact on integers, other rounding on floats. `real`: for
-floats only, other rounding.
+"""`exact`: bit-identical results. `ring`: exact on integers, but changes rounding on floats.
+`real`: applies only to floats, and changes rounding.
 """
 
 

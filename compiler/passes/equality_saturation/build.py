@@ -79,7 +79,7 @@ class Builder:
         return ed.build(call, hint=hint, origins=origins)
 
     def _sizes(self, shape: tuple[int, ...]) -> Operand:
-        """Return the list of sizes for a reshape: an existing one, or a new constant."""
+        """Return the list of sizes for a reshape: an existing list, or a new constant."""
         for old in self.region.nodes:
             if old.op == "reshape" and old.tensor.static_shape == shape:
                 return self.editor.tensor(old.inputs[1])

@@ -68,7 +68,7 @@ class EGraph:
         )
 
     def names(self) -> dict[str, str]:
-        """Map each class to the name of its value in the graph, else to the name of the class."""
+        """Map each class to its value in the graph, or else to the name of the class."""
         found: dict[str, list[str]] = {}
         for value, name in self.of_value.items():
             found.setdefault(name, []).append(value)

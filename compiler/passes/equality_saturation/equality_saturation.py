@@ -56,7 +56,7 @@ class Found:
 
     @property
     def seconds(self) -> str:
-        """The costs after and before, as text."""
+        """The times of the region after and before the replacement, as text."""
         return f"{self.extraction.cost * 1e-6:,.2f} us instead of {self.before * 1e-6:,.2f} us"
 
 

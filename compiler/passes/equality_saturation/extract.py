@@ -2,9 +2,9 @@
 
 Bottom up, each class selects the node with the lowest cost, including the costs of its operands.
 The cost counts each required class once, as a set instead of a tree. Then local search changes
-single choices while that lowers the total cost of all results. Optimal extraction is NP-hard (Stepp
-2011; see also He, Haghighat et al. 2023 on extraction); this heuristic finds a good solution
-quickly.
+single choices as long as a change lowers the total cost of all results. Optimal extraction is
+NP-hard (Stepp 2011; see also He, Haghighat et al. 2023 on extraction); this heuristic finds a good
+solution quickly.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Growth of an e-graph by iterations of egglog, and its conversion back to data.
 
-An egglog rule only proposes that two terms are equal. The two become a single class only if they
+An egglog rule only proposes that two terms are equal. Two terms become a single class only if they
 have the same type. The type rules of operators give the types of new terms. Source: egg, Willsey et
 al. 2021 (arXiv:2004.03082); egglog, Zhang et al. 2023 (arXiv:2304.04332).
 """
@@ -255,6 +255,6 @@ def _enode(kind: str, parts: list[dict[str, Any]]) -> ENode:
 
 
 def _text_in(nodes: dict[str, Any], key: str) -> str:
-    """Return the text in the class of a node: its primitive string."""
+    """Return the text that the e-graph stores in the class of a node."""
     eclass = nodes[key]["eclass"]
     return nodes[f"primitive-{eclass}"]["op"]

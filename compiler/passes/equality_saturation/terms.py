@@ -20,7 +20,7 @@ from compiler.ir.text import attribute
 from compiler.ir.types import TensorType, Type
 
 MAX_OPERANDS = 3
-"""Largest number of operands of a term; a call with more is a value from outside."""
+"""Largest number of operands of a term; a call with more operands does not become a term."""
 
 STRUCTURED = frozenset({"matmul", "transpose", "reshape", "concat"})
 """Supported operators besides elementwise operators without attributes."""
@@ -120,7 +120,7 @@ class Vocabulary:
         return text
 
     def type_text(self, t: TensorType) -> str:
-        """Return the text of a type, and record the type under it."""
+        """Return the text of a type, and record the type under this text."""
         text = str(t)
         self.types.setdefault(text, t)
         return text

@@ -1,8 +1,8 @@
 """Conditions for lowering units to one kernel: functions return the unmet condition, or "".
 
-A kernel is a single loop nest. It contains one of: elementwise nodes of equal shape; a contraction,
-pool or reduction with an epilogue; a reduction with a prologue that has no other readers;
-reductions over the same axes of operands of equal shape.
+A kernel is a single loop nest. A kernel contains elementwise nodes of equal shape, or a
+contraction, pool or reduction with an epilogue. Other kernels contain a reduction with a prologue
+that has no other readers, or reductions over the same axes of operands of equal shape.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _shapes(a: Node, b: Node) -> str:
 
 
 def _lanes(root: Node, others: Iterable[Node]) -> str:
-    """Return the reason that vectors of nodes differ in lanes from vectors of the root, or ""."""
+    """Return the reason that vectors of nodes and of the root differ in lane count, or ""."""
     for n in others:
         if not share_lanes(n, root):
             return f"the element types differ in size: {root.type} and {n.type}"

@@ -59,9 +59,9 @@ def fuse(
 
     Without fusion each node writes its result to memory and its readers load it again. `policy`
     names the policy that chooses groups. The default policy fuses a convolution, product, pool or
-    reduction with the following elementwise nodes, and a pool or reduction also with the preceding
-    elementwise nodes. The remaining elementwise nodes form separate groups. With `duplicate` each
-    group that reads a cheap node computes a copy of that node if that saves bytes.
+    reduction with the following elementwise nodes. Pools and reductions are also fused with the
+    preceding elementwise nodes. The remaining elementwise nodes form separate groups. With
+    `duplicate` each group that reads a cheap node computes a copy of that node if that saves bytes.
     """
     return carried_out(POLICIES[policy].plan(graph, Limits(max_nodes, duplicate), log), log)
 

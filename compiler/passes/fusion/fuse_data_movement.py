@@ -46,7 +46,7 @@ def fuse_data_movement(graph: Graph, log: Log) -> Graph:
     """Replace a chain of copies with a single copy.
 
     Transposes, reshapes and changes of layout compose to a single index map. One kernel evaluates
-    that map, so intermediate values are never stored.
+    the composed index map, so intermediate values are never stored.
     """
     editor, changed = Editor(graph), False
     for last in reversed(graph.nodes):

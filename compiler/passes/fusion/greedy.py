@@ -41,9 +41,9 @@ FARTHEST = 64
 def greedy(graph: Graph, limits: Limits, log: Log) -> Plan:
     """Merge pairs of kernels, first the pair that shares the most bytes.
 
-    The shared bytes of two kernels are those of values that one passes to the other, or that both
-    read. Kernels may have several outputs; merges that would close a cycle through a third kernel
-    are skipped. No node is computed twice. Iterations continue until no pair merges.
+    The shared bytes of two kernels are the bytes of values that one passes to the other, or that
+    both read. Kernels may have several outputs; merges that would close a cycle through a third
+    kernel are skipped. No node is computed twice. Iterations continue until no pair merges.
     """
     units = Units(graph)
     for _ in range(ROUNDS):

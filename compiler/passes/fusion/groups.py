@@ -67,7 +67,7 @@ class Grouping:
     def from_anchors(self) -> None:
         """Grow groups around contractions, then around pools and reductions, the last nodes first.
 
-        An addition of two anchors joins the later anchor, when the earlier result is already in
+        An addition that reads two anchors joins the later anchor; the earlier result is then in
         memory. Nodes between a contraction and a reduction join the contraction.
         """
         nodes = list(reversed(self.graph.nodes))
@@ -207,7 +207,8 @@ class Grouping:
     def add_numbers(self, group: Group) -> None:
         """Add scalars that elementwise nodes of the group read, such as scales.
 
-        Each loop computes such a scalar once, from its operands; the scalar itself is never stored.
+        Each loop computes a fused scalar once, from its operands; the scalar itself is never
+        stored.
         """
         pending = [n for n in group.nodes.values() if is_elementwise(n)]
         while pending and len(group.nodes) < self.max_nodes:

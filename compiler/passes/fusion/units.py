@@ -2,7 +2,7 @@
 
 Unlike groups grown from anchors, units may have several outputs, so a path may leave and re-enter a
 unit. Each merge updates the topological order incrementally, as by Pearce and Kelly (2006, dynamic
-topological sort). Two units with a path through a third are never merged.
+topological sort). Two units with a path through a third unit are never merged.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The relation of two units: a path through a third, or the reordering for a merge."""
+    """The relation of two units: a path through a third unit, or the reordering for a merge."""
 
     path: tuple[str, ...] = ()
     is_long: bool = False
@@ -188,7 +188,7 @@ class Units:
         return Way(is_long=True) if in_front is None else Way((), False, tuple(came), in_front)
 
     def _in_front(self, a: Unit, b: Unit) -> tuple[Unit, ...] | None:
-        """Return the units between two units on which the second depends; None if too many."""
+        """Return the units between two units on which the second unit depends; None if too many."""
         found: dict[Unit, None] = {}
         pending = [b]
         while pending:
@@ -217,7 +217,7 @@ class Units:
         return made
 
     def absorb(self, first: Unit, second: Unit) -> Unit:
-        """Prepend the nodes of the first unit to the second, at its position in the order."""
+        """Prepend the nodes of the first unit to the second unit, which keeps its position."""
         if second.anchors and not first.anchors:
             read = {u for v in self.values(first) for u in self.users.get(v, ())}
             is_before = bool(read & ({*second.anchors} | second.before))

@@ -49,8 +49,8 @@ def xla(graph: Graph, limits: Limits, log: Log) -> Plan:
 
     The cost model estimates the time. A producer fuses into all of its readers or none. With
     several readers, each reader gets a duplicate, so the nodes must be cheap. Finally, kernels that
-    read the same value merge into kernels with several outputs. Producers and their readers merge
-    likewise.
+    read the same value merge into kernels with several outputs. Producers also merge with their
+    readers into kernels with several outputs.
     """
     units = Units(graph)
     priorities = Priorities(units, limits, log)

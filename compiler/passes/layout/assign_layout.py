@@ -1,7 +1,8 @@
 """Layout assignment for images: blocked channels or channels last, halos, and minimal copies.
 
 Each kernel has a cost for each layout, and each copy between layouts has a cost. The pass minimises
-the total. `problem` defines the choices, `labels` finds the minimum; docs/layouts.md explains both.
+the total cost. `problem` defines the choices, and `labels` finds the minimum; docs/layouts.md
+explains both.
 Source: the global layout choice of Liu et al. 2019 (NeoCPU, arXiv:1809.02697), solved by minimum
 cuts as in Boykov, Veksler and Zabih 2001.
 """

@@ -19,35 +19,36 @@ from compiler.passes.engine.cost import CORE, node_cost
 ALONG_PIXELS, UNALIGNED, STRIDED = 0.9, 0.65, 0.5
 """Shares of peak throughput of a convolution whose lanes run along pixels.
 
-The first share accounts for scalar loads of weights (measured: 0.84 to 0.98). The second is for
-windows, with unaligned vectors and rows that end within vectors (0.55 to 0.75). The third is for
-strides, which load every other pixel (0.4 to 0.6).
+`ALONG_PIXELS` accounts for scalar loads of weights (measured: 0.84 to 0.98). `UNALIGNED` is for
+windows, with unaligned vectors and rows that end within vectors (measured: 0.55 to 0.75). `STRIDED`
+is for strides, which load every other pixel (measured: 0.4 to 0.6).
 """
 
 STRIDED_ALONE, SHORT_ALONE = 0.15, 0.2
 """Shares of peak for depthwise convolutions with strides, and with rows shorter than a vector.
 
-An assembled vector is used in few products (measured: 0.1 to 0.15, 0.15 to 0.3).
+A vector assembled from single elements serves few products (measured shares: 0.1 to 0.15, and 0.15
+to 0.3).
 """
 
 COPIES = 0.3
 """Time of a copy between layouts, as a share of the roofline time for its bytes.
 
-A copy transposes square blocks in registers, and much of its data stays in caches (measured: 0.2 to
-0.35).
+A copy transposes square blocks in registers, and much of its data stays in caches (measured share:
+0.2 to 0.35).
 """
 
 STEPS, WITHOUT_STEPS = 4.0, 0.2
 """Speed of an 8-bit convolution relative to f32, with and without dot-product instructions.
 
-These instructions require adjacent channels (measured: 3 to 4, 0.1 to 0.3).
+Dot-product instructions require adjacent channels (measured: 3 to 4 with, 0.1 to 0.3 without them).
 """
 
 BORDER_TESTS = 1.0
 """Cost of border tests of a convolution without a halo, as a share of its time.
 
-Measured: 0 to 1.4, largest with strides. For depthwise convolutions 0.1 with AVX-512, which has
-masked loads, and 1.5 to 7 with AVX2.
+The measured share is 0 to 1.4, and largest with strides. For depthwise convolutions, the share is
+0.1 with AVX-512, which has masked loads, and 1.5 to 7 with AVX2.
 """
 
 PICOSECONDS = 1e12

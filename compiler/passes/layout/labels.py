@@ -2,13 +2,13 @@
 
 The energy is a sum of two kinds of terms: the cost of each kernel for its label, and the cost of
 copies. A value needs a copy if its producer has none of the labels of the copy, but a reader has
-one. Readers share the copy.
+one of them. Readers share the copy.
 
 With two labels a single minimum cut finds the global minimum. With three labels, moves towards each
 label alternate until no move lowers the energy (alpha-expansion). Each move is the best among
-exponentially many. Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy minimization
-via graph cuts": the result costs at most twice the optimum if all copies of a value have equal
-cost.
+exponentially many moves. Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy
+minimization via graph cuts": the result costs at most twice the optimum if all copies of a value
+have equal cost.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Labels = frozenset[int]
 class Copy:
     """A copy of a value for readers with one of these labels.
 
-    The copy is not needed if `maker`, the kernel that computes the value, has such a label too.
+    The copy is not needed if `maker`, the kernel that computes the value, also has one of `labels`.
     `maker` is None if no kernel computes the value.
     """
 
@@ -106,7 +106,7 @@ class _Move:
         return found
 
     def _add(self, c: Copy, stays: dict[int, int]) -> None:
-        """Add a copy to the network; if its cost depends only on its maker, add it to `stays`."""
+        """Add a copy to the network, or its cost to `stays` if that depends only on the maker."""
         spared = c.maker is not None and self.chosen[c.maker] in c.labels
         maker = None if c.maker is None else self.at.get(c.maker)
         wanting = [r for r in c.readers if self.chosen[r] in c.labels]
@@ -130,7 +130,7 @@ class _Move:
         self._unless_all_move(leavers, maker if spared and maker is not None else 1, c.cost)
 
     def _when_any_moves(self, maker: int, readers: list[int], cost: int) -> None:
-        """Add a cost if any reader moves and the maker does not; maker 0 never moves."""
+        """Add a cost if any reader takes the new label and the maker does not; maker 0 cannot."""
         if len(readers) == 1:
             self.cut.arc(maker, readers[0], cost)
         elif readers:
@@ -140,7 +140,7 @@ class _Move:
                 self.cut.arc(hub, r, ENDLESS)
 
     def _unless_all_move(self, readers: list[int], maker: int, cost: int) -> None:
-        """Add a cost if any reader stays and the maker moves; maker 1 always moves."""
+        """Add a cost if any reader keeps its label and the maker does not; maker 1 never does."""
         if len(readers) == 1:
             self.cut.arc(readers[0], maker, cost)
             return

@@ -125,7 +125,7 @@ class Placer:
                 self.log.applied("halo", value, because, [value], [value])
 
     def _now(self, value: str) -> str:
-        """Return the name of a value in its producer's layout, not of a result's plain copy."""
+        """Return the name of a value in its producer's layout, not the name of a plain copy."""
         return self.inner.get(value, value)
 
     def _copy(self, value: str, layout: Layout) -> str:

@@ -1,7 +1,7 @@
 """Layout assignment as a labelling problem: the kernels of a graph, and the cost of each layout.
 
-The label of a kernel is the layout of its results. Values that no kernel computes (inputs, views,
-results of foreign operators) are in plain order, as are results of the graph.
+The label of a kernel is the layout of its results. Results of the graph and values that no kernel
+computes (inputs, views, results of foreign operators) are in plain order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LABELS: dict[str, tuple[int, ...]] = {
 }
 
 STEP = 4
-"""Number of bytes that one instruction sums; the block of byte images with up to 4 channels."""
+"""Number of bytes that one instruction sums; also the block of byte images of up to 4 channels."""
 
 WORDS = ("plain order", "blocks of channels", "channels last")
 RULES = ("plain_order", "block_channels", "channels_last")
@@ -53,10 +53,10 @@ RULES = ("plain_order", "block_channels", "channels_last")
 class Use:
     """An operand of a kernel.
 
-    With `follows` the operand must have the layout of the kernel's result. Otherwise a plain result
-    requires a plain operand, and other results permit any layout. With `strict` the operand must be
-    in plain order without a halo. `reach` is the extent of a window over the borders, `around` the
-    value of the halo.
+    With `follows` the operand must have the layout of the kernel's result. Without `follows`, a
+    plain result requires a plain operand, and other results permit any layout of the operand. With
+    `strict` the operand must be in plain order without a halo. `reach` is the extent of a window
+    beyond the borders; `around` is the value of the halo.
     """
 
     reader: int
@@ -148,8 +148,8 @@ class Problem:
     def _fit(self, unit: Unit) -> str:
         """Return the support of a convolution for layouts: `no`, `output`, `both` or `grouped`.
 
-        With `output` the input may have any layout; with `both` it has the layout of the result.
-        With `grouped` input and output are in blocks of channels, which the groups fill. A
+        With `output`, the input may have any layout; with `both`, the input has the layout of the
+        result. With `grouped`, input and output are in blocks of channels, which the groups fill. A
         convolution of bytes sums adjacent channels of its input, so it needs `both`.
         """
         w = stored_weights(unit, self.graph)
@@ -247,8 +247,8 @@ class Problem:
     def pads_plain(self, value: str) -> bool:
         """Whether a halo around a value in plain order saves time.
 
-        The halo is free if a kernel writes it together with the value. It costs a copy if a reader
-        needs the value without a halo, or if no kernel computes the value.
+        The halo is free if a kernel writes it together with the value. The halo costs a copy if a
+        reader needs the value without a halo, or if no kernel computes the value.
         """
         if value in self.refused:
             return False
@@ -294,7 +294,7 @@ class Problem:
         """Add plain copies of a value that readers need in plain order, or that no kernel computes.
 
         Windows with a halo need a second copy. If some window reads the value with a halo for every
-        label, that copy always exists.
+        label, the copy with the halo always exists.
         """
         maker = self.maker.get(value)
         padded = [u for u in self.uses.get(value, ()) if u.reach] if self.pads_plain(value) else []

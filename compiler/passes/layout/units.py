@@ -144,7 +144,7 @@ def is_image(t: Type | None) -> bool:
 def is_kernel(node: Node) -> bool:
     """Whether the generated code of a node can write its result in any layout.
 
-    Scattering operators write plain order, as do operators without generated code.
+    Scattering operators and operators without generated code write plain order.
     """
     if node.op == "fusion":
         return True
@@ -170,7 +170,7 @@ def same_channels(a: Type, b: Type) -> bool:
 
 
 def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
-    """Return the extent of a convolution's window over the borders of its input t, in elements."""
+    """Return the extent of a convolution's window beyond the borders of its input t."""
     conv = unit.anchor
     assert conv is not None
     weights = graph.types[unit.weights]

@@ -33,12 +33,12 @@ class Form:
 
 @dataclass(slots=True)
 class Branches:
-    """Products of one operand with columns to concatenate, and the operations behind them."""
+    """Products of one operand whose columns can be concatenated, and the operations after them."""
 
     form: Form
     chains: list[list[Node]]
     stages: list[list[Constant | None]] = field(default_factory=list)
-    """For each operation behind the products: a constant per branch, None if it is unary."""
+    """For each operation after the products: a constant per branch, or None if unary."""
 
     @property
     def products(self) -> list[Node]:

@@ -90,7 +90,7 @@ class Pipeline:
         return tuple(line for group in groups for line in group)
 
     def advice(self) -> list[str]:
-        """Warnings for passes before a pass that would make them more effective."""
+        """Warnings for passes that run before a pass that would make them more effective."""
         found: list[str] = []
         for i, line in enumerate(self.passes):
             given = {g for earlier in self.passes[:i] for g in earlier.declared.gives}

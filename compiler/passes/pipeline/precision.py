@@ -118,7 +118,10 @@ PRECISIONS = {
 
 
 def precision_mode(name: str) -> Precision:
-    """Return the mode of this name. Errors: E-OPTION-VALUE if it is unknown or not offered."""
+    """Return the mode of this name.
+
+    Errors: E-OPTION-VALUE if the mode is unknown or not offered.
+    """
     found = PRECISIONS.get(name)
     if found is None:
         raise CompileError(

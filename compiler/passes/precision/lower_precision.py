@@ -84,8 +84,8 @@ def lower_precision(graph: Graph, log: Log, *, to: Literal["bf16"] = "bf16") -> 
     Operands of matrix products and convolutions are rounded to bf16, constants at compile time.
     Products of two bf16 numbers are exact in f32, and accumulate in f32. Values between kernels on
     paths between products are stored as bf16, in half the bytes. All other arithmetic inside
-    kernels stays f32: sums, softmax, normalisation, activations. Inputs and results of the graph
-    keep their types, as do values on no path to a product: scores, boxes, lengths. A rounding has a
+    kernels stays f32: sums, softmax, normalisation, activations. Inputs and results of the graph,
+    and values on no path to a product (scores, boxes, lengths), keep their types. A rounding has a
     relative error of at most 2^-8, and on average a third of this bound. Denormal numbers become 0.
     Source: Kalamkar et al. 2019, "A study of BFLOAT16", arXiv:1905.12322.
     """

@@ -13,7 +13,7 @@ from compiler.passes.fusion.kinds import is_lowerable
 from compiler.passes.precision.products import inner_nodes, products_of
 
 VIEWS = with_trait("aliasing")
-"""Operators whose result shares the memory of their operand, and so its element type."""
+"""Operators whose result shares the memory, and thus the element type, of their operand."""
 
 MOVES = VIEWS | with_trait("copying")
 """Operators that copy elements without interpreting them."""
@@ -25,8 +25,8 @@ _CODE = ("elementwise", "contraction", "reduction", "movement")
 class Storage:
     """The values of a graph stored in lower precision, and the reasons against other values.
 
-    A product depends on each candidate. Each candidate also depends on a product, or a product
-    reads the candidate directly. Values on no path to a product (scores, boxes, results) keep their
+    Candidates are values on which a product depends. Each candidate depends on another product, or
+    a product reads it directly. Values on no path to a product (scores, boxes, results) keep their
     types.
     """
 
@@ -132,7 +132,7 @@ class Storage:
 
 
 def product_operands(node: Node, products: Mapping[str, Collection[str]]) -> dict[str, None]:
-    """Return, in order, the operands of a kernel that only products of rounded operands read."""
+    """Return the operands of a kernel, in order, that only products of rounded operands read."""
     chosen = products.get(node.output, ())
     if node.op != "fusion":
         return dict.fromkeys(node.inputs[:2]) if chosen else {}

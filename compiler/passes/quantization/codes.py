@@ -144,7 +144,7 @@ def _first_and_end(ed: Editor, node: Node, value: str) -> tuple[int, int] | None
 
 
 def _scaled(ed: Editor, value: str) -> tuple[Array, Array, tuple[Node, ...]] | None:
-    """Return constant integers minus zero points, the scales of each integer, and the nodes."""
+    """Return constant integers minus zero points, their scales, and the nodes that compute them."""
     node = ed.producer(value)
     if node is not None and node.op == "transpose":
         inner, perm = _scaled(ed, node.inputs[0]), node.attrs["perm"]
@@ -192,7 +192,7 @@ def _constant(ed: Editor, value: str) -> Array | None:
 
 
 def _parameters(ed: Editor, node: Node) -> tuple[Array, Array] | str:
-    """Return the scales and zero points of a dequantize of bytes, or the reason against it."""
+    """Return the scales and zero points of a dequantize of bytes, or the reason for rejection."""
     if node.tensor.dtype is not DType.f32 or node.attrs["block_size"]:
         return f"{node.output} has block-wise scales, or is not f32"
     if ed.tensor(node.inputs[0]).dtype not in (*BYTES, DType.i32):

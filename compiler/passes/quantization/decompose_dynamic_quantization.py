@@ -40,8 +40,8 @@ READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
 def decompose_dynamic_quantization(graph: Graph, log: Log) -> Graph:
     """Split dynamic quantization into a range computation and an elementwise quantize.
 
-    The range depends on all elements, but each quantized element only on one element. The quantize
-    node can therefore read and write any memory layout.
+    The range depends on all elements, but each quantized element depends on a single element. The
+    quantize node can therefore read and write any memory layout.
     """
     ed, n_done = Editor(graph), 0
     for node in graph.nodes:

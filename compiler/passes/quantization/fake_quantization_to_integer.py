@@ -93,7 +93,7 @@ def fake_quantization_to_integer(graph: Graph, log: Log) -> Graph:
 
 
 def _brought_in(ed: Editor, graph: Graph, loop: Node) -> bool:
-    """Copy dequantize nodes of weights into a loop body; return whether there were any."""
+    """Copy dequantize nodes of weights into a loop body; return whether any were copied."""
     body = loop.regions["body"]
     inner = Editor(close(body, graph.types, graph.constants).graph)
     nodes: list[Node] = []
@@ -120,7 +120,7 @@ def _makers(ed: Editor, value: str) -> dict[Node, None]:
 
 
 def _makers_outside(ed: Editor, inner: Editor, node: Node) -> tuple[Node, ...]:
-    """Return the nodes outside a loop that dequantize weights for a product inside."""
+    """Return the nodes outside a loop that dequantize weights for a product inside the loop."""
     if ed.producer(node.inputs[1]) is None or inner.producer(node.inputs[1]) is not None:
         return ()
     w = _columns(ed, node)
@@ -295,7 +295,7 @@ def _scaled(sums: Call, added: Array, scale: Array, bias: Operand) -> Call:
 
 
 def _whole_bias(ed: Editor, value: str, scale: Array) -> Array | None:
-    """Return the bias as quantized integers if its scale equals that of the sums, else None."""
+    """Return the bias as quantized integers if it has the scale of the sums, else None."""
     found = weights_of(ed, value)
     if isinstance(found, str) or found.codes.ndim != 1:
         return None

@@ -91,7 +91,7 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
 
 
 def _weights(ed: Editor, node: Node) -> tuple[Array, Array] | str:
-    """Return constant weights and their zero points as integers, or the reason against it."""
+    """Return constant weights and their zero points as integers, or the reason for rejection."""
     w = ed.constant(node.inputs[1])
     name = operand(node, 3)
     zero = ed.constant(name) if name else None
@@ -117,10 +117,11 @@ def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
 
 
 def _stored(w: Array, origin: Array) -> tuple[Array, Array]:
-    """Return i8 weights, and the offset by which the weights minus their zero points exceed them.
+    """Return i8 weights and an offset, whose sum is the weights minus their zero points.
 
-    If the weights minus their zero points fit into i8, the offset is 0. Otherwise weights that
-    exceed i8 are shifted by 128, and the offset corrects the shift and the zero points.
+    If the weights minus their zero points fit into i8, the offset is 0. For differences outside i8,
+    weights that exceed i8 are shifted by 128, and the offset corrects the shift and the zero
+    points.
     """
     less = as_bytes(w - origin)
     if less is not None:

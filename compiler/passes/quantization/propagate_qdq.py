@@ -52,8 +52,8 @@ BYTES = (DType.u8, DType.i8, DType.u16, DType.i16)
 def propagate_qdq(graph: Graph, log: Log) -> Graph:
     """Move dequantize after data movement, and quantize before it.
 
-    Data movement then copies bytes instead of floats, and quantize and dequantize become adjacent
-    and cancel. A maximum can also be taken over quantized integers, since quantization is
+    After the move, data movement copies bytes instead of floats, and adjacent quantize and
+    dequantize cancel. A maximum can also be taken over quantized integers, since quantization is
     monotonic. Results are bit-identical. Source: QDQPropagation of ONNX Runtime.
     """
     if not any(n.op in ("quantize", "dequantize") for n in graph.nodes):
@@ -157,7 +157,7 @@ def _parameters(ed: Editor, node: Node) -> Iterator[TensorType]:
 
 
 def _moved_axis(ed: Editor, first: Node, node: Node) -> int:
-    """Return the axis of the scales behind a data-movement node."""
+    """Return the axis of the scales after a data-movement node."""
     axis = first.attrs["axis"]
     if node.op != "transpose" or _is_single(ed, first):
         return axis

@@ -1,1 +1,1 @@
-"""Declarative rules by family, and the passes that are sets of them."""
+"""Declarative rules by family, and the passes that are sets of rules."""

@@ -194,7 +194,7 @@ def shift_into_conv(
 ) -> Operand:
     """Fold a per-output-channel shift into the convolution's bias.
 
-    A convolution without a bias gains one.
+    A convolution without a bias gains a bias.
     """
     return _shifted_conv(o.conv, x, w, bias, c, t, attrs, transposed=False)
 
@@ -301,7 +301,7 @@ def scale_before_conv(
 ) -> Operand:
     """Fold a per-input-channel scale into the weights of the following convolution.
 
-    This is legal with padding, since a scaled zero is zero.
+    This fold is legal with padding, since a scaled zero is zero.
     """
     n = w.stored.type.static_shape[1] * attrs["groups"]
     scale = channels(c, w.rank, 1, n, x)
@@ -396,7 +396,7 @@ def shift_before_conv(
 ) -> Operand:
     """Fold a per-input-channel shift into the bias of the following convolution.
 
-    This is illegal with padding, since the shift does not apply to the zeros around the image.
+    This fold is illegal with padding, since the shift does not apply to the zeros around the image.
     """
     padded = any(attrs["pads"]) if attrs["auto_pad"] == "notset" else attrs["auto_pad"] != "valid"
     if padded:

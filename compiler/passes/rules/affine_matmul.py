@@ -203,7 +203,7 @@ def scale_through_bias(
     transpose_b: bool,
     t: TensorType,
 ) -> Operand:
-    """Fold a scale behind a product and its bias into both: (xw + b)c = x(wc) + bc."""
+    """Fold a scale after a product and its bias into weights and bias: (xw + b)c = x(wc) + bc."""
     weights = _scaled_right(x, w, c, transpose_b, t)
     bias = combined(np.multiply, shift.stored, c.stored)
     if objection := objection_to(bias, shift.stored, c.stored):
@@ -424,7 +424,9 @@ def shift_behind_matmul(
     extra = _shift_behind(x, c, w, transpose_a, transpose_b)
     rows, columns = w.stored.type.static_shape[:: -1 if transpose_b else 1]
     if columns >= rows:
-        return Skip(f"the product has {columns:,} columns, its operand {rows:,}: nothing is saved")
+        return Skip(
+            f"the product has {columns:,} columns, its operand has {rows:,}: nothing is saved"
+        )
     product = o.matmul(x, w, transpose_a=transpose_a, transpose_b=transpose_b)
     return Because(
         o.add(product, extra),

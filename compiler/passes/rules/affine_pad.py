@@ -91,7 +91,7 @@ def pad_into_conv(
 ) -> Operand:
     """Fold zero padding into the pads of a convolution.
 
-    The padded image is then never stored, and the convolution skips the zeros.
+    The padded image is never stored, and the convolution skips the zeros.
     """
     _need_zero(around)
     window = _joined(x, amounts, axes, attrs)

@@ -28,7 +28,7 @@ def channels(c: ConstTensor, rank: int, axis: int, n: int, x: Tensor | None = No
     """Convert a constant that varies only along one axis of a tensor to a vector of n channels.
 
     A uniform constant becomes a splat. Raises Objection if the constant varies along other axes, or
-    if the tensor x lacks these channels.
+    if the tensor x does not have n channels.
     """
     if x is not None:
         sizes = x.type.shape or ()
@@ -43,7 +43,7 @@ def channels(c: ConstTensor, rank: int, axis: int, n: int, x: Tensor | None = No
     if shape[axis] == n:
         return reshaped(c.stored, [n])
     if shape[axis] != 1:
-        raise Objection(f"{c.name} has {shape[axis]} channels, the result {n}")
+        raise Objection(f"{c.name} has {shape[axis]} channels, but the result has {n}")
     return Constant.splat(uniform(reshaped(c.stored, [1])), TensorType(c.dtype, (n,)))
 
 
@@ -106,10 +106,11 @@ def shifted(bias: Constant | None, shift: Constant, scale: Constant | None = Non
 def beside(c: ConstTensor, rank: int, w: ConstTensor, *, inner: int, lost: int) -> tuple[int, ...]:
     """Return the shape in which a scale of a product's result broadcasts to a constant operand.
 
-    The product's result has `rank` axes, of which the last two (or fewer) are those of a matrix.
+    The product's result has `rank` axes, of which the last two (or fewer) are the axes of a matrix.
     `inner` is the axis of the operand that the product contracts, -1 or -2. `lost` is the result
     axis that the other operand contributes, counted from the end; 0 if there is none. Raises
-    Objection for a scale that varies along that axis, or along a batch axis that the operand lacks.
+    Objection for a scale that varies along axis `lost`, or along a batch axis that the operand
+    lacks.
     """
     if c.rank > rank:
         raise Objection(f"{c.name} has more axes than the result")

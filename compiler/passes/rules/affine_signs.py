@@ -193,7 +193,8 @@ def constant_minus_matmul(
 ) -> Operand:
     """Rewrite a constant minus a product as the product with negated weights, plus a bias.
 
-    This form is not cheaper by itself, but other rules match the bias, and the epilogue adds it.
+    The rewritten form is not cheaper by itself, but other rules match the bias, and the epilogue
+    adds the bias.
     """
     weights = negative(w)
     return o.add(o.matmul(x, weights, transpose_a=transpose_a, transpose_b=transpose_b), c)

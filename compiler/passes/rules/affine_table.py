@@ -54,7 +54,7 @@ def scale_of_table(
 ) -> Operand:
     """Fold a scale of gathered rows into the table.
 
-    An element has the same factor in every gather of its row. Each table element is therefore
+    A table element has the same factor in every gather of its row. Each table element is therefore
     scaled once, at compile time.
     """
     return _changed(o.mul, table, rows, c, axis, t)

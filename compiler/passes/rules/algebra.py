@@ -1,6 +1,6 @@
 """All rules of `algebraic_simplification`, by family, in the order they are tried.
 
-Of two rules with the same root operator, the more specific one comes first.
+Of two rules with the same root operator, the more specific rule comes first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules for identity and absorbing elements of logic, on booleans and on the bits of integers.
 
-Each rule is a row of one of two tables: for identity elements, such as true in `x and true`, and
-for absorbing elements, such as 0 in `x & 0`.
+Each rule is a row of one of two tables. One table lists identity elements, such as true in `x and
+true`; the other table lists absorbing elements, such as 0 in `x & 0`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ X = Any("x")
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A rule for `op(x, number)` with its title; `other` is a number to which it does not apply."""
+    """A rule for `op(x, number)` with its title; the rule does not apply to the number `other`."""
 
     name: str
     op: str
@@ -39,7 +39,7 @@ class _Row:
 
     @property
     def behind(self) -> str:
-        """The operator that reads the rewritten node in examples, which is then no graph result."""
+        """The operator that reads the rewritten node in examples, so the node is no result."""
         return "logical_xor" if self.dtype == "bool" else "add"
 
     def graph(self, number: int) -> str:

@@ -116,7 +116,7 @@ def merge_clips(
 ) -> Operand:
     """Merge two consecutive clips: clip the bounds of the first to the bounds of the second.
 
-    This is correct even if a lower bound exceeds the upper bound, since a clip is monotonic.
+    The merge is correct even if a lower bound exceeds the upper bound, since a clip is monotonic.
     """
     if any(bound is not None and bound != bound for bound in (a, b, c, d)):
         return Skip("a bound is NaN, which makes every result NaN")
@@ -259,7 +259,7 @@ def min_of_relu(x: Tensor, hi: float) -> Operand:
     """,
 )
 def relu_of_min(x: Tensor, hi: float) -> Operand:
-    """Combine an upper bound and a relu behind it into a clip."""
+    """Combine an upper bound and the relu after it into a clip."""
     return Skip("the bound is NaN") if hi != hi else clip_to(x, 0, max(hi, 0))
 
 

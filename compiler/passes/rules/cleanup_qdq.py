@@ -92,7 +92,8 @@ def drop_quantize_of_dequantize(
 ) -> Operand:
     """Remove a dequantize and quantize pair with equal scales and zero points.
 
-    The rule evaluates every value of the quantized type with these constants, including rounding.
+    The rule evaluates every value of the quantized type with the constants of the pair, including
+    rounding.
     """
     attrs = _attrs(given)
     if x.dtype is not attrs["to"]:
@@ -101,7 +102,7 @@ def drop_quantize_of_dequantize(
     n = max(need_steps(s1, z1, rising=False), need_steps(s, z, blocks=blocks, rising=False))
     if n > 1 and _axis(along, x) != _axis(attrs["axis"], x):
         return Skip(
-            f"dequantize has scales along axis {along}, quantize along axis {attrs['axis']}"
+            f"dequantize has scales along axis {along}, but quantize along axis {attrs['axis']}"
         )
     given_codes = codes(x.dtype, n)
     numbers = dequantized(given_codes, s1, z1, {"to": number, "block_size": 0})
@@ -150,8 +151,8 @@ def relu_before_quantize(
 ) -> Operand:
     """Remove a relu before a quantize whose smallest result represents 0.
 
-    Saturation maps negative values to this result. NaN is quantized alike with and without the
-    relu.
+    Saturation maps negative values to the smallest result. NaN is quantized alike with and without
+    the relu.
     """
     _need_kept(x, s, z, _attrs(given), 0.0, None)
     return o.quantize(x, *_steps(s, z), **_attrs(given))
@@ -276,7 +277,7 @@ def scale_of_dequantized(
     axis: int,
     c: ConstTensor,
 ) -> Operand:
-    """Fold a scale behind a dequantize into the scales of the dequantize."""
+    """Fold a scale after a dequantize into the scales of the dequantize."""
     if s.dtype is not DType.f32 or to is not DType.f32:
         return Skip(f"the product of a {s.dtype} scale for {to} results would be rounded once more")
     at = _axis(axis, x)

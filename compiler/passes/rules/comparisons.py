@@ -15,7 +15,7 @@ X, Y = Any("x"), Any("y")
 
 
 def _with_itself(op: str, answer: bool, words: str) -> Rule:
-    """Return the rule for a comparison of x with itself; if `answer` is true, without floats."""
+    """Return the rule for a comparison of x with itself; only false answers hold for floats."""
 
     def body(x: Tensor, t: TensorType) -> Constant | Skip:
         if answer and x.dtype.is_float:
@@ -121,7 +121,7 @@ _OPPOSITES = [
     """,
 )
 def equal_to_true(x: Tensor) -> Operand:
-    """Fold a comparison of a boolean with true to that boolean."""
+    """Fold a comparison of a boolean with true to the boolean."""
     return x if x.dtype is DType.bool else Skip(f"{x.dtype} has more than two values")
 
 
@@ -151,7 +151,7 @@ def equal_to_true(x: Tensor) -> Operand:
     """,
 )
 def equal_to_false(x: Tensor) -> Operand:
-    """Fold a comparison of a boolean with false to its negation."""
+    """Fold a comparison of a boolean with false to the negation of the boolean."""
     if x.dtype is not DType.bool:
         return Skip(f"{x.dtype} has more than two values")
     return o.logical_not(x)

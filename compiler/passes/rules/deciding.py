@@ -42,7 +42,7 @@ X = Any("x")
 def multiply_by_zero(x: Tensor, t: TensorType) -> Constant | Skip:
     """Fold `x * 0` to 0, for integers.
 
-    This is illegal for floats: infinity times 0 and NaN times 0 are NaN.
+    The fold is illegal for floats: infinity times 0 and NaN times 0 are NaN.
     """
     if not t.dtype.is_integer:
         return Skip(f"NaN times 0 and infinity times 0 are NaN, so {t} * 0 is not always 0")
@@ -110,7 +110,7 @@ def power_zero(x: Tensor, t: TensorType) -> Constant | Skip:
 def subtract_itself(x: Tensor, t: TensorType) -> Constant | Skip:
     """Fold `x - x` to 0, for integers.
 
-    This is illegal for floats: infinity minus infinity and NaN minus NaN are NaN.
+    The fold is illegal for floats: infinity minus infinity and NaN minus NaN are NaN.
     """
     if not t.dtype.is_integer:
         return Skip("infinity minus infinity is NaN, so x - x is not always 0")
@@ -179,7 +179,7 @@ def remainder_by_one(x: Tensor, fmod: bool, t: TensorType) -> Constant | Skip:
 def zero_divided(x: Tensor, t: TensorType) -> Constant | Skip:
     """Fold `0 / x` to 0, for integers; the IR defines 0 / 0 as 0.
 
-    This is illegal for floats: 0/0 is NaN.
+    The fold is illegal for floats: 0/0 is NaN.
     """
     if not t.dtype.is_integer:
         return Skip("0/0 is NaN, so 0/x is not always 0")

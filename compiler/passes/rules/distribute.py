@@ -131,7 +131,7 @@ def _factored(operator: Operator, x: Tensor, y: Tensor, a: ConstTensor) -> Opera
 def common_whole_factor(x: Tensor, y: Tensor, z: Tensor) -> Operand:
     """Factor out a common integer factor: x y + x z = x (y + z), saving a multiplication."""
     if x.dtype.is_float:
-        return Skip("infinity * 2 + infinity * -1 is NaN, infinity * (2 + -1) is not")
+        return Skip("infinity * 2 + infinity * -1 is NaN, but infinity * (2 + -1) is infinity")
     return o.mul(x, o.add(y, z))
 
 

@@ -1,4 +1,4 @@
-"""Families of rules: the rules that one module declares, defined by the docstring of the module.
+"""Families of rules: the rules of one module, defined by the docstring of the module.
 
 A family has a row in `KNOWN_AS`: the closest passes or patterns of other systems, if any.
 """
@@ -13,7 +13,7 @@ from compiler.dataclass import dataclass
 from compiler.passes.engine.rule import RULES, Rule
 
 PACKAGE = "compiler.passes.rules."
-"""The package of all families; their names are relative to it."""
+"""The package of all families; family names are relative to this package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ KNOWN_AS: Mapping[str, Mapping[str, str]] = {
     },
     "views.units": {},
 }
-"""System -> names of its passes, classes or source files, by family; empty if it has none."""
+"""For each family: system -> names of its passes, classes or source files; empty if none."""
 
 
 def families() -> dict[str, Family]:

@@ -68,7 +68,7 @@ def batch_norm_is_affine(
     """Rewrite batch normalisation with known statistics as one scale and one shift per channel.
 
     The scale is scale/sqrt(variance+epsilon), computed at compile time. A preceding convolution can
-    absorb the two remaining nodes.
+    absorb the scale and the shift.
     """
     parts = [p.stored for p in (s, b, m, v)]
 
@@ -127,7 +127,7 @@ def batch_norm_is_affine(
 def scale_through_affine(
     x: Tensor, a: ConstTensor, b: ConstTensor, c: ConstTensor, t: TensorType
 ) -> Operand:
-    """Fold a scale behind a scale and a shift into both: (x*a+b)*c = x*(a*c) + b*c."""
+    """Fold a scale after a scale and a shift into both constants: (x*a+b)*c = x*(a*c) + b*c."""
     if not x.dtype.is_float:
         return Skip(f"products of {x.dtype} may overflow")
     scale = combined(np.multiply, a.stored, c.stored)

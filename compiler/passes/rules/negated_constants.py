@@ -39,7 +39,7 @@ X, Y, A = Any("x"), Any("y"), Const("a")
 def subtract_constant(x: Tensor, a: ConstTensor) -> Operand:
     """Canonicalise `x - constant` to `x + (-constant)`.
 
-    This form is not cheaper by itself, but rules that match shifts need only match additions.
+    The addition is not cheaper by itself, but rules that match shifts need only match additions.
     """
     if not x.dtype.is_float:
         return Skip(f"the negative of a {x.dtype} may overflow {x.dtype}")
@@ -100,7 +100,7 @@ def multiply_by_minus_one(x: Tensor) -> Operand:
     """,
 )
 def scale_of_negated(x: Tensor, a: ConstTensor) -> Operand:
-    """Fold a negation into the scale behind it."""
+    """Fold a negation into the scale that follows."""
     return o.mul(x, combined(np.negative, a.stored))
 
 
@@ -131,7 +131,7 @@ def scale_of_negated(x: Tensor, a: ConstTensor) -> Operand:
     """,
 )
 def negated_scale(x: Tensor, a: ConstTensor) -> Operand:
-    """Fold a negation into the scale before it."""
+    """Fold a negation into the preceding scale."""
     return o.mul(x, combined(np.negative, a.stored))
 
 

@@ -51,7 +51,7 @@ SUMS_OF_PRODUCTS = 2e-5
 def sum_of_products_of_same_left(a: Tensor, b: Tensor, c: Tensor, ta: bool, tb: bool) -> Operand:
     """Merge two products with the same left operand: a b + a c = a (b + c).
 
-    This halves the multiplications. If b and c are constants, their sum is constant too.
+    The rewrite halves the multiplications. If b and c are constants, their sum is constant too.
     """
     objection = _different(b, c)
     if objection:
@@ -89,7 +89,7 @@ def sum_of_products_of_same_left(a: Tensor, b: Tensor, c: Tensor, ta: bool, tb: 
 def sum_of_products_of_same_right(a: Tensor, b: Tensor, c: Tensor, ta: bool, tb: bool) -> Operand:
     """Merge two products with the same right operand: b a + c a = (b + c) a.
 
-    This halves the multiplications, at the cost of adding operands instead of results.
+    The rewrite halves the multiplications, at the cost of adding operands instead of results.
     """
     objection = _different(b, c)
     if objection:

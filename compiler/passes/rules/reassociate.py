@@ -1,4 +1,4 @@
-"""Reassociation rules: the constants in a chain of products or sums merge into one."""
+"""Reassociation rules: the constants in a chain of products or sums merge into one constant."""
 
 from __future__ import annotations
 

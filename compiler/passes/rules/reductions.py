@@ -84,9 +84,9 @@ def _of_same(row: _Row) -> Rule:
         left = [d for d in range(x.rank) if inner_kept or d not in inner]
         outer = tuple(left[a] for a in axes)
         if inner_kept and not keepdims and not set(inner) <= set(outer):
-            return Skip("the inner reduction sets keepdims, but the outer one does not")
+            return Skip("the inner reduction sets keepdims, but the outer reduction does not")
         if not inner_kept and keepdims:
-            return Skip("the outer reduction sets keepdims, but the inner one does not")
+            return Skip("the outer reduction sets keepdims, but the inner reduction does not")
         both = tuple(sorted({*inner, *outer}))
         return o[row.op](x, axes=both, keepdims=keepdims)
 

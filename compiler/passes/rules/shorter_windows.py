@@ -32,7 +32,7 @@ LEAST_TAPS = 16
 
 
 def _image(x: Tensor) -> tuple[Dim, ...]:
-    """Return the spatial sizes of a tensor. Errors: Objection if its rank is open."""
+    """Return the spatial sizes of a tensor. Errors: Objection if the rank is open."""
     if x.type.shape is None:
         raise Objection(f"the rank of {x.name} is open")
     return x.shape[2:]
@@ -189,7 +189,7 @@ def _estimate_of(x: Tensor, sizes: list[int]) -> str:
 def _along(d: int, size: Dim, attrs: Attrs, w: Window) -> Attrs:
     """Return the attributes of a window that extends only along axis d.
 
-    Padding that depends on an open size stays an attribute of the pass.
+    Padding that depends on an open size stays an attribute of the window.
     """
     kept = {k: v for k, v in attrs.items() if k in ("count_include_pad", "p")}
     axes = w.kernel
@@ -441,7 +441,7 @@ def _runs(n_taps: int) -> tuple[int, int, int]:
 def taps_off_the_image(
     x: Tensor, w: ConstTensor, bias: Tensor | None, groups: int, **attrs: Anything
 ) -> Operand:
-    """Remove the weights of a convolution that read only padding at all positions."""
+    """Remove the weights that read only padding at all positions of a convolution."""
     sizes, kernel = _numbers(x), tuple(w.type.static_shape[2:])
     given = (attrs["strides"], attrs["pads"], attrs["dilations"], attrs["auto_pad"])
     window = resolve(sizes, kernel, *given)

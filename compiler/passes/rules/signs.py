@@ -178,7 +178,7 @@ def product_of_negated(x: Tensor, y: Tensor) -> Operand:
 def quotient_of_negated(x: Tensor, y: Tensor) -> Operand:
     """Fold `(-x) / (-y)` to `x / y`.
 
-    This is illegal for integers: in i8 the negative of -128 is -128.
+    The fold is illegal for integers: in i8 the negative of -128 is -128.
     """
     if not x.dtype.is_float:
         return Skip(f"the least {x.dtype} is its own negative")

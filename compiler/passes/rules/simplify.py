@@ -19,7 +19,7 @@ remove_noops = rules_pass(
     """Remove nodes that return an operand unchanged.
 
     Exporters leave identities, casts to the same type, reshapes to the same shape and additions of
-    zero. Each would copy a tensor.
+    zero. Each of these nodes would copy a tensor.
     """,
     needs=["constants"],
     known_as={"ONNX Runtime": "EliminateIdentity, NoopElimination"},

@@ -258,7 +258,7 @@ def test_a_shift_goes_behind_a_product_where_that_is_less(
     else:
         assert after is g
         assert declined(log.steps, "shift_behind_matmul") == [
-            f"the product has {columns} columns, its operand {rows}: nothing is saved"
+            f"the product has {columns} columns, its operand has {rows}: nothing is saved"
         ]
     assert_same_results(g, after, random_inputs(g), error=ROUNDINGS)
 

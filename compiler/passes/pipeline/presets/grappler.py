@@ -36,7 +36,7 @@ MANNER = Manner(
         Theirs(
             "constant folding",
             line("fold_constants", "results of at most 10 MB, as in Grappler", max_bytes=10 << 20),
-            "Grappler also moves constants through products and sums, which our rules do",
+            "Grappler also moves constants through products and sums, as our rules do",
         ),
         Theirs("shape optimizer", line("fold_shapes", "arithmetic on shapes")),
         Theirs(

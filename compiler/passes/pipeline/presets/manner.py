@@ -17,8 +17,8 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat
 class Theirs:
     """Consecutive passes of another compiler, and our line for them.
 
-    `ours` is None if we have no counterpart or need none. `words` gives the reason, or compares
-    their passes with ours.
+    `ours` is None if we have no counterpart or need none. `words` gives the reason, or compares the
+    passes of the other compiler with ours.
     """
 
     names: str

@@ -71,5 +71,5 @@ MANNER = Manner(
     alike="Rules with a root operator, constant folding by the reference, and blocked channels "
     "with few reorders.",
     unlike="ONNX Runtime has a fixed list of fusions, since each needs a hand-written kernel. A "
-    "model with another activation is not fused.",
+    "model with an activation outside this list is not fused.",
 )

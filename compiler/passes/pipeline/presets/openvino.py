@@ -56,7 +56,7 @@ MANNER = Manner(
             "ONNX has no fake quantization; Q and DQ replace it",
         ),
         Theirs(
-            "ConstantFolding and Validate between all of these",
+            "ConstantFolding and Validate between all of these passes",
             Repeat((line("simplify"), line("fold_constants"), line("dead_code_elimination"))),
         ),
         Theirs(
@@ -73,6 +73,6 @@ MANNER = Manner(
     ),
     alike="Pattern matchers in stages, constant folding between them, and a generated kernel per "
     "elementwise chain.",
-    unlike="OpenVINO defaults to bf16 on machines with bf16 units. Its fused kernels are "
-    "oneDNN's primitives with post-operations.",
+    unlike="OpenVINO defaults to bf16 on machines with bf16 units. OpenVINO's fused kernels "
+    "are oneDNN's primitives with post-operations.",
 )

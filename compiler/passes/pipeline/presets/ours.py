@@ -43,7 +43,7 @@ def _kernels() -> tuple[Line, ...]:
         line("fuse", "each group becomes a kernel, a single node for later passes"),
         line("assign_layout", "kernels determine which values share a layout"),
         line("fuse_data_movement", "copies between layouts fuse with transposes"),
-        line("choose_algorithms", "last: it depends on kernels and layouts"),
+        line("choose_algorithms", "last, since the pass depends on kernels and layouts"),
     )
 
 
@@ -187,7 +187,7 @@ DEBUG = Pipeline(
         line("cost_analysis", "the remaining memory traffic"),
         line("assign_layout", "kernels determine which values share a layout"),
         line("fuse_data_movement", "copies between layouts fuse with transposes"),
-        line("choose_algorithms", "last: it depends on kernels and layouts"),
+        line("choose_algorithms", "last, since the pass depends on kernels and layouts"),
     ),
     "debug",
     "The default in smaller steps, with measurements in between.",

@@ -60,7 +60,8 @@ MANNER = Manner(
             "our policies choose kernels without timing; our memory planner runs after the passes",
         ),
     ),
-    alike="TensorRT fuses epilogues into anchors and folds scales by the same methods.",
+    alike="TensorRT fuses epilogues into anchors and folds scales by the same methods as our "
+    "passes.",
     unlike="TensorRT is closed: the order of its phases is known only from its documents and "
     "logs. TensorRT chooses kernels by timing on the device; we choose by counting bytes.",
 )

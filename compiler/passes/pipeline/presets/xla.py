@@ -81,7 +81,9 @@ MANNER = Manner(
         Theirs(
             "CpuInstructionFusion, CpuMultiOutputFusion",
             line(
-                "fuse", "producers fuse into consumers, cheap producers into several", policy="xla"
+                "fuse",
+                "producers fuse into consumers, cheap producers into several consumers",
+                policy="xla",
             ),
         ),
         Theirs(
@@ -102,7 +104,7 @@ MANNER = Manner(
     alike="A verifier runs between passes, simplification is a fixed point, and fusion weighs "
     "the bytes of a producer's result.",
     unlike="XLA first expands all operators into about a hundred, and recognises no composite "
-    "operators. A layer norm is then many instructions that fusion must reunite. XLA folds no "
+    "operators. A layer norm becomes many instructions, which fusion must reunite. XLA folds no "
     "scales into weights, since weights are parameters. This preset has no `fold_affine` and no "
     "`recognise`.",
 )

@@ -132,8 +132,8 @@ recognise_attention = rules_pass(
     ATTENTION,
     """Recognise attention in two matrix products and a softmax.
 
-    The operator is a single kernel. It computes all stages for one block of queries before the next
-    block, so the scores stay in the cache.
+    The operator is a single kernel. The kernel computes all stages for one block of queries before
+    the next block, so the scores stay in the cache.
     """,
     needs=["constants"],
     known_as={"ONNX Runtime": "AttentionFusion"},

@@ -23,7 +23,7 @@ MOVED = OneOf(
 """A reshape that splits the axes of `x` into `parts`, a transpose, and a reshape of the result."""
 
 Order = tuple[tuple[Dim, ...], tuple[int, ...]]
-"""The sizes of axes after merging those that stay adjacent, and the permutation of the axes."""
+"""The sizes of axes after merging axes that stay adjacent, and the permutation of the axes."""
 
 
 def order_of(dims: Sequence[Dim], perm: Sequence[int]) -> Order:

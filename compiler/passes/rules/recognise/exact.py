@@ -156,8 +156,8 @@ recognise_exact = rules_pass(
     EXACT,
     """Recognise softplus and elu in the operations that exporters write for them.
 
-    Near zero log(1+x) and exp(x)-1 lose digits that these operators preserve. The operators take up
-    to a third longer, so presets for speed omit this pass.
+    Near zero log(1+x) and exp(x)-1 lose digits that softplus and elu preserve. The operators take
+    up to a third longer, so presets for speed omit this pass.
     """,
     needs=["constants"],
 )

@@ -72,7 +72,7 @@ def group_norm_of_instance_norm(
 ) -> Operand:
     """Recognise instance normalisation of channel groups as group normalisation.
 
-    PyTorch's exporters write group normalisation this way for opsets before 18.
+    PyTorch's exporters write group normalisation as instance normalisation for opsets before 18.
     """
     if x.type.shape is None or t != x.type.logical or x.rank < 2:
         return Skip(f"the result is reshaped to {t} instead of {x.type}")
@@ -100,7 +100,7 @@ def _per_channel(c: ConstTensor, x: Tensor, t: TensorType) -> Constant | Skip:
     axis = len(shape) - (x.rank - 1) if channels is not None else -1
     is_column = 0 <= axis <= 1 and shape[axis] == channels == c.type.n_elements
     if t != x.type.logical or not isinstance(channels, int):
-        return Skip(f"the result is {t}, but the operand {x.type}")
+        return Skip(f"the result is {t}, but the operand is {x.type}")
     if is_column:
         return reshaped(c.stored, [channels])
     if c.type.n_elements == 1:

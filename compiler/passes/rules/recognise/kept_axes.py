@@ -51,7 +51,7 @@ _DROPPED = OneOf(*map(_without_axes, _REDUCTIONS))
 def keep_reduced_axes(axes: tuple[int, ...], t: TensorType, **others: object) -> Operand:
     """Set keepdims of a reduction, instead of dropping and reinserting its axes.
 
-    Patterns of normalisations and softmax match this form.
+    Patterns of normalisations and softmax match reductions with keepdims.
     """
     name, x = next((n, x) for n in _REDUCTIONS if isinstance(x := others[n], Tensor))
     made: Call = o[name](x, axes=axes, keepdims=True)

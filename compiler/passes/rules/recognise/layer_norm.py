@@ -77,9 +77,9 @@ def is_per_element(p: Tensor, x: Tensor, axis: int) -> bool:
 def _misfit(
     x: Tensor, axes: tuple[int, ...], epsilon: float, t: TensorType, *parameters: Tensor | None
 ) -> str:
-    """Return the reason that statistics along these axes are not those of the operator, or ""."""
+    """Return the reason that the operator does not compute these statistics, or ""."""
     if x.type.shape is None or t != x.type.logical:
-        return f"the result is {t}, but the operand {x.type}"
+        return f"the result is {t}, but the operand is {x.type}"
     if first_of_trailing(axes, x.rank) is None:
         return f"the statistics are along axes {list(axes)}, not along the last of {x.rank} axes"
     if not x.dtype.is_float or epsilon < 0:

@@ -112,7 +112,7 @@ def swish_of_sigmoid(x: Tensor, alpha: float | None) -> Operand:
 def mish_of_tanh(x: Tensor) -> Operand:
     """Recognise `x*tanh(log(1+exp(x)))` as mish.
 
-    Where exp overflows, tanh is 1, so the primitives are correct there too.
+    Where exp overflows, tanh is 1, so the primitives remain correct.
     """
     return o.mish(x)
 

@@ -18,7 +18,7 @@ _TOTAL = o.reduce_sum(_EXP, axes=_AXES)
 def _along(x: Tensor, axes: tuple[int, ...], t: TensorType) -> str:
     """Return the reason that the primitives are not a softmax along one axis, or ""."""
     if x.type.shape is None or t != x.type.logical:
-        return f"the result is {t}, but the operand {x.type}"
+        return f"the result is {t}, but the operand is {x.type}"
     if len(axes) != 1:
         return f"the sum is along {len(axes)} axes, {list(axes)}; softmax has one"
     return "" if x.dtype.is_float else f"softmax is not defined for {x.dtype}"
@@ -60,7 +60,7 @@ def softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Oper
     """Recognise `exp(x - max)` over its sum as softmax.
 
     Without subtraction of the maximum, exp overflows above 88 and the quotient is NaN. Softmax is
-    correct there, so the rule does not match that form.
+    correct for such operands, so the rule does not match exp(x) over its sum.
     """
     reason = _along(x, axes, t)
     return Skip(reason) if reason else o.softmax(x, axis=axes[0])

@@ -91,7 +91,8 @@ def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
 def mean_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) -> Operand:
     """Recognise a sum of squares divided by the number of its terms as the mean of the squares.
 
-    Both forms are a single kernel, but patterns of normalisations match the mean.
+    The scaled sum and the mean are a single kernel each, but patterns of normalisations match the
+    mean.
     """
     reason = _no_mean(x, axes, share)
     return Skip(reason) if reason else o.reduce_mean(o.mul(x, x), axes=axes, keepdims=keepdims)

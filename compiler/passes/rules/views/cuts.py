@@ -30,7 +30,7 @@ class Cut:
 
     @staticmethod
     def from_range(taken: range, size: int) -> Cut:
-        """Return the cut that selects these positions on an axis of this size."""
+        """Return the slice bounds that select these positions on an axis of this size."""
         if taken.step > 0:
             return Cut(taken.start, max(taken.stop, 0), taken.step)
         # A negative end would count from the end of the axis.
@@ -38,14 +38,14 @@ class Cut:
 
     @property
     def is_all(self) -> bool:
-        """Whether the cut selects every position in order for every size."""
+        """Whether the bounds select every position in order for every size."""
         return self.start == 0 and self.step == 1 and (self.end is None or self.end >= FAR)
 
 
 def cuts(
     rank: int, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None
 ) -> dict[int, Cut] | None:
-    """Return the cut of each axis that a slice lists, or None if a bound is unknown."""
+    """Return the bounds for each axis that a slice lists, or None if a bound is unknown."""
     lists = [numbers(t) for t in (starts, ends)]
     first, last = lists
     if first is None or last is None:
@@ -58,7 +58,7 @@ def cuts(
 
 
 def merged_cut(size: Dim, first: Cut, second: Cut) -> Cut | None:
-    """Compose two cuts of an axis, `second` after `first`; return None if the result is unknown."""
+    """Compose two slices of an axis, `second` after `first`; return None if impossible."""
     if isinstance(size, int):
         return Cut.from_range(first.of(size)[second.start : second.end : second.step], size)
     last, beyond = (FAR if c.end is None else c.end for c in (first, second))
@@ -70,7 +70,7 @@ def merged_cut(size: Dim, first: Cut, second: Cut) -> Cut | None:
 
 
 def sliced(x: Operand, taken: Mapping[int, Cut]) -> Operand:
-    """Slice a tensor; return the tensor itself if the cuts select all of it."""
+    """Slice a tensor; return the tensor itself if the slice selects all of it."""
     kept = {a: c for a, c in sorted(taken.items()) if not c.is_all}
     if not kept:
         return x

@@ -106,7 +106,7 @@ def transpose_is_reshape(x: Tensor, p: tuple[int, ...], t: TensorType) -> Operan
 def transpose_before_expand(x: Tensor, shape: Tensor, p: tuple[int, ...]) -> Operand:
     """Move a transpose before the expand that computes its operand.
 
-    The transpose then moves the original elements instead of their copies.
+    The transpose moves the original elements instead of the expanded copies.
     """
     sizes = numbers(shape)
     if sizes is None or not x.type.is_static:

@@ -42,7 +42,7 @@ def transpose_moves_units(
 ) -> Operand:
     """Fold a reshape that only moves axes of size 1 into the transpose before it.
 
-    A transpose can place such axes anywhere at no cost.
+    A transpose can place axes of size 1 anywhere at no cost.
     """
     if not (x.type.is_static and t.is_static):
         return Skip("sizes are open, and each of them may be 1")
