@@ -239,7 +239,7 @@ def test_a_body_that_does_not_take_the_placeholders_is_refused() -> None:
     with pytest.raises(AssertionError, match="the pattern binds"):
         made(o.neg(X), lambda y: y)
     with pytest.raises(AssertionError, match="declared twice"):
-        rule(o.neg(X), example="", near_miss="")(RULES["drop_double_negation"].body)
+        rule(o.neg(X), example="", near_miss="")(RULES["abs_of_negated"].body)
 
 
 def test_the_type_to_give_is_handed_over_on_request() -> None:
