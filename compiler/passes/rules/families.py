@@ -104,6 +104,7 @@ KNOWN_AS: Mapping[str, Mapping[str, str]] = {
     "recognise.sums": {},
     "reductions": {"XLA": "AlgebraicSimplifier", "OpenVINO": "ReduceMerge"},
     "selections": {"LLVM": "InstCombineSelect"},
+    "separable_windows": {},
     "shorter_windows": {},
     "signs": {"LLVM": "InstCombineAddSub, InstCombineNegator"},
     "sums": {},
