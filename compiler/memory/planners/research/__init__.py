@@ -4,8 +4,8 @@
 |---|---|
 | `planar` | plans without a gap, in linear time, if blocks join without ambiguity |
 | `joined` | smaller problems for complete search: blocks joined into rectangles |
-| `rejoined` | the same if some joints are wrong: joints are undone and made again |
-| `annealed` | joints chosen by simulated annealing, for thousands of blocks |
+| `rejoined` | the same if some joins are wrong: joins are undone and made again |
+| `annealed` | joins chosen by simulated annealing, for thousands of blocks |
 | `skyline` | plans without a gap from the bottom up, by beam search |
 | `ejection` | plans within a capacity: a block without a gap ejects others |
 | `repair` | plans of 3,000 to 150,000 blocks, lowered step by step |

@@ -6,7 +6,7 @@ begin after them. Repeated joining undoes the cuts of a rectangle that was cut i
 plan of the joined blocks is a plan of the blocks, but infeasibility of the joined blocks proves
 nothing.
 
-Sums can be equal by chance, and wrong joints lead to worse plans. So the expected number of chance
+Sums can be equal by chance, and wrong joins lead to worse plans. So the expected number of chance
 matches is estimated, and the pair with the smallest expected number is joined first.
 """
 
@@ -24,8 +24,8 @@ from compiler.dataclass import dataclass
 from compiler.memory.buffer import Block
 
 CAREFUL, BOLD, RECKLESS = 0.003, 0.3, 3.0
-"""Thresholds of chance matches per joint. CAREFUL gives few wrong joints, BOLD leaves few blocks
-unjoined, RECKLESS gives many wrong joints, which may be undone."""
+"""Thresholds of chance matches per join. CAREFUL gives few wrong joins, BOLD leaves few blocks
+unjoined, RECKLESS gives many wrong joins, which may be undone."""
 
 FEWER = 0.95
 """Joining failed if the rectangles are more than this fraction of the blocks."""
@@ -47,7 +47,7 @@ MOST_EQUAL = 400
 class Joined:
     """A rectangle without gaps; `parts` has the positions and relative offsets of its blocks.
 
-    `before` and `behind` are the two sides of its last joint, () for a single block.
+    `before` and `behind` are the two sides of its last join, () for a single block.
     """
 
     start: int
@@ -62,7 +62,7 @@ Side = tuple[Joined, ...]
 """Rectangles of one lifetime."""
 
 Sizes = tuple[int, ...]
-"""Sizes of a side's rectangles, which determine its sums: a cache key. A joint that is undone and
+"""Sizes of a side's rectangles, which determine its sums: a cache key. A join that is undone and
 created again is a new rectangle, but of the same size."""
 
 Chosen = tuple[int, ...]
@@ -138,7 +138,7 @@ class Joining:
         steps: Iterable[int] | None = None,
         blur: Callable[[], float] = lambda: 1.0,
     ) -> None:
-        """Continue joining at `steps` (None for all steps), and at steps that the joints affect.
+        """Continue joining at `steps` (None for all steps), and at steps that the joins affect.
 
         The pair with the fewest expected chance matches, multiplied by `blur`, comes first.
         """

@@ -1,6 +1,6 @@
-"""Repeated joining into fewer rectangles, with wrong joints undone.
+"""Repeated joining into fewer rectangles, with wrong joins undone.
 
-A wrong joint prevents correct joints of the same blocks. So some joints at one step are undone, and
+A wrong join prevents correct joins of the same blocks. So some joins at one step are undone, and
 blocks are joined again in a slightly randomised order. The result is accepted if it has no more
 rectangles than before, and sometimes if it has more. If all blocks form one rectangle, this
 rectangle is a plan without a gap, whether or not the blocks were cut from it in this way.
@@ -21,14 +21,14 @@ from compiler.memory.planners.research.spare import spare_blocks
 from compiler.memory.problem import Problem
 
 UNDONE = (0.1, 0.2, 0.4, 0.8)
-"""Fractions of the joints at a step that are undone, in order."""
+"""Fractions of the joins at a step that are undone, in order."""
 
 MOST_SPARE = 0.5
 """Largest number of spare blocks as a fraction of the other blocks: more are too uncertain."""
 
 INNER = 0.3
-"""Probability of undoing joints at a random step instead of the start or end of a rectangle. At
-starts and ends, possibly no live rectangle has a joint."""
+"""Probability of undoing joins at a random step instead of the start or end of a rectangle. At
+starts and ends, possibly no live rectangle has a join."""
 
 BLUR = 1.0
 """Standard deviation of the log-normal noise on chances."""
@@ -107,7 +107,7 @@ class Rejoining:
                 self._fewest, idle = self._joining.rectangles(), 0
 
     def _try(self) -> None:
-        """Undo and redo joints at one step."""
+        """Undo and redo joins at one step."""
         joining, chance = self._joining, self._chance
         before = set(joining.pool)
         rectangles = joining.rectangles()
@@ -130,7 +130,7 @@ class Rejoining:
 
 
 def _apart_at(rectangle: Joined, step: int) -> Iterator[Joined]:
-    """Yield the rectangles from which a rectangle was joined, until none has a joint at a step."""
+    """Yield the rectangles from which a rectangle was joined, until none has a join at a step."""
     if rectangle.before and rectangle.start < step < rectangle.end:
         for inner in (*rectangle.before, *rectangle.behind):
             yield from _apart_at(inner, step)

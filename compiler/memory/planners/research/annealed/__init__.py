@@ -23,16 +23,16 @@ time to other planners."""
 
 @planner(
     searches=True,
-    source="simulated annealing, Kirkpatrick, Gelatt and Vecchi 1983, over joints as in joined",
+    source="simulated annealing, Kirkpatrick, Gelatt and Vecchi 1983, over joins as in joined",
     example=SIX_WITHOUT_A_GAP,
 )
 def annealed(problem: Problem, options: Options) -> Outcome:
-    """Join blocks with equal sums, and undo joints at random with decreasing frequency.
+    """Join blocks with equal sums, and undo joins at random with decreasing frequency.
 
-    Millions of joints are created and undone. The value of a joint is the number of rectangles that
+    Millions of joins are created and undone. The value of a join is the number of rectangles that
     it removes. Exact search places the remaining rectangles. Good for tight problems whose blocks
     result from guillotine cuts, above all if memory has few units: then nearly all sums are equal
-    by chance, and many sets of joints lead to a plan.
+    by chance, and many sets of joins lead to a plan.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):
@@ -40,12 +40,12 @@ def annealed(problem: Problem, options: Options) -> Outcome:
     from compiler.memory.planners.research.annealed.forest import Annealing
 
     begin, deadline, best = now(), options.deadline(), start
-    joints = rejoining(problem, options)
-    for rectangles in Annealing(joints.blocks, options.seed).coolings(deadline):
-        if joints.take_over(rectangles):
+    joins = rejoining(problem, options)
+    for rectangles in Annealing(joins.blocks, options.seed).coolings(deadline):
+        if joins.take_over(rectangles):
             seconds = min(SEARCHING * (now() - begin), max(0.0, deadline - now()))
             within = replace(options, time_limit_s=seconds)
-            best = searched(problem, within, best, joints.rectangles())
-        if best.stopped != "finished" or not 1 < len(rectangles) <= LEFT * len(joints.blocks):
+            best = searched(problem, within, best, joins.rectangles())
+        if best.stopped != "finished" or not 1 < len(rectangles) <= LEFT * len(joins.blocks):
             break
     return best

@@ -1,4 +1,4 @@
-"""Simulated annealing of a forest of joints: its arrays, and the remaining rectangles."""
+"""Simulated annealing of a forest of joins: its arrays, and the remaining rectangles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.native import now
-from compiler.memory.planners.research.annealed.joints import (
+from compiler.memory.planners.research.annealed.joins import (
     BEHIND,
     CHILD,
     COLUMNS,
@@ -24,7 +24,7 @@ from compiler.memory.planners.research.annealed.joints import (
 from compiler.memory.planners.research.joining import Joined, apart, over
 
 HOT, COLD, FROZEN = 1.6, 0.4, 0.1
-"""Temperatures: a joint of two blocks is undone with probability 1/2, 1/12, or never."""
+"""Temperatures: a join of two blocks is undone with probability 1/2, 1/12, or never."""
 
 FIRST_MOVES = 2000
 """Moves per block in the first cooling; each later cooling has twice as many."""
@@ -38,7 +38,7 @@ ROUND = 5000
 
 
 class Annealing:
-    """Repeated simulated annealing of the joints between unpinned blocks."""
+    """Repeated simulated annealing of the joins between unpinned blocks."""
 
     def __init__(self, blocks: Sequence[Block], seed: int) -> None:
         self.blocks = apart(blocks)

@@ -1,6 +1,6 @@
-"""The loop that creates and undoes joints: compiled if numba is installed, else interpreted.
+"""The loop that creates and undoes joins: compiled if numba is installed, else interpreted.
 
-Nodes are blocks and their joints; nodes without a parent are the *roots*. Two sets of roots with
+Nodes are blocks and their joins; nodes without a parent are the *roots*. Two sets of roots with
 equal sums of sizes are joined at a step where the first set ends and the second begins; the roots
 in a set have the same lifetime.
 """
@@ -33,12 +33,12 @@ a lifetime."""
 
 
 class Forest(NamedTuple):
-    """Nodes: n blocks, then space for n joints. Units: steps by their rank, bytes.
+    """Nodes: n blocks, then space for n joins. Units: steps by their rank, bytes.
 
     CHILD is a node's first child, SIBLING the next child of its parent, BEHIND its side of the
     parent's step, PLACE its position among the roots. Roots that end at a step (0), and those that
     begin there (1), are doubly linked lists with heads in `steps`. `lists` has the roots and the
-    unused joint numbers; `count` has the lengths of both lists and the state of the random number
+    unused join numbers; `count` has the lengths of both lists and the state of the random number
     generator. `sets` holds sets of roots.
     """
 
@@ -92,7 +92,7 @@ def remove_root(f: Forest, node: int) -> None:
 
 @compiled
 def undo(f: Forest, root: int, hot: float) -> None:
-    """Undo a joint, with a probability that falls with the number of roots that this creates."""
+    """Undo a join, with a probability that falls with the number of roots that this creates."""
     n, child = -1, f.nodes[root, CHILD]
     if child < 0:
         return
@@ -203,13 +203,13 @@ def matching(f: Forest, step: int, total: int, side: int) -> int:
 
 
 @compiled
-def put_into(f: Forest, joint: int, row: int, n: int, behind: int) -> None:
-    """Make the first n nodes of a set children of a joint, on one side of its step."""
+def put_into(f: Forest, parent: int, row: int, n: int, behind: int) -> None:
+    """Make the first n nodes of a set children of a join, on one side of its step."""
     for i in range(n):
         node = f.sets[row, i]
         remove_root(f, node)
-        f.nodes[node, BEHIND], f.nodes[node, SIBLING] = behind, f.nodes[joint, CHILD]
-        f.nodes[joint, CHILD] = node
+        f.nodes[node, BEHIND], f.nodes[node, SIBLING] = behind, f.nodes[parent, CHILD]
+        f.nodes[parent, CHILD] = node
 
 
 @compiled
@@ -227,13 +227,13 @@ def join(f: Forest, root: int) -> None:
     if n_theirs == 0:
         return
     f.count[UNUSED] -= 1
-    joint = f.lists[UNUSED, f.count[UNUSED]]
-    f.nodes[joint, START + side] = f.nodes[root, START + side]
-    f.nodes[joint, END - side] = f.nodes[f.sets[THEIRS, 0], END - side]
-    f.nodes[joint, SIZE], f.nodes[joint, CHILD] = total, -1
-    put_into(f, joint, MINE, n_mine, side)
-    put_into(f, joint, THEIRS, n_theirs, 1 - side)
-    add_root(f, joint)
+    parent = f.lists[UNUSED, f.count[UNUSED]]
+    f.nodes[parent, START + side] = f.nodes[root, START + side]
+    f.nodes[parent, END - side] = f.nodes[f.sets[THEIRS, 0], END - side]
+    f.nodes[parent, SIZE], f.nodes[parent, CHILD] = total, -1
+    put_into(f, parent, MINE, n_mine, side)
+    put_into(f, parent, THEIRS, n_theirs, 1 - side)
+    add_root(f, parent)
 
 
 @kept

@@ -25,7 +25,7 @@ from compiler.memory.planners.research.spare import spare_blocks
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, BOLD, 0.0)
-"""Joining thresholds before a sweep, in order; after wrong joints, no solution exists."""
+"""Joining thresholds before a sweep, in order; after wrong joins, no solution exists."""
 
 MOST_SPARE = 0.15
 """A problem with more intervals of spare memory than this fraction of its blocks is not tight."""
