@@ -1,8 +1,9 @@
 """Repeated blocks: isomorphic subgraphs that follow each other in a topological order.
 
-A sign is a number that is equal for nodes of one operator, and for isomorphic groups. The search
-finds periodic stretches in the sequence of signs. It cuts each stretch into blocks at positions
-that the fewest values cross, and retains only blocks with equal signs *and* equal inner edges.
+A signature is a number that is equal for nodes of one operator, and for isomorphic groups. The
+search finds periodic stretches in the sequence of signatures. It cuts each stretch into blocks at
+positions that the fewest values cross, and retains only blocks with equal signatures *and* equal
+inner edges.
 """
 
 from __future__ import annotations
@@ -51,16 +52,16 @@ class Run:
 class Sequenced:
     """Items in topological order: the signature, the node count and the operands of each."""
 
-    signs: Sequence[int]
-    sizes: Sequence[int]
+    signatures: Sequence[int]
+    n_nodes: Sequence[int]
     sources: Sequence[Sequence[int]]
     """For each item, the positions of its operands, which all precede the item."""
 
     def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """Return a key that is equal for isomorphic blocks: the signs of the items, and the
+        """Return a key that is equal for isomorphic blocks: the signatures of the items, and the
         distances of each item to its operands."""
         return tuple(
-            (self.signs[i], tuple(i - s for s in self.sources[i] if s >= block.start))
+            (self.signatures[i], tuple(i - s for s in self.sources[i] if s >= block.start))
             for i in block
         )
 
@@ -68,7 +69,7 @@ class Sequenced:
 def runs(items: Sequenced) -> list[Run]:
     """Select disjoint runs of repeated blocks greedily, those that hide the most items first."""
     found: list[Run] = []
-    stretches = [range(len(items.signs))]
+    stretches = [range(len(items.signatures))]
     for _ in range(_SEARCHES):
         chosen = [run for stretch in stretches for run in _apart(_runs_in(items, stretch))]
         stretches = list(_beside(chosen, stretches))
@@ -99,20 +100,20 @@ def _beside(chosen: Iterable[Run], stretches: Iterable[range]) -> Iterator[range
 
 
 def _runs_in(items: Sequenced, stretch: range) -> Iterator[Run]:
-    for period in _likely_periods(items.signs, stretch):
-        periodic = list(_periodic(items.signs, stretch, period))
+    for period in _likely_periods(items.signatures, stretch):
+        periodic = list(_periodic(items.signatures, stretch, period))
         cuts = _cuts(items, stretch, period) if periodic else {}
         for part in periodic:
             yield from _best_phase(items, part, period, cuts)
 
 
-def _likely_periods(signs: Sequence[int], stretch: range) -> list[int]:
-    """Return the most frequent distances at which a sign, or three consecutive signs, recur."""
+def _likely_periods(signatures: Sequence[int], stretch: range) -> list[int]:
+    """Return the most frequent distances at which one or three consecutive signatures recur."""
     gaps: Counter[int] = Counter()
     for width in (1, 3):
         last: dict[tuple[int, ...], int] = {}
         for i in range(stretch.start, stretch.stop - width + 1):
-            word = tuple(signs[i : i + width])
+            word = tuple(signatures[i : i + width])
             if word in last:
                 gaps[i - last[word]] += 1
             last[word] = i
@@ -120,11 +121,11 @@ def _likely_periods(signs: Sequence[int], stretch: range) -> list[int]:
     return ranked[:_PERIODS_TRIED]
 
 
-def _periodic(signs: Sequence[int], stretch: range, period: int) -> Iterator[range]:
-    """Yield maximal stretches of at least two periods with periodic signs."""
+def _periodic(signatures: Sequence[int], stretch: range, period: int) -> Iterator[range]:
+    """Yield maximal stretches of at least two periods with periodic signatures."""
     start = stretch.start
     for i in range(stretch.start, stretch.stop - period + 1):
-        if i < stretch.stop - period and signs[i] == signs[i + period]:
+        if i < stretch.stop - period and signatures[i] == signatures[i + period]:
             continue
         if i - start >= period:
             yield range(start, i + period)
@@ -156,5 +157,5 @@ def _best_phase(
     for _, alike in groupby(blocks, key=items.shape):
         equal = list(alike)
         least = LEAST_IN_BLOCK if len(equal) > 2 else LEAST_IN_PAIR
-        if len(equal) > 1 and sum(items.sizes[i] for i in equal[0]) >= least:
+        if len(equal) > 1 and sum(items.n_nodes[i] for i in equal[0]) >= least:
             yield Run(equal[0].start, period, len(equal))

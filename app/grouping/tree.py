@@ -135,7 +135,7 @@ class _Builder:
         self.sources: dict[str, list[str]] = {i.id: [] for i in items}
         for a, b in edges:
             self.sources[b].append(a)
-        self.signs: dict[object, int] = {}
+        self.signatures: dict[object, int] = {}
         self.scopes = _scopes(items, edges)
 
     def in_order(self) -> list[str]:
@@ -211,7 +211,7 @@ class _Builder:
             if a < b:
                 sources[b][a] = None
         return Sequenced(
-            [self._sign(child) for child in in_order],
+            [self._signature(child) for child in in_order],
             [sum(1 for _ in _ids(child)) for child in in_order],
             [tuple(sorted(each)) for each in sources],
         )
@@ -222,10 +222,10 @@ class _Builder:
         pairs = ((at[a], k) for b, k in at.items() for a in self.sources[b] if a in at)
         return dict.fromkeys((a, b) for a, b in pairs if a != b)
 
-    def _sign(self, child: Group | str) -> int:
-        """Return a sign that is equal for nodes of one operator, and for isomorphic groups."""
+    def _signature(self, child: Group | str) -> int:
+        """Return a signature that is equal for nodes of one operator, and for isomorphic groups."""
         if isinstance(child, str):
-            return self.signs.setdefault(self.ops[child], len(self.signs))
+            return self.signatures.setdefault(self.ops[child], len(self.signatures))
         ids = list(child.ids())
         edges = self._edges(ids)
         place = {k: at for at, k in enumerate(depth_first(range(len(ids)), list(edges)))}
@@ -233,7 +233,7 @@ class _Builder:
         for a, b in edges:
             reads[b].append(place[b] - place[a])
         shape = tuple((self.ops[ids[k]], *sorted(back)) for k, back in reads.items())
-        return self.signs.setdefault(shape, len(self.signs))
+        return self.signatures.setdefault(shape, len(self.signatures))
 
     def _cut(self, children: list[Group | str]) -> list[Group | str]:
         """Group neighbours repeatedly until a level is small enough."""

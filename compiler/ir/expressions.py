@@ -56,8 +56,8 @@ class Apply:
     def _written(self) -> str:
         if self.fn in ("min", "max"):
             return f"{self.fn}({self.a}, {self.b})"
-        sign = {"floordiv": "//", "mod": "%", "mul": "*"}[self.fn]
-        return f"{_factor(self.a)}{sign}{_factor(self.b)}"
+        infix = {"floordiv": "//", "mod": "%", "mul": "*"}[self.fn]
+        return f"{_factor(self.a)}{infix}{_factor(self.b)}"
 
     @property
     def names(self) -> tuple[str, ...]:

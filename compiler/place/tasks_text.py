@@ -76,7 +76,7 @@ def _facts(t: Task) -> Iterator[str]:
 COUNTS = {"flops": "flops", "read": "bytes_read", "written": "bytes_written"}
 
 _TOKEN = re.compile(
-    r'\s*(?:(?P<name>"(?:[^"\\\n]|\\.)*"|[A-Za-z0-9_][A-Za-z0-9_./\-+]*)|(?P<sign><-|[{}():,=]))'
+    r'\s*(?:(?P<name>"(?:[^"\\\n]|\\.)*"|[A-Za-z0-9_][A-Za-z0-9_./\-+]*)|(?P<punctuation><-|[{}():,=]))'
 )
 _COUNT = re.compile(r"\d{1,40}")
 _NUMBER = re.compile(r"\d+(?:\.\d*)?(?:e[-+]?\d+)?")
@@ -126,7 +126,7 @@ class _Reader:
             match = _TOKEN.match(line, at)
             if match is None:
                 self.fail(f"cannot read {line[at:]!r:.40}")
-            found.append(match["name"] or match["sign"])
+            found.append(match["name"] or match["punctuation"])
             at = match.end()
         return found
 

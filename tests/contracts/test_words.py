@@ -28,6 +28,7 @@ from setup.tables import TABLES, written
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RULES_FOLDER = REPOSITORY / "compiler" / "passes" / "rules"
+DECLARERS = {"rule", "folds_to_operand"}
 MAKE = "`make tables` writes it"
 
 HEADS = {
@@ -96,9 +97,9 @@ def test_a_title_of_a_pass_is_one_short_sentence() -> None:
 
 
 def declares_rules(path: Path) -> bool:
-    """Whether a module calls `rule`, as a decorator or in a function that makes rules."""
+    """Whether a module calls a declarer, as a decorator or in a function that makes rules."""
     calls = (n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.Call))
-    return any(isinstance(call.func, ast.Name) and call.func.id == "rule" for call in calls)
+    return any(isinstance(call.func, ast.Name) and call.func.id in DECLARERS for call in calls)
 
 
 def modules_with_rules() -> dict[str, Path]:

@@ -95,10 +95,7 @@ def body(name: str, change: Callable[[Body], Body]) -> Seed:
 
     def seed() -> Any:
         rule = RULES[name]
-        made = change(rule.body)
-        made.__doc__ = rule.body.__doc__
-        made.__wrapped__ = rule.body  # type: ignore[attr-defined]
-        return exchanged(rule, body=made)
+        return exchanged(rule, body=change(rule.body))
 
     return seed
 

@@ -7,6 +7,7 @@ functions compute in f64; ONNX Runtime computes in f32 with approximate activati
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,34 +25,54 @@ ACTIVATIONS: dict[str, Activation] = {
 
 DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 
+
+@dataclass(frozen=True)
+class Direction:
+    """The parameters of one direction of a layer; `wb` and `rb` are the biases of `w` and `r`."""
+
+    w: Array
+    r: Array
+    wb: Array
+    rb: Array
+    peepholes: Array
+    activations: Sequence[Activation]
+    limit: float | None
+    linear_before_reset: bool
+    input_forget: bool
+
+    def clip(self, v: Array) -> Array:
+        """Clip the input of an activation to the limit, if the layer has one."""
+        return np.clip(v, -self.limit, self.limit) if self.limit else v
+
+
 Step = Callable[..., tuple[Array, ...]]
 """A function from a slice of x, the parameters of a direction and the states to the new states."""
 
 
-def _rnn(x: Array, p: dict[str, Any], h: Array) -> tuple[Array, ...]:
-    (f,) = p["activations"]
-    return (f(p["clip"](x @ p["w"].T + h @ p["r"].T + p["wb"] + p["rb"])),)
+def _rnn(x: Array, p: Direction, h: Array) -> tuple[Array, ...]:
+    (f,) = p.activations
+    return (f(p.clip(x @ p.w.T + h @ p.r.T + p.wb + p.rb)),)
 
 
-def _gru(x: Array, p: dict[str, Any], h: Array) -> tuple[Array, ...]:
-    f, g = p["activations"]
-    (wz, wr, wh), (rz, rr, rh) = np.split(p["w"], 3), np.split(p["r"], 3)
-    (wbz, wbr, wbh), (rbz, rbr, rbh) = np.split(p["wb"], 3), np.split(p["rb"], 3)
-    z = f(p["clip"](x @ wz.T + h @ rz.T + wbz + rbz))
-    r = f(p["clip"](x @ wr.T + h @ rr.T + wbr + rbr))
-    hidden = r * (h @ rh.T + rbh) if p["linear_before_reset"] else (r * h) @ rh.T + rbh
-    new = g(p["clip"](x @ wh.T + hidden + wbh))
+def _gru(x: Array, p: Direction, h: Array) -> tuple[Array, ...]:
+    f, g = p.activations
+    (wz, wr, wh), (rz, rr, rh) = np.split(p.w, 3), np.split(p.r, 3)
+    (wbz, wbr, wbh), (rbz, rbr, rbh) = np.split(p.wb, 3), np.split(p.rb, 3)
+    z = f(p.clip(x @ wz.T + h @ rz.T + wbz + rbz))
+    r = f(p.clip(x @ wr.T + h @ rr.T + wbr + rbr))
+    hidden = r * (h @ rh.T + rbh) if p.linear_before_reset else (r * h) @ rh.T + rbh
+    new = g(p.clip(x @ wh.T + hidden + wbh))
     return ((1 - z) * new + z * h,)
 
 
-def _lstm(x: Array, p: dict[str, Any], h: Array, c: Array) -> tuple[Array, ...]:
-    f, g, k = p["activations"]
-    pi, po, pf = np.split(p["peepholes"], 3)
-    i, o, forget, new = np.split(x @ p["w"].T + h @ p["r"].T + p["wb"] + p["rb"], 4, axis=-1)
-    i = f(p["clip"](i + pi * c))
-    forget = 1 - i if p["input_forget"] else f(p["clip"](forget + pf * c))
-    cell = forget * c + i * g(p["clip"](new))
-    o = f(p["clip"](o + po * cell))
+def _lstm(x: Array, p: Direction, h: Array, c: Array) -> tuple[Array, ...]:
+    f, g, k = p.activations
+    pi, po, pf = np.split(p.peepholes, 3)
+    i, o, forget, new = np.split(x @ p.w.T + h @ p.r.T + p.wb + p.rb, 4, axis=-1)
+    i = f(p.clip(i + pi * c))
+    forget = 1 - i if p.input_forget else f(p.clip(forget + pf * c))
+    cell = forget * c + i * g(p.clip(new))
+    o = f(p.clip(o + po * cell))
     return o * k(cell), cell
 
 
@@ -59,7 +80,7 @@ STEPS: dict[str, Step] = {"RNN": _rnn, "GRU": _gru, "LSTM": _lstm}
 
 
 def _direction(
-    step: Step, x: Array, lengths: Array, states: list[Array], p: dict[str, Any], is_reverse: bool
+    step: Step, x: Array, lengths: Array, states: list[Array], p: Direction, is_reverse: bool
 ) -> tuple[Array, list[Array]]:
     """Return one direction: all hidden states, and the final states of each sequence."""
     made = np.zeros((x.shape[0], *states[0].shape), x.dtype)
@@ -87,16 +108,21 @@ def layer(op: str, operands: Sequence[Any], attributes: dict[str, Any]) -> tuple
     if lengths is None:
         lengths = np.full(x.shape[1], x.shape[0])
     names = attributes.get("activations") or DEFAULTS[op] * k
-    limit = attributes.get("clip")
     made: list[tuple[Array, list[Array]]] = []
     for d in range(k):
         wb, rb = np.split(b[d], 2)
         own = names[d * len(DEFAULTS[op]) : (d + 1) * len(DEFAULTS[op])]
-        p = {"w": w[d], "r": r[d], "wb": wb, "rb": rb, "peepholes": peepholes[d].astype(x.dtype)}
-        p["activations"] = [ACTIVATIONS[n] for n in own]
-        p["clip"] = (lambda v: np.clip(v, -limit, limit)) if limit else (lambda v: v)
-        p["linear_before_reset"] = attributes.get("linear_before_reset")
-        p["input_forget"] = attributes.get("input_forget")
+        p = Direction(
+            w=w[d],
+            r=r[d],
+            wb=wb,
+            rb=rb,
+            peepholes=peepholes[d].astype(x.dtype),
+            activations=[ACTIVATIONS[n] for n in own],
+            limit=attributes.get("clip"),
+            linear_before_reset=bool(attributes.get("linear_before_reset")),
+            input_forget=bool(attributes.get("input_forget")),
+        )
         is_reverse = d == 1 or attributes.get("direction") == "reverse"
         made.append(_direction(STEPS[op], x, lengths, [s[d] for s in states], p, is_reverse))
     last = (np.stack([m[1][s] for m in made]) for s in range(n_states))

@@ -185,8 +185,8 @@ class Dots:
         if self.target.is_x86:
             return self._unsigned_by_signed(total, left, right, self._vpdpbusd)
         if kinds[0] is kinds[1]:
-            sign = "u" if kinds[0] is DType.u8 else "s"
-            return self._arm(f"{sign}dot", total, left, right)
+            prefix = "u" if kinds[0] is DType.u8 else "s"
+            return self._arm(f"{prefix}dot", total, left, right)
         moved = self._arm("sdot", total, self._flipped(left), right)
         ones = constant(1, DType.i8, right.lanes)
         return self._plus(moved, self._arm("sdot", self._zero(total), ones, right), "add")

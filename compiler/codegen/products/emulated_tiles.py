@@ -215,11 +215,11 @@ def _bytes(left: str, right: str) -> str:
     step = """
   %sum.0 = load i32, ptr %unit.sum"""
     for i in range(4):
-        for side, sign in (("a", left), ("b", right)):
+        for side, signedness in (("a", left), ("b", right)):
             step += f"""
   %{side}.{i}.low = lshr i32 %{side}.word, {8 * i}
   %{side}.{i}.byte = trunc i32 %{side}.{i}.low to i8
-  %{side}.{i} = {wide[sign]} i8 %{side}.{i}.byte to i32"""
+  %{side}.{i} = {wide[signedness]} i8 %{side}.{i}.byte to i32"""
         step += f"""
   %product.{i} = mul i32 %a.{i}, %b.{i}
   %sum.{i + 1} = add i32 %sum.{i}, %product.{i}"""

@@ -80,22 +80,22 @@ class Tensor:
         assert isinstance(made, Tensor), f"{op} has several results"
         return made
 
-    def binary(self, sign: str, other: Operand, reverse: bool = False) -> Tensor:
+    def binary(self, symbol: str, other: Operand, reverse: bool = False) -> Tensor:
         """Apply a binary operator to this tensor and another operand; `reverse` exchanges them."""
-        if sign == "!=":
+        if symbol == "!=":
             return self.binary("==", other).applied("logical_not")
-        op = BINARY[sign]
-        if sign in "&|^" and self.dtype is not DType.bool:
+        op = BINARY[symbol]
+        if symbol in "&|^" and self.dtype is not DType.bool:
             op = op.replace("logical", "bit")
         operands = [other, self] if reverse else [self, other]
         made = self.tracing.apply(OPERATORS[op], operands, {})
         assert isinstance(made, Tensor), f"{op} has one result"
         return made
 
-    def unary(self, sign: str) -> Tensor:
+    def unary(self, symbol: str) -> Tensor:
         """Apply `-self`, `~self` or `abs(self)`."""
-        op = UNARY[sign]
-        if sign == "~" and self.dtype is not DType.bool:
+        op = UNARY[symbol]
+        if symbol == "~" and self.dtype is not DType.bool:
             op = "bit_not"
         return self.applied(op)
 
@@ -154,16 +154,16 @@ _COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": 
 def _add_methods() -> None:
     """Define Python's binary operators on tensors."""
 
-    def forward(sign: str) -> Callable[[Tensor, Any], Tensor]:
-        return lambda self, other: self.binary(sign, other)
+    def forward(symbol: str) -> Callable[[Tensor, Any], Tensor]:
+        return lambda self, other: self.binary(symbol, other)
 
-    def backward(sign: str) -> Callable[[Tensor, Any], Tensor]:
-        return lambda self, other: self.binary(sign, other, reverse=True)
+    def backward(symbol: str) -> Callable[[Tensor, Any], Tensor]:
+        return lambda self, other: self.binary(symbol, other, reverse=True)
 
-    for sign, word in {**_METHODS, **_COMPARISONS}.items():
-        setattr(Tensor, f"__{word}__", forward(sign))
-    for sign, word in _METHODS.items():
-        setattr(Tensor, f"__r{word}__", backward(sign))
+    for symbol, word in {**_METHODS, **_COMPARISONS}.items():
+        setattr(Tensor, f"__{word}__", forward(symbol))
+    for symbol, word in _METHODS.items():
+        setattr(Tensor, f"__r{word}__", backward(symbol))
 
 
 _add_methods()

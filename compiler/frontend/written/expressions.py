@@ -21,7 +21,7 @@ from compiler.ir.types import DType
 Scope = Mapping[str, Any]
 T = TypeVar("T")
 
-_SIGNS: dict[type[ast.AST], str] = {
+_SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -166,7 +166,7 @@ class Expressions(ABC):
             case ast.BinOp(left=left, op=op, right=right):
                 return self.binary(op, self.value(left, scope), self.value(right, scope), node)
             case ast.UnaryOp(op=op, operand=operand):
-                return self._unary(_SIGNS[type(op)], self.value(operand, scope))
+                return self._unary(_SYMBOLS[type(op)], self.value(operand, scope))
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return self._compare(op, self.value(left, scope), self.value(right, scope), node)
             case ast.BoolOp(op=op, values=parts):
@@ -223,15 +223,17 @@ class Expressions(ABC):
 
     def binary(self, op: ast.AST, a: Any, b: Any, node: ast.AST) -> Any:
         """Evaluate `a op b`; if an operand is a tensor, add a node."""
-        sign = _SIGNS.get(type(op), "")
+        symbol = _SYMBOLS.get(type(op), "")
         if not isinstance(a, Tensor) and not isinstance(b, Tensor):
-            return self._bounded(numbers.calculated(sign, a, b, self.limits.tracing.list_elements))
-        if sign not in BINARY:
-            raise self.unavailable(node, f"{sign or 'this operator'} between tensors")
+            return self._bounded(
+                numbers.calculated(symbol, a, b, self.limits.tracing.list_elements)
+            )
+        if symbol not in BINARY:
+            raise self.unavailable(node, f"{symbol or 'this operator'} between tensors")
         if isinstance(a, Tensor):
-            return a.binary(sign, b)
+            return a.binary(symbol, b)
         assert isinstance(b, Tensor)
-        return b.binary(sign, a, reverse=True)
+        return b.binary(symbol, a, reverse=True)
 
     def _bounded(self, value: T) -> T:
         """Check the total length of a value's nested lists, so that iteration over them is bounded.
@@ -243,27 +245,27 @@ class Expressions(ABC):
             numbers.check_length(value, self.limits.tracing.list_elements)
         return value
 
-    def _unary(self, sign: str, value: Any) -> Any:
+    def _unary(self, symbol: str, value: Any) -> Any:
         if isinstance(value, Tensor):
-            require(sign in "-~+", "E-WRITE-VALUE", "for a tensor, write logical_not(x)")
-            return value if sign == "+" else value.unary(sign)
-        if sign == "not" and is_known(value):
+            require(symbol in "-~+", "E-WRITE-VALUE", "for a tensor, write logical_not(x)")
+            return value if symbol == "+" else value.unary(symbol)
+        if symbol == "not" and is_known(value):
             return not value
-        if not numbers.is_number(value) or (sign == "~" and not isinstance(value, int)):
-            raise CompileError("E-WRITE-VALUE", f"{sign} needs a number, got {shown(value)}")
-        if sign == "~":
+        if not numbers.is_number(value) or (symbol == "~" and not isinstance(value, int)):
+            raise CompileError("E-WRITE-VALUE", f"{symbol} needs a number, got {shown(value)}")
+        if symbol == "~":
             return ~value
-        return -value if sign == "-" else value
+        return -value if symbol == "-" else value
 
     def _compare(self, op: ast.AST, a: Any, b: Any, node: ast.AST) -> Any:
-        sign = _SIGNS.get(type(op), "")
-        if not sign:
+        symbol = _SYMBOLS.get(type(op), "")
+        if not symbol:
             raise self.unavailable(node, "`is` or `in`")
         if isinstance(a, Tensor):
-            return a.binary(sign, b)
+            return a.binary(symbol, b)
         if isinstance(b, Tensor):
-            return b.binary({"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign), a)
-        return numbers.compared(sign, a, b)
+            return b.binary({"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(symbol, symbol), a)
+        return numbers.compared(symbol, a, b)
 
     def _logic(self, op: ast.AST, parts: list[ast.expr], scope: Scope) -> Any:
         value: Any = None
@@ -272,7 +274,7 @@ class Expressions(ABC):
             if not is_known(value):
                 hint = "for tensors, write logical_and(a, b) or logical_or(a, b)"
                 message = (
-                    f"{_SIGNS[type(op)]} needs values that are known while the model is read, "
+                    f"{_SYMBOLS[type(op)]} needs values that are known while the model is read, "
                     f"got {shown(value)}"
                 )
                 raise CompileError("E-WRITE-VALUE", message, where=self.place(part), hint=hint)

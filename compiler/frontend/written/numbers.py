@@ -51,18 +51,18 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-def calculated(sign: str, a: Any, b: Any, longest: int) -> Any:
-    """Evaluate `a sign b` for numbers, or for lists (+ and *). Errors: E-WRITE-VALUE, -LIMIT."""
-    if sign == "+" and type(a) is type(b) and isinstance(a, list | tuple):
+def calculated(symbol: str, a: Any, b: Any, longest: int) -> Any:
+    """Evaluate `a symbol b` for numbers, or for lists (+ and *). Errors: E-WRITE-VALUE, -LIMIT."""
+    if symbol == "+" and type(a) is type(b) and isinstance(a, list | tuple):
         return _bounded_list(len(a) + len(b), longest) or a + b
-    if sign == "*" and isinstance(a, list | tuple) and type(b) is int:
+    if symbol == "*" and isinstance(a, list | tuple) and type(b) is int:
         return _bounded_list(len(a) * b, longest) or a * b
-    if sign not in ARITHMETIC or not (is_number(a) and is_number(b)):
-        message = f"cannot compute {shown(a)} {sign} {shown(b)}" if sign else "no such operator"
+    if symbol not in ARITHMETIC or not (is_number(a) and is_number(b)):
+        message = f"cannot compute {shown(a)} {symbol} {shown(b)}" if symbol else "no such operator"
         raise CompileError("E-WRITE-VALUE", message)
-    if sign == "**":
+    if symbol == "**":
         _check_power(a, b)
-    return number_of(lambda: ARITHMETIC[sign](a, b))
+    return number_of(lambda: ARITHMETIC[symbol](a, b))
 
 
 def number_of(compute: Callable[[], Any]) -> Any:
@@ -77,13 +77,13 @@ def number_of(compute: Callable[[], Any]) -> Any:
     return value
 
 
-def compared(sign: str, a: Any, b: Any) -> bool:
+def compared(symbol: str, a: Any, b: Any) -> bool:
     """Compare values known while the model is read. Errors: E-WRITE-VALUE."""
     same = (is_number(a) and is_number(b)) or type(a) is type(b)
-    if sign not in COMPARISONS or (not same and sign not in ("==", "!=")):
-        raise CompileError("E-WRITE-VALUE", f"cannot compare {shown(a)} {sign} {shown(b)}")
+    if symbol not in COMPARISONS or (not same and symbol not in ("==", "!=")):
+        raise CompileError("E-WRITE-VALUE", f"cannot compare {shown(a)} {symbol} {shown(b)}")
     try:
-        return bool(COMPARISONS[sign](a, b))
+        return bool(COMPARISONS[symbol](a, b))
     except TypeError as e:
         raise CompileError("E-WRITE-VALUE", f"cannot compare: {e}") from e
 

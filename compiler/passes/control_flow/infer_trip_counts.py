@@ -22,12 +22,12 @@ from compiler.ops.elementwise.cast import cast
 from compiler.ops.elementwise.compare import less, where
 from compiler.passes.control_flow.rebuild import Rebuild
 from compiler.passes.control_flow.trip_count import (
+    AddRecurrence,
     AllOf,
     AnyOf,
-    Around,
     Fixed,
-    Induction,
-    Line,
+    InductionVariables,
+    Invariants,
     NotZero,
     Opaque,
     Positive,
@@ -97,7 +97,7 @@ class _Counts(Rebuild):
 
     def __init__(self, graph: Graph, outer: Facts | None, log: Log) -> None:
         super().__init__(graph, outer, log)
-        self.around = Around(self.ed)
+        self.outside = Invariants(self.ed)
 
     def rewrite(self, node: Node) -> bool:
         if node.op != "onnx.Loop" or always_goes_on(node.regions["body"]):
@@ -107,8 +107,8 @@ class _Counts(Rebuild):
         trip = node.inputs[0]
         if trip and not is_number(self.ed.type(trip)):
             return False
-        found = Induction(node, self.ed.facts, self.around)
-        test = Tests(found.graph, found.line, self._known_inside(node, found)).read(
+        found = InductionVariables(node, self.ed.facts, self.outside)
+        test = Tests(found.graph, found.recurrence_of, self._known_inside(node, found)).read(
             found.graph.results[0].value
         )
         parts = test.parts if isinstance(test, AllOf) else (test,)
@@ -124,7 +124,7 @@ class _Counts(Rebuild):
         self._count(node, counted, [p.value for p in left])
         return True
 
-    def _known_inside(self, node: Node, found: Induction) -> dict[str, np.ndarray]:
+    def _known_inside(self, node: Node, found: InductionVariables) -> dict[str, np.ndarray]:
         """Return the known values in the body, where the loop's condition is true."""
         return {**found.known, node.regions["body"].inputs[1].name: np.array(True)}
 
@@ -143,8 +143,8 @@ class _Counts(Rebuild):
     def _steps(self, node: Node, counted: Sequence[Test], n_made: int) -> tuple[str, str]:
         """Return the trip count as a value, and in words."""
         trip, start = node.inputs[:2]
-        limit = self.around.number(trip) if trip else None
-        if limit is not None and limit.number is not None and limit.number >= ENDLESS:
+        limit = self.outside.recurrence_of(trip) if trip else None
+        if limit is not None and limit.known_start is not None and limit.known_start >= ENDLESS:
             limit = None
         first = self._first(start)
         # If the start test equals the body's test at iteration -1, one test covers both.
@@ -178,7 +178,7 @@ class _Counts(Rebuild):
             return None
         graph = Graph("around", (), (), tuple(self.ed.nodes()), self.ed.constants)
         known = {k: v for k, v in self.ed.facts.known.items() if v.size == 1}
-        test = Tests(graph, self.around.number, known).read(start)
+        test = Tests(graph, self.outside.recurrence_of, known).read(start)
         return tuple(dict.fromkeys(test.parts)) if isinstance(test, AllOf) else (test,)
 
     # Arithmetic on trip counts
@@ -189,23 +189,27 @@ class _Counts(Rebuild):
             case AllOf(parts) | AnyOf(parts):
                 either = min_ if isinstance(test, AllOf) else max_
                 return reduce(either, (self._count_of(p, node) for p in parts))
-            case Positive(line) if line.stride < 0:
-                return self._over(self._at_least_none(self._value(line, node)), -line.stride)
-            case Positive(line):
-                holds = less(_NONE, self._value(line, node))
+            case Positive(recurrence) if recurrence.step < 0:
+                return self._over(
+                    self._at_least_none(self._value(recurrence, node)), -recurrence.step
+                )
+            case Positive(recurrence):
+                holds = less(_NONE, self._value(recurrence, node))
                 return where(holds, _constant(_ENDLESS), _NONE)
-            case NotZero(line):
-                left = self._value(Line(0).plus(line, -line.stride), node)
+            case NotZero(recurrence):
+                left = self._value(AddRecurrence(0).plus(recurrence, -recurrence.step), node)
                 return where(less(left, _NONE), _constant(_ENDLESS), left)
             case Fixed(holds):
                 return _constant(_ENDLESS if holds else 0)
             case Opaque(value):
                 raise AssertionError(f"{value} has to be computed")
 
-    def _value(self, line: Line, node: Node) -> Tensor:
-        """Return the value of an affine integer at iteration 0, as an i64."""
-        made: Operand = _constant(line.const) if line.const or not line.terms else None
-        for name, times in line.terms:
+    def _value(self, recurrence: AddRecurrence, node: Node) -> Tensor:
+        """Return the value of a recurrence at iteration 0 as an i64."""
+        made: Operand = (
+            _constant(recurrence.constant) if recurrence.constant or not recurrence.terms else None
+        )
+        for name, times in recurrence.terms:
             one: Operand = self.ed.tensor(name)
             if self.ed.tensor(name).rank:
                 one = reshape(one, np.zeros(0, np.int64))
@@ -224,10 +228,10 @@ class _Counts(Rebuild):
         is_size = found is not None and not may_exceed(0, found)
         return number if is_size else max_(number, _NONE)
 
-    def _over(self, number: Operand, stride: int) -> Operand:
-        if stride == 1:
+    def _over(self, number: Operand, step: int) -> Operand:
+        if step == 1:
             return number
-        return div(add(number, _constant(stride - 1)), _constant(stride))
+        return div(add(number, _constant(step - 1)), _constant(step))
 
     def _built(self, operand: Operand, node: Node) -> Tensor:
         value = self.ed.build(operand, hint=f"{node.output}.steps", origins=node.origins)
@@ -244,7 +248,7 @@ class _Counts(Rebuild):
 def _earlier(test: Test) -> Test:
     """Return the test for the previous iteration."""
     if isinstance(test, Positive | NotZero):
-        return replace(test, line=test.line.at(-1))
+        return replace(test, recurrence=test.recurrence.shifted(-1))
     if isinstance(test, AllOf | AnyOf):
         return replace(test, parts=tuple(map(_earlier, test.parts)))
     return test
@@ -253,7 +257,7 @@ def _earlier(test: Test) -> Test:
 def _at_rest(test: Test) -> Test:
     """Return the test with its counters fixed at their values in iteration 0."""
     if isinstance(test, Positive | NotZero):
-        return replace(test, line=replace(test.line, stride=0))
+        return replace(test, recurrence=replace(test.recurrence, step=0))
     if isinstance(test, AllOf | AnyOf):
         return replace(test, parts=tuple(map(_at_rest, test.parts)))
     return test

@@ -21,7 +21,13 @@ from compiler.ops.data_movement.shape import range_
 from compiler.ops.data_movement.slice import slice_
 from compiler.ops.data_movement.transpose import transpose
 from compiler.passes.control_flow.rebuild import Rebuild
-from compiler.passes.control_flow.trip_count import Around, Induction, Line, is_number, only
+from compiler.passes.control_flow.trip_count import (
+    AddRecurrence,
+    InductionVariables,
+    Invariants,
+    is_number,
+    only,
+)
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
@@ -88,7 +94,7 @@ class _Slices(Rebuild):
 
     def __init__(self, graph: Graph, outer: Facts | None, log: Log) -> None:
         super().__init__(graph, outer, log)
-        self.around = Around(self.ed)
+        self.outside = Invariants(self.ed)
 
     def rewrite(self, node: Node) -> bool:
         if node.op != "onnx.Loop":
@@ -98,7 +104,7 @@ class _Slices(Rebuild):
         if objection:
             self.log.declined("loop_to_scan", node.output, objection, [node])
             return False
-        found = Induction(node, self.ed.facts, self.around)
+        found = InductionVariables(node, self.ed.facts, self.outside)
         length = self._length(node)
         rows = list(self._rows(node, found, length))
         n_states = len(node.inputs) - 2
@@ -155,20 +161,20 @@ class _Slices(Rebuild):
         found = only(known)
         return max(found, 0) if isinstance(found, int) else found
 
-    def _rows(self, node: Node, found: Induction, length: Expr | None) -> Iterator[_Rows]:
+    def _rows(self, node: Node, found: InductionVariables, length: Expr | None) -> Iterator[_Rows]:
         if length is None:
             return
         inside = set(found.graph.types)
         for gather in found.graph.nodes:
             if gather.op != "gather" or gather.inputs[0] in inside:
                 continue
-            line = found.line(gather.inputs[1])
+            recurrence = found.recurrence_of(gather.inputs[1])
             x, index = self.ed.tensor(gather.inputs[0]), found.types[gather.inputs[1]]
             assert isinstance(index, TensorType), "indices are a tensor"
-            if line is None or not line.stride or index.rank > 1 or x.type.shape is None:
+            if recurrence is None or not recurrence.step or index.rank > 1 or x.type.shape is None:
                 continue
-            steps = self.around.number(node.inputs[0])
-            made = _read(x, gather.attrs["axis"] % x.rank, line, length, steps)
+            steps = self.outside.recurrence_of(node.inputs[0])
+            made = _read(x, gather.attrs["axis"] % x.rank, recurrence, length, steps)
             if made is not None:
                 yield _Rows(gather, index.rank == 1, *made)
 
@@ -216,25 +222,25 @@ class _Slices(Rebuild):
 
 
 def _read(
-    x: Tensor, axis: int, line: Line, length: Expr, steps: Line | None
+    x: Tensor, axis: int, recurrence: AddRecurrence, length: Expr, steps: AddRecurrence | None
 ) -> tuple[Operand, bool] | None:
     """Return the tensor whose rows the iterations read, and whether rows are read backwards."""
     order = (axis, *(i for i in range(x.rank) if i != axis))
     source: Operand = transpose(x, perm=order) if axis else x
     if x.shape[axis] == length:
-        if line == Line(0, (), 1):
+        if recurrence == AddRecurrence(0, step=1):
             return source, False
-        if steps is not None and line == replace(steps.plus(Line(1), -1), stride=-1):
+        if steps is not None and recurrence == replace(steps.plus(AddRecurrence(1), -1), step=-1):
             return source, True
-    first, room = line.number, x.shape[axis]
+    first, room = recurrence.known_start, x.shape[axis]
     if first is None or not isinstance(length, int) or not isinstance(room, int) or not length:
         return None
-    last = first + line.stride * (length - 1)
+    last = first + recurrence.step * (length - 1)
     low, high = min(first, last), max(first, last)
     if low < 0 or high >= room:
         return None
-    bounds = (np.array([n], np.int64) for n in (low, high + 1, 0, abs(line.stride)))
-    return slice_(source, *bounds), line.stride < 0
+    bounds = (np.array([n], np.int64) for n in (low, high + 1, 0, abs(recurrence.step)))
+    return slice_(source, *bounds), recurrence.step < 0
 
 
 def _slice_of(r: _Rows, nodes: list[Node], at: int, fresh: Callable[[str], str]) -> Value:

@@ -32,46 +32,50 @@ KEEPS = VIEWS | {"cast"}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """An affine integer: const + the sum of coefficient * value + stride * iteration.
+class AddRecurrence:
+    """An add recurrence {start, +, step}: an integer that grows by `step` per iteration.
 
-    `terms` lists loop-invariant values by name.
+    Its start is `constant` plus the sum of coefficient * value; `terms` has these loop-invariant
+    values by name. An integer that is loop-invariant itself has step 0. Source: SCEVAddRecExpr of
+    LLVM, affine with a constant step.
     """
 
-    const: int
+    constant: int
     terms: tuple[tuple[str, int], ...] = ()
-    stride: int = 0
+    step: int = 0
 
-    def plus(self, other: Line, times: int = 1) -> Line:
-        """Return the sum of this affine integer and `times` the other affine integer."""
+    def plus(self, other: AddRecurrence, times: int = 1) -> AddRecurrence:
+        """Return the sum of this recurrence and `times` the other."""
         terms = dict(self.terms)
         for name, n in other.terms:
             terms[name] = terms.get(name, 0) + times * n
         kept = tuple(sorted((k, n) for k, n in terms.items() if n))
-        return Line(self.const + times * other.const, kept, self.stride + times * other.stride)
+        return AddRecurrence(
+            self.constant + times * other.constant, kept, self.step + times * other.step
+        )
 
-    def at(self, step: int) -> Line:
-        """Return the affine integer with iterations counted from `step`."""
-        return replace(self, const=self.const + step * self.stride)
+    def shifted(self, iterations: int) -> AddRecurrence:
+        """Return the recurrence whose start is the value after so many iterations."""
+        return replace(self, constant=self.constant + iterations * self.step)
 
     @property
-    def number(self) -> int | None:
+    def known_start(self) -> int | None:
         """The value at iteration 0, if known."""
-        return None if self.terms else self.const
+        return None if self.terms else self.constant
 
 
 @dataclass(frozen=True, slots=True)
 class Positive:
     """A test that holds while the number is above 0."""
 
-    line: Line
+    recurrence: AddRecurrence
 
 
 @dataclass(frozen=True, slots=True)
 class NotZero:
     """A test that holds while the number, which changes by one per iteration, is not 0."""
 
-    line: Line
+    recurrence: AddRecurrence
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +109,17 @@ class Opaque:
 
 Test = Positive | NotZero | AllOf | AnyOf | Fixed | Opaque
 
-Numbers = Callable[[str], "Line | None"]
-"""Function that returns a value as an affine integer, or None for a value that is not affine."""
+Recurrences = Callable[[str], "AddRecurrence | None"]
+"""Function that returns the recurrence of a value, or None for a value that is not affine."""
 
 
 class Tests:
-    """An analysis of conditions in a graph; `number` returns integer values as affine integers."""
+    """An analysis of conditions in a graph; `recurrence_of` is a function for its integers."""
 
-    def __init__(self, graph: Graph, number: Numbers, known: Mapping[str, Array]) -> None:
-        self.graph, self.number, self.known = graph, number, known
+    def __init__(
+        self, graph: Graph, recurrence_of: Recurrences, known: Mapping[str, Array]
+    ) -> None:
+        self.graph, self.recurrence_of, self.known = graph, recurrence_of, known
 
     def read(self, value: str, holds: bool = True) -> Test:
         """Return a condition as a test; with `holds=False` its negation."""
@@ -158,19 +164,19 @@ class Tests:
     def _comparison(self, value: str, node: Node, holds: bool) -> Test:
         if node.op not in _COMPARED:
             return Opaque(value if holds else "", f"{node.op} computes the condition")
-        a, b = (self.number(i) for i in node.inputs)
+        a, b = (self.recurrence_of(i) for i in node.inputs)
         if a is None or b is None:
             other = node.inputs[0 if a is None else 1]
             because = f"{other} is not an affine function of the iteration number"
             return Opaque(value if holds else "", because)
         if node.op == "equal":
-            line = b.plus(a, -1)
-            if holds or abs(line.stride) != 1:
+            recurrence = b.plus(a, -1)
+            if holds or abs(recurrence.step) != 1:
                 return Opaque(value if holds else "", "the condition tests a counter for equality")
-            return NotZero(line)
+            return NotZero(recurrence)
         above, extra = _COMPARED[node.op]
-        line = (a.plus(b, -1) if above else b.plus(a, -1)).plus(Line(extra))
-        return Positive(line if holds else Line(1).plus(line, -1))
+        recurrence = (a.plus(b, -1) if above else b.plus(a, -1)).plus(AddRecurrence(extra))
+        return Positive(recurrence if holds else AddRecurrence(1).plus(recurrence, -1))
 
 
 _COMPARED: Mapping[str, tuple[bool, int]] = {
@@ -185,7 +191,7 @@ _COMPARED: Mapping[str, tuple[bool, int]] = {
 
 def _ends_once(test: Test) -> bool:
     if isinstance(test, Positive):
-        return test.line.stride < 0
+        return test.recurrence.step < 0
     return isinstance(test, Fixed) or (
         isinstance(test, AllOf | AnyOf) and all(map(_ends_once, test.parts))
     )
@@ -200,98 +206,104 @@ def is_number(t: Type | None) -> bool:
     return isinstance(t, TensorType) and t.dtype in COUNTERS and t.is_static and t.n_elements == 1
 
 
-class Around:
-    """The integers outside the loops of a graph under construction, as affine integers."""
+class Invariants:
+    """The integers outside the loops of a graph under construction, as recurrences of step 0."""
 
     def __init__(self, editor: Editor) -> None:
         self.ed = editor
         self._sizes: dict[Expr, str] = {}
         """For each open size visited so far: a value equal to this size."""
 
-    def number(self, value: str) -> Line | None:
-        """Return a value as an affine integer, or None if the value is not a single integer."""
+    def recurrence_of(self, value: str) -> AddRecurrence | None:
+        """Return the recurrence of a value, or None if it is not a single integer."""
         if not is_number(self.ed.facts.types.get(value)):
             return None
         known = self.ed.known(value)
         found = None if known is None else only(known)
         if isinstance(found, int):
-            return Line(found)
+            return AddRecurrence(found)
         node = self.ed.producer(value)
-        made = None if node is None else combined(node, self.number)
+        made = None if node is None else combined(node, self.recurrence_of)
         if made is not None:
             return made
-        return Line(0, ((value if found is None else self._sizes.setdefault(found, value), 1),))
+        return AddRecurrence(
+            0, ((value if found is None else self._sizes.setdefault(found, value), 1),)
+        )
 
-    def of_size(self, size: Expr) -> Line | None:
-        """Return an open size as an affine integer, or None if no visited value equals the size."""
+    def of_size(self, size: Expr) -> AddRecurrence | None:
+        """Return the recurrence of an open size, or None if no visited value equals the size."""
         name = self._sizes.get(size)
-        return None if name is None else Line(0, ((name, 1),))
+        return None if name is None else AddRecurrence(0, ((name, 1),))
 
 
-class Induction:
-    """The integers of a loop body, as affine functions of the iteration number."""
+class InductionVariables:
+    """The integers of a loop body, as recurrences over its iterations."""
 
-    def __init__(self, node: Node, facts: Facts, around: Around) -> None:
+    def __init__(self, node: Node, facts: Facts, outside: Invariants) -> None:
         body = node.regions["body"]
-        self.body, self.around, outer = body, around, around.number
+        self.body, self.outside = body, outside
         typed, found = infer(body, facts)
         self.graph = typed
         self.known = {k: v for k, v in found.known.items() if k in typed.types}
         self.types = found.types
-        self._lines: dict[str, Line] = {}
+        self._found: dict[str, AddRecurrence] = {}
         starts = node.inputs[2:]
         states = [v.name for v in body.inputs[2:]]
-        self._lines[body.inputs[0].name] = Line(0, (), 1)
-        symbolic = {s: Line(0, ((_own(s), 1),)) for s in states if is_number(self.types.get(s))}
-        self._lines.update(symbolic)
-        after = {s: self.line(r.value) for s, r in zip(states, body.results[1:], strict=False)}
-        self._lines = {body.inputs[0].name: Line(0, (), 1)}
+        self._found[body.inputs[0].name] = AddRecurrence(0, step=1)
+        symbolic = {
+            s: AddRecurrence(0, ((_own(s), 1),)) for s in states if is_number(self.types.get(s))
+        }
+        self._found.update(symbolic)
+        after = {
+            s: self.recurrence_of(r.value) for s, r in zip(states, body.results[1:], strict=False)
+        }
+        self._found = {body.inputs[0].name: AddRecurrence(0, step=1)}
         for state, start in zip(states, starts, strict=True):
             before, now = symbolic.get(state), after[state]
             if before is None or now is None or not start:
                 continue
-            change, first = now.plus(before, -1), outer(start)
-            if change.number is not None and not change.stride and first is not None:
-                self._lines[state] = replace(first, stride=change.number)
+            change, first = now.plus(before, -1), outside.recurrence_of(start)
+            if change.known_start is not None and not change.step and first is not None:
+                self._found[state] = replace(first, step=change.known_start)
 
-    def line(self, value: str) -> Line | None:
-        """Return a value of the body as an affine integer, or None if it is not affine."""
-        if value in self._lines:
-            return self._lines[value]
+    def recurrence_of(self, value: str) -> AddRecurrence | None:
+        """Return the recurrence of a value of the body, or None if it is not affine."""
+        if value in self._found:
+            return self._found[value]
         if not is_number(self.types.get(value)):
             return None
         if value in self.known:
             found = only(self.known[value])
-            return Line(found) if isinstance(found, int) else self.around.of_size(found)
+            return AddRecurrence(found) if isinstance(found, int) else self.outside.of_size(found)
         if value in {v.name for v in self.body.inputs}:
             return None
         node = self.graph.producers.get(value)
         if node is None:
-            return self.around.number(value)
-        return combined(node, self.line)
+            return self.outside.recurrence_of(value)
+        return combined(node, self.recurrence_of)
 
 
 def _own(state: str) -> str:
     return f"%{state}"
 
 
-def combined(node: Node, number: Numbers) -> Line | None:
-    """Return the result of a node on affine integers, or None if the result is not affine."""
+def combined(node: Node, recurrence_of: Recurrences) -> AddRecurrence | None:
+    """Return the result of a node on recurrences if it is a recurrence again, else None."""
     if node.op in KEEPS:
-        return number(node.inputs[0])
+        return recurrence_of(node.inputs[0])
     if node.op == "neg":
-        line = number(node.inputs[0])
-        return None if line is None else Line(0).plus(line, -1)
+        recurrence = recurrence_of(node.inputs[0])
+        return None if recurrence is None else AddRecurrence(0).plus(recurrence, -1)
     if node.op not in ("add", "sub", "mul"):
         return None
-    a, b = (number(i) for i in node.inputs)
+    a, b = (recurrence_of(i) for i in node.inputs)
     if a is None or b is None:
         return None
     if node.op != "mul":
         return a.plus(b, 1 if node.op == "add" else -1)
     for x, y in ((a, b), (b, a)):
-        if y.number is not None and not y.stride:
-            return Line(0).plus(x, y.number)
+        if y.known_start is not None and not y.step:
+            return AddRecurrence(0).plus(x, y.known_start)
     return None
 
 

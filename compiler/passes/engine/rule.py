@@ -49,12 +49,14 @@ class Rule:
     of results, relative to their scale; 0 means bit-identical results. `single_use` requires that
     no other node reads the inner values of the pattern, since the replacement would repeat
     expensive work. `result` names the argument of the replacement that receives the type of the
-    root.
+    root. `source` is the file and line of the declaration, relative to the package.
     """
 
     name: str
     pattern: Root
     body: Callable[..., Any]
+    written_words: str
+    source: str
     written_example: str
     written_near_miss: str
     error: float = 0.0
@@ -78,24 +80,18 @@ class Rule:
 
     @property
     def words(self) -> str:
-        """The docstring: the effect of the rule, and its benefit."""
-        return inspect.getdoc(self.body) or ""
+        """The effect of the rule, and its benefit."""
+        return inspect.cleandoc(self.written_words)
 
     @property
     def title(self) -> str:
-        """The first line of the docstring."""
+        """The first line of the words."""
         return self.words.split("\n", 1)[0]
 
     @property
     def pattern_text(self) -> str:
         """The pattern as text."""
         return pattern_text(self.pattern)
-
-    @property
-    def source(self) -> str:
-        """File and line of the declaration, relative to the package."""
-        code = inspect.unwrap(self.body).__code__
-        return f"{code.co_filename.rpartition('compiler/')[2]}:{code.co_firstlineno}"
 
     def example_graphs(self) -> tuple[Graph, Graph]:
         """The two graphs of the example, before and after."""
@@ -131,19 +127,39 @@ def rule(
     error: float = 0.0,
     single_use: bool = False,
     result: str = "",
+    name: str = "",
+    words: str = "",
 ) -> Callable[[Callable[..., Any]], Rule]:
-    """Declare a function as the replacement of a rule, which takes its name and docstring."""
+    """Declare a function as the replacement of a rule; its name and docstring become the rule's.
+
+    The row of a table of rules gives a name and words, because rows share a function.
+    """
 
     def declare(body: Callable[..., Any]) -> Rule:
         assert roots(pattern), "the root of a pattern is an operator"
-        assert body.__name__ not in RULES, f"rule {body.__name__} is declared twice"
-        made = Rule(body.__name__, pattern, body, example, near_miss, error, single_use, result)
-        wanted = {*placeholders(pattern), *filter(None, [result])}
+        known = name or body.__name__
+        assert known not in RULES, f"rule {known} is declared twice"
         code = inspect.unwrap(body).__code__
+        wanted = {*placeholders(pattern), *filter(None, [result])}
         taken = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
         fits = taken <= wanted if code.co_flags & inspect.CO_VARKEYWORDS else taken == wanted
-        assert fits, f"the replacement of {made.name} takes {taken}, but the pattern binds {wanted}"
-        RULES[made.name] = made
-        return made
+        assert fits, f"the replacement of {known} takes {taken}, but the pattern binds {wanted}"
+        source = _row() if name else _place(code.co_filename, code.co_firstlineno)
+        texts = words or body.__doc__ or "", source, example, near_miss
+        RULES[known] = Rule(known, pattern, body, *texts, error, single_use, result)
+        return RULES[known]
 
     return declare
+
+
+def _row() -> str:
+    """Return the place of the statement or row that a module executes."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    assert frame is not None, "rows are declared by modules"
+    return _place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _place(file: str, line: int) -> str:
+    return f"{file.rpartition('compiler/')[2]}:{line}"

@@ -6,12 +6,11 @@ true`; the other table lists absorbing elements, such as 0 in `x & 0`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant
-from compiler.ir.operator import Operand, Tensor
+from compiler.ir.operator import Tensor
 from compiler.ir.types import TensorType
+from compiler.passes.engine.folding import Example, folds_to_operand
 from compiler.passes.engine.pattern import Any
 from compiler.passes.engine.rule import Rule, Skip, rule
 from compiler.passes.rules.arithmetic import filled
@@ -37,38 +36,26 @@ class _Row:
     def text(self, number: int) -> str:
         return str(bool(number)).lower() if self.dtype == "bool" else str(number)
 
-    @property
-    def behind(self) -> str:
-        """The operator that reads the rewritten node in examples, so the node is no result."""
-        return "logical_xor" if self.dtype == "bool" else "add"
+    def example(self, *lines: str) -> Example:
+        reader = "logical_xor({}, y)" if self.dtype == "bool" else "add({}, y)"
+        return Example(lines, inputs=f"x: {self.dtype}[2,3], y: {self.dtype}[3]", reader=reader)
 
-    def graph(self, number: int) -> str:
-        t = self.dtype
-        return f"""
-    graph g(x: {t}[2,3], y: {t}[3]) {{
-      const n: {t}[] = literal({self.text(number)})
-      a: {t}[2,3] = {self.op}(x, n)
-      b: {t}[2,3] = {self.behind}(a, y)
-      return b
-    }}"""
-
-
-def _graph_after(row: _Row, body: str) -> str:
-    return f"""
-    graph g(x: {row.dtype}[2,3], y: {row.dtype}[3]) {{{body}
-      return b
-    }}
-    """
+    def applied(self, number: int) -> Example:
+        return self.example(
+            f"const n: {self.dtype}[] = literal({self.text(number)})",
+            f"a: {self.dtype}[2,3] = {self.op}(x, n)",
+        )
 
 
 def _neutral(row: _Row) -> Rule:
     """Return the rule op(x, number) -> x."""
-
-    def body(x: Tensor) -> Tensor:
-        return x
-
-    after = f"\n      b: {row.dtype}[2,3] = {row.behind}(x, y)"
-    return _declared(row, body, after, "")
+    return folds_to_operand(
+        row.name,
+        o[row.op](X, row.number),
+        row.words,
+        example=row.applied(row.number),
+        near_miss=row.applied(row.other),
+    )
 
 
 def _deciding(row: _Row, result: int) -> Rule:
@@ -77,19 +64,14 @@ def _deciding(row: _Row, result: int) -> Rule:
     def body(x: Tensor, t: TensorType) -> Constant | Skip:
         return filled(result, t)
 
-    after = f"""
-      const a: {row.dtype}[2,3] = splat({row.text(result)})
-      b: {row.dtype}[2,3] = {row.behind}(a, y)"""
-    return _declared(row, body, after, "t")
-
-
-def _declared(row: _Row, body: Callable[..., Operand], after: str, result: str) -> Rule:
-    body.__name__, body.__doc__ = row.name, row.words
+    after = row.example(f"const a: {row.dtype}[2,3] = splat({row.text(result)})")
     return rule(
         o[row.op](X, row.number),
-        example=f"{row.graph(row.number)}\n    =>{_graph_after(row, after)}",
-        near_miss=f"{row.graph(row.other)}\n    ",
-        result=result,
+        example=f"{row.applied(row.number).text}=>{after.text}",
+        near_miss=row.applied(row.other).text,
+        result="t",
+        name=row.name,
+        words=row.words,
     )(body)
 
 

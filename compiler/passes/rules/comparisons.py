@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.ir.constant import Constant
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import DType, TensorType
+from compiler.passes.engine.folding import Example, folds_to_operand
 from compiler.passes.engine.pattern import Any, Known
 from compiler.passes.engine.ranges import NOT_NEGATIVE
 from compiler.passes.engine.rule import Rule, Skip, rule
@@ -22,7 +23,6 @@ def _with_itself(op: str, answer: bool, words: str) -> Rule:
             return Skip("NaN is not equal to itself")
         return filled(answer, t)
 
-    body.__name__, body.__doc__ = f"{op}_itself", words
     dtype = "i32" if answer else "f32"
     before = f"""
     graph g(x: {dtype}[2,3], y: bool[3]) {{
@@ -45,7 +45,14 @@ def _with_itself(op: str, answer: bool, words: str) -> Rule:
       return b
     }}
     """
-    return rule(o[op](X, X), example=before, near_miss=near_miss, result="t")(body)
+    return rule(
+        o[op](X, X),
+        example=before,
+        near_miss=near_miss,
+        result="t",
+        name=f"{op}_itself",
+        words=words,
+    )(body)
 
 
 _ITSELF = [
@@ -65,7 +72,6 @@ def _opposite(op: str, other: str, words: str) -> Rule:
             return Skip("with NaN both comparisons are false")
         return o[other](x, y)
 
-    body.__name__, body.__doc__ = f"not_{op}", words
     example = f"""
     graph g(x: i32[2,3], y: i32[3]) {{
       a: bool[2,3] = {op}(x, y)
@@ -85,7 +91,13 @@ def _opposite(op: str, other: str, words: str) -> Rule:
       return b
     }}
     """
-    return rule(o.logical_not(o[op](X, Y)), example=example, near_miss=near_miss)(body)
+    return rule(
+        o.logical_not(o[op](X, Y)),
+        example=example,
+        near_miss=near_miss,
+        name=f"not_{op}",
+        words=words,
+    )(body)
 
 
 _OPPOSITES = [
@@ -96,33 +108,26 @@ _OPPOSITES = [
 ]
 
 
-@rule(
+def _not_boolean(x: Tensor) -> Skip | None:
+    return None if x.dtype is DType.bool else Skip(f"{x.dtype} has more than two values")
+
+
+equal_to_true = folds_to_operand(
+    "equal_to_true",
     o.equal(X, 1),
-    example="""
-    graph g(x: bool[2,3], y: bool[3]) {
-      const yes: bool[] = literal(true)
-      a: bool[2,3] = equal(x, yes)
-      b: bool[2,3] = logical_xor(a, y)
-      return b
-    }
-    =>
-    graph g(x: bool[2,3], y: bool[3]) {
-      b: bool[2,3] = logical_xor(x, y)
-      return b
-    }
-    """,
-    near_miss="""
-    graph g(x: i32[2,3], y: bool[3]) {
-      const one: i32[] = literal(1)
-      a: bool[2,3] = equal(x, one)
-      b: bool[2,3] = logical_xor(a, y)
-      return b
-    }
-    """,
+    "Fold a comparison of a boolean with true to that boolean.",
+    example=Example(
+        ["const yes: bool[] = literal(true)", "a: bool[2,3] = equal(x, yes)"],
+        inputs="x: bool[2,3], y: bool[3]",
+        reader="logical_xor({}, y)",
+    ),
+    near_miss=Example(
+        ["const one: i32[] = literal(1)", "a: bool[2,3] = equal(x, one)"],
+        inputs="x: i32[2,3], y: bool[3]",
+        reader="logical_xor({}, y)",
+    ),
+    unless=_not_boolean,
 )
-def equal_to_true(x: Tensor) -> Operand:
-    """Fold a comparison of a boolean with true to the boolean."""
-    return x if x.dtype is DType.bool else Skip(f"{x.dtype} has more than two values")
 
 
 @rule(
@@ -151,10 +156,8 @@ def equal_to_true(x: Tensor) -> Operand:
     """,
 )
 def equal_to_false(x: Tensor) -> Operand:
-    """Fold a comparison of a boolean with false to the negation of the boolean."""
-    if x.dtype is not DType.bool:
-        return Skip(f"{x.dtype} has more than two values")
-    return o.logical_not(x)
+    """Fold a comparison of a boolean with false to its negation."""
+    return _not_boolean(x) or o.logical_not(x)
 
 
 @rule(

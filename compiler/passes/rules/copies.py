@@ -6,39 +6,22 @@ import numpy as np
 
 from compiler.ir.operator import Tensor
 from compiler.ir.types import TensorType
+from compiler.passes.engine.folding import Example, folds_to_operand
 from compiler.passes.engine.pattern import Any, AnyAttr, Const, ConstTensor
 from compiler.passes.engine.rule import Rule, Skip, rule
 from compiler.passes.rules.calls import o
-from compiler.passes.rules.noops import same_shape
+from compiler.passes.rules.noops import other_shape
 
 X = Any("x")
 
 
-@rule(
+drop_concat_of_one = folds_to_operand(
+    "drop_concat_of_one",
     o.concat(X, axis=AnyAttr("axis")),
-    example="""
-    graph g(x: f32[2,3]) {
-      a: f32[2,3] = concat(x, axis=1)
-      b: f32[2,3] = relu(a)
-      return b
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      b: f32[2,3] = relu(x)
-      return b
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3], y: f32[2,0]) {
-      a: f32[2,3] = concat(x, y, axis=1)
-      b: f32[2,3] = relu(a)
-      return b
-    }
-    """,
+    "Remove a concatenation of a single tensor.",
+    example=Example(["a: f32[2,3] = concat(x, axis=1)"]),
+    near_miss=Example(["a: f32[2,3] = concat(x, y, axis=1)"], inputs="x: f32[2,3], y: f32[2,0]"),
 )
-def drop_concat_of_one(x: Tensor, axis: int) -> Tensor:
-    """Remove a concatenation of a single tensor."""
-    return x
 
 
 @rule(
@@ -125,7 +108,7 @@ def drop_slice_of_all(
             return Skip("the steps of the slice are computed at run time")
         if (steps.value < 1).any():
             return Skip("a negative step reverses an axis")
-    return same_shape(x, t)
+    return other_shape(x, t) or x
 
 
 @rule(
@@ -157,7 +140,7 @@ def drop_split_into_one(
     """Remove a split with a single output."""
     if len(sizes) > 1:
         return Skip(f"the split has {len(sizes)} outputs")
-    return same_shape(x, t)
+    return other_shape(x, t) or x
 
 
 @rule(
@@ -214,7 +197,7 @@ def drop_resize_to_same(
             return Skip("the scale factors are computed at run time")
         if (scales.value != 1).any():
             return Skip(f"the scale factors are {scales.value.tolist()}")
-    return same_shape(x, t)
+    return other_shape(x, t) or x
 
 
 COPIES_OF_ALL: list[Rule] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.operator import Operand, Tensor
+from compiler.passes.engine.folding import Example, folds_to_operand
 from compiler.passes.engine.pattern import Any, AnyAttr, Known, OneOf
 from compiler.passes.engine.ranges import MODEST, NOT_NEGATIVE
 from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
@@ -16,71 +17,36 @@ THROUGH_LOGARITHM = 1e-5
 """Error budget of rewrites with a logarithm: the error grows with the exponent (at most 88)."""
 
 
-@rule(
+exp_of_log = folds_to_operand(
+    "exp_of_log",
     o.exp(o.log(Known("x", NOT_NEGATIVE))),
+    "Fold `exp(log(x))` to `x`, for non-negative x.",
+    example=Example(
+        ["a: f32[2,3] = log(s)", "b: f32[2,3] = exp(a)"],
+        kept=["s: f32[2,3] = sigmoid(x)"],
+        reader="add({}, x)",
+    ),
+    near_miss=Example(["a: f32[2,3] = log(x)", "b: f32[2,3] = exp(a)"], reader="add({}, x)"),
     error=THROUGH_LOGARITHM,
-    example="""
-    graph g(x: f32[2,3]) {
-      s: f32[2,3] = sigmoid(x)
-      a: f32[2,3] = log(s)
-      b: f32[2,3] = exp(a)
-      c: f32[2,3] = add(b, x)
-      return c
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      s: f32[2,3] = sigmoid(x)
-      c: f32[2,3] = add(s, x)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      a: f32[2,3] = log(x)
-      b: f32[2,3] = exp(a)
-      c: f32[2,3] = add(b, x)
-      return c
-    }
-    """,
 )
-def exp_of_log(x: Tensor) -> Operand:
-    """Fold `exp(log(x))` to `x`, for non-negative x."""
-    return x
 
 
-@rule(
+log_of_exp = folds_to_operand(
+    "log_of_exp",
     o.log(o.exp(Known("x", MODEST))),
-    error=ROUNDINGS,
-    example="""
-    graph g(x: f32[2,3]) {
-      s: f32[2,3] = tanh(x)
-      a: f32[2,3] = exp(s)
-      b: f32[2,3] = log(a)
-      c: f32[2,3] = add(b, x)
-      return c
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      s: f32[2,3] = tanh(x)
-      c: f32[2,3] = add(s, x)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      a: f32[2,3] = exp(x)
-      b: f32[2,3] = log(a)
-      c: f32[2,3] = add(b, x)
-      return c
-    }
-    """,
-)
-def log_of_exp(x: Tensor) -> Operand:
     """Fold `log(exp(x))` to `x`, where exp cannot overflow.
 
     exp(89) is infinite in f32, and so is its logarithm.
-    """
-    return unless_long(x) or x
+    """,
+    example=Example(
+        ["a: f32[2,3] = exp(s)", "b: f32[2,3] = log(a)"],
+        kept=["s: f32[2,3] = tanh(x)"],
+        reader="add({}, x)",
+    ),
+    near_miss=Example(["a: f32[2,3] = exp(x)", "b: f32[2,3] = log(a)"], reader="add({}, x)"),
+    unless=unless_long,
+    error=ROUNDINGS,
+)
 
 
 @rule(

@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.ir.operator import Operand, Operator, Tensor
 from compiler.ir.types import DType
+from compiler.passes.engine.folding import Example, folds_to_operand
 from compiler.passes.engine.pattern import Any, Const, ConstTensor, Named, Number
 from compiler.passes.engine.rule import Rule, Skip, rule
 from compiler.passes.rules.arithmetic import combined, objection_to
@@ -26,66 +27,52 @@ def greatest(dtype: DType) -> float:
     return int(np.iinfo(dtype.numpy).max) if _is_plain_integer(dtype) else math.inf
 
 
+def _is_not_least(x: Tensor, bound: float) -> Skip | None:
+    return None if bound == least(x.dtype) else Skip(f"{bound:g} is not the smallest {x.dtype}")
+
+
+def _is_not_greatest(x: Tensor, bound: float) -> Skip | None:
+    return None if bound == greatest(x.dtype) else Skip(f"{bound:g} is not the largest {x.dtype}")
+
+
 def _is_plain_integer(dtype: DType) -> bool:
     return dtype.is_integer and not dtype.is_storage
 
 
-@rule(
+drop_max_with_least = folds_to_operand(
+    "drop_max_with_least",
     o.max(X, Number("bound")),
-    example="""
-    graph g(x: i32[2,3], y: i32[3]) {
-      const low: i32[] = literal(-2147483648)
-      a: i32[2,3] = max(x, low)
-      b: i32[2,3] = add(a, y)
-      return b
-    }
-    =>
-    graph g(x: i32[2,3], y: i32[3]) {
-      b: i32[2,3] = add(x, y)
-      return b
-    }
-    """,
-    near_miss="""
-    graph g(x: i64[2,3], y: i64[3]) {
-      const low: i64[] = literal(-2147483648)
-      a: i64[2,3] = max(x, low)
-      b: i64[2,3] = add(a, y)
-      return b
-    }
-    """,
+    "Remove a maximum with the smallest value of the type.",
+    example=Example(
+        ["const low: i32[] = literal(-2147483648)", "a: i32[2,3] = max(x, low)"],
+        inputs="x: i32[2,3], y: i32[3]",
+        reader="add({}, y)",
+    ),
+    near_miss=Example(
+        ["const low: i64[] = literal(-2147483648)", "a: i64[2,3] = max(x, low)"],
+        inputs="x: i64[2,3], y: i64[3]",
+        reader="add({}, y)",
+    ),
+    unless=_is_not_least,
 )
-def drop_max_with_least(x: Tensor, bound: float) -> Operand:
-    """Remove a maximum with the smallest value of the type."""
-    return x if bound == least(x.dtype) else Skip(f"{bound:g} is not the smallest {x.dtype}")
 
 
-@rule(
+drop_min_with_greatest = folds_to_operand(
+    "drop_min_with_greatest",
     o.min(X, Number("bound")),
-    example="""
-    graph g(x: f32[2,3], y: f32[3]) {
-      const high: f32[] = literal(inf)
-      a: f32[2,3] = min(x, high)
-      b: f32[2,3] = add(a, y)
-      return b
-    }
-    =>
-    graph g(x: f32[2,3], y: f32[3]) {
-      b: f32[2,3] = add(x, y)
-      return b
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3], y: f32[3]) {
-      const high: f32[] = literal(3e38)
-      a: f32[2,3] = min(x, high)
-      b: f32[2,3] = add(a, y)
-      return b
-    }
-    """,
+    "Remove a minimum with the largest value of the type.",
+    example=Example(
+        ["const high: f32[] = literal(inf)", "a: f32[2,3] = min(x, high)"],
+        inputs="x: f32[2,3], y: f32[3]",
+        reader="add({}, y)",
+    ),
+    near_miss=Example(
+        ["const high: f32[] = literal(3e38)", "a: f32[2,3] = min(x, high)"],
+        inputs="x: f32[2,3], y: f32[3]",
+        reader="add({}, y)",
+    ),
+    unless=_is_not_greatest,
 )
-def drop_min_with_greatest(x: Tensor, bound: float) -> Operand:
-    """Remove a minimum with the largest value of the type."""
-    return x if bound == greatest(x.dtype) else Skip(f"{bound:g} is not the largest {x.dtype}")
 
 
 @rule(
@@ -160,62 +147,42 @@ def _merged(operator: Operator, fn: np.ufunc, x: Tensor, a: ConstTensor, b: Cons
     return Skip(objection) if objection else operator(x, both)
 
 
-@rule(
+repeated_max = folds_to_operand(
+    "repeated_max",
     o.max(X, Named("m", o.max(X, Y))),
-    example="""
-    graph g(x: f32[2,3], y: f32[3]) {
-      a: f32[2,3] = max(x, y)
-      b: f32[2,3] = max(a, x)
-      c: f32[2,3] = exp(b)
-      return c
-    }
-    =>
-    graph g(x: f32[2,3], y: f32[3]) {
-      a: f32[2,3] = max(x, y)
-      c: f32[2,3] = exp(a)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3], y: f32[3]) {
-      a: f32[2,3] = min(x, y)
-      b: f32[2,3] = max(a, x)
-      return b
-    }
-    """,
+    "Fold `max(max(x, y), x)` to `max(x, y)`.",
+    example=Example(
+        ["b: f32[2,3] = max(a, x)"],
+        inputs="x: f32[2,3], y: f32[3]",
+        kept=["a: f32[2,3] = max(x, y)"],
+        reader="exp({})",
+    ),
+    near_miss=Example(
+        ["a: f32[2,3] = min(x, y)", "b: f32[2,3] = max(a, x)"],
+        inputs="x: f32[2,3], y: f32[3]",
+        reader="",
+    ),
+    operand="m",
 )
-def repeated_max(x: Tensor, y: Tensor, m: Tensor) -> Operand:
-    """Fold `max(max(x, y), x)` to `max(x, y)`."""
-    return m
 
 
-@rule(
+repeated_min = folds_to_operand(
+    "repeated_min",
     o.min(X, Named("m", o.min(X, Y))),
-    example="""
-    graph g(x: f32[2,3], y: f32[3]) {
-      a: f32[2,3] = min(x, y)
-      b: f32[2,3] = min(a, x)
-      c: f32[2,3] = exp(b)
-      return c
-    }
-    =>
-    graph g(x: f32[2,3], y: f32[3]) {
-      a: f32[2,3] = min(x, y)
-      c: f32[2,3] = exp(a)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3], y: f32[3]) {
-      a: f32[2,3] = max(x, y)
-      b: f32[2,3] = min(a, x)
-      return b
-    }
-    """,
+    "Fold `min(min(x, y), x)` to `min(x, y)`.",
+    example=Example(
+        ["b: f32[2,3] = min(a, x)"],
+        inputs="x: f32[2,3], y: f32[3]",
+        kept=["a: f32[2,3] = min(x, y)"],
+        reader="exp({})",
+    ),
+    near_miss=Example(
+        ["a: f32[2,3] = max(x, y)", "b: f32[2,3] = min(a, x)"],
+        inputs="x: f32[2,3], y: f32[3]",
+        reader="",
+    ),
+    operand="m",
 )
-def repeated_min(x: Tensor, y: Tensor, m: Tensor) -> Operand:
-    """Fold `min(min(x, y), x)` to `min(x, y)`."""
-    return m
 
 
 EXTREMES: list[Rule] = [

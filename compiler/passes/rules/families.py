@@ -5,7 +5,6 @@ A family has a row in `KNOWN_AS`: the closest passes or patterns of other system
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Mapping
 
@@ -105,6 +104,7 @@ KNOWN_AS: Mapping[str, Mapping[str, str]] = {
     "recognise.sums": {},
     "reductions": {"XLA": "AlgebraicSimplifier", "OpenVINO": "ReduceMerge"},
     "selections": {"LLVM": "InstCombineSelect"},
+    "separable_windows": {},
     "shorter_windows": {},
     "signs": {"LLVM": "InstCombineAddSub, InstCombineNegator"},
     "sums": {},
@@ -134,9 +134,14 @@ def families() -> dict[str, Family]:
     """Return the families of all declared rules by name, sorted."""
     members: dict[str, list[Rule]] = {}
     for each in RULES.values():
-        members.setdefault(inspect.unwrap(each.body).__module__, []).append(each)
+        members.setdefault(_module(each), []).append(each)
     made = (_family(module, members[module]) for module in sorted(members))
     return {family.name: family for family in made}
+
+
+def _module(declared: Rule) -> str:
+    file = declared.source.partition(":")[0]
+    return "compiler." + file.removesuffix(".py").replace("/", ".")
 
 
 def _family(module: str, rules: list[Rule]) -> Family:

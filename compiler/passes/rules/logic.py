@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.ir.constant import Constant
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType
+from compiler.passes.engine.folding import Example, folds_to_operand
 from compiler.passes.engine.pattern import Any, OneOf
 from compiler.passes.engine.rule import Rule, Skip, rule
 from compiler.passes.rules.arithmetic import filled
@@ -13,89 +14,61 @@ from compiler.passes.rules.calls import o
 X, Y = Any("x"), Any("y")
 
 
-@rule(
+drop_double_not = folds_to_operand(
+    "drop_double_not",
     o.logical_not(o.logical_not(X)),
-    example="""
-    graph g(x: bool[2,3], y: bool[3]) {
-      a: bool[2,3] = logical_not(x)
-      b: bool[2,3] = logical_not(a)
-      c: bool[2,3] = logical_and(b, y)
-      return c
-    }
-    =>
-    graph g(x: bool[2,3], y: bool[3]) {
-      c: bool[2,3] = logical_and(x, y)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: bool[2,3], y: bool[3]) {
-      a: bool[2,3] = logical_not(x)
-      b: bool[2,3] = logical_and(a, y)
-      c: bool[2,3] = logical_not(b)
-      return c
-    }
-    """,
+    "Fold `not not c` to `c`.",
+    example=Example(
+        ["a: bool[2,3] = logical_not(x)", "b: bool[2,3] = logical_not(a)"],
+        inputs="x: bool[2,3], y: bool[3]",
+        reader="logical_and({}, y)",
+    ),
+    near_miss=Example(
+        [
+            "a: bool[2,3] = logical_not(x)",
+            "b: bool[2,3] = logical_and(a, y)",
+            "c: bool[2,3] = logical_not(b)",
+        ],
+        inputs="x: bool[2,3], y: bool[3]",
+        reader="",
+    ),
 )
-def drop_double_not(x: Tensor) -> Tensor:
-    """Fold `not not c` to `c`."""
-    return x
 
 
-@rule(
+drop_double_bit_not = folds_to_operand(
+    "drop_double_bit_not",
     o.bit_not(o.bit_not(X)),
-    example="""
-    graph g(x: i32[2,3], y: i32[3]) {
-      a: i32[2,3] = bit_not(x)
-      b: i32[2,3] = bit_not(a)
-      c: i32[2,3] = bit_or(b, y)
-      return c
-    }
-    =>
-    graph g(x: i32[2,3], y: i32[3]) {
-      c: i32[2,3] = bit_or(x, y)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: i32[2,3]) {
-      a: i32[2,3] = neg(x)
-      b: i32[2,3] = bit_not(a)
-      return b
-    }
-    """,
+    "Fold `~~x` to `x`.",
+    example=Example(
+        ["a: i32[2,3] = bit_not(x)", "b: i32[2,3] = bit_not(a)"],
+        inputs="x: i32[2,3], y: i32[3]",
+        reader="bit_or({}, y)",
+    ),
+    near_miss=Example(
+        ["a: i32[2,3] = neg(x)", "b: i32[2,3] = bit_not(a)"], inputs="x: i32[2,3]", reader=""
+    ),
 )
-def drop_double_bit_not(x: Tensor) -> Tensor:
-    """Fold `~~x` to `x`."""
-    return x
 
 
-@rule(
+condition_with_itself = folds_to_operand(
+    "condition_with_itself",
     OneOf(o.logical_and(X, X), o.logical_or(X, X), o.bit_and(X, X), o.bit_or(X, X)),
-    example="""
-    graph g(x: bool[2,3], y: bool[3]) {
-      a: bool[2,3] = logical_or(x, x)
-      b: bool[2,3] = logical_xor(a, y)
-      return b
-    }
-    =>
-    graph g(x: bool[2,3], y: bool[3]) {
-      b: bool[2,3] = logical_xor(x, y)
-      return b
-    }
-    """,
-    near_miss="""
-    graph g(x: bool[1,3], y: bool[2,3]) {
-      a: bool[2,3] = logical_or(x, y)
-      b: bool[2,3] = logical_and(a, y)
-      c: bool[2,3] = logical_xor(b, x)
-      return c
-    }
-    """,
+    "Fold `x and x`, and `x or x`, to `x`.",
+    example=Example(
+        ["a: bool[2,3] = logical_or(x, x)"],
+        inputs="x: bool[2,3], y: bool[3]",
+        reader="logical_xor({}, y)",
+    ),
+    near_miss=Example(
+        [
+            "a: bool[2,3] = logical_or(x, y)",
+            "b: bool[2,3] = logical_and(a, y)",
+            "c: bool[2,3] = logical_xor(b, x)",
+        ],
+        inputs="x: bool[1,3], y: bool[2,3]",
+        reader="",
+    ),
 )
-def condition_with_itself(x: Tensor) -> Tensor:
-    """Fold `x and x`, and `x or x`, to `x`."""
-    return x
 
 
 @rule(
@@ -187,37 +160,26 @@ def excluded_middle(x: Tensor, t: TensorType) -> Constant | Skip:
     return filled(1, t)
 
 
-@rule(
+absorbed_condition = folds_to_operand(
+    "absorbed_condition",
     OneOf(
         o.logical_and(X, o.logical_or(X, Y)),
         o.logical_or(X, o.logical_and(X, Y)),
         o.bit_and(X, o.bit_or(X, Y)),
         o.bit_or(X, o.bit_and(X, Y)),
     ),
-    example="""
-    graph g(x: bool[2,3], y: bool[3]) {
-      a: bool[2,3] = logical_or(y, x)
-      b: bool[2,3] = logical_and(x, a)
-      c: bool[2,3] = logical_xor(b, y)
-      return c
-    }
-    =>
-    graph g(x: bool[2,3], y: bool[3]) {
-      c: bool[2,3] = logical_xor(x, y)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: bool[3], y: bool[2,3]) {
-      a: bool[2,3] = logical_or(y, x)
-      b: bool[2,3] = logical_and(x, a)
-      return b
-    }
-    """,
+    "Remove the weaker of two conditions by absorption: a and (a or b) = a or (a and b) = a.",
+    example=Example(
+        ["a: bool[2,3] = logical_or(y, x)", "b: bool[2,3] = logical_and(x, a)"],
+        inputs="x: bool[2,3], y: bool[3]",
+        reader="logical_xor({}, y)",
+    ),
+    near_miss=Example(
+        ["a: bool[2,3] = logical_or(y, x)", "b: bool[2,3] = logical_and(x, a)"],
+        inputs="x: bool[3], y: bool[2,3]",
+        reader="",
+    ),
 )
-def absorbed_condition(x: Tensor, y: Tensor) -> Tensor:
-    """Remove the weaker of two conditions by absorption: a and (a or b) = a or (a and b) = a."""
-    return x
 
 
 @rule(

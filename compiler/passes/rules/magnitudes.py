@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.operator import Operand, Tensor
+from compiler.passes.engine.folding import Example, folds_to_operand
 from compiler.passes.engine.pattern import Any
 from compiler.passes.engine.rule import Rule, Skip, rule
 from compiler.passes.rules.calls import o
@@ -10,34 +11,20 @@ from compiler.passes.rules.calls import o
 X = Any("x")
 
 
-@rule(
+magnitude_times_sign = folds_to_operand(
+    "magnitude_times_sign",
     o.mul(o.abs(X), o.sign(X)),
-    example="""
-    graph g(x: f32[2,3]) {
-      a: f32[2,3] = abs(x)
-      b: f32[2,3] = sign(x)
-      c: f32[2,3] = mul(a, b)
-      d: f32[2,3] = exp(c)
-      return d
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      d: f32[2,3] = exp(x)
-      return d
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3], y: f32[3]) {
-      a: f32[2,3] = abs(x)
-      b: f32[3] = sign(y)
-      c: f32[2,3] = mul(a, b)
-      return c
-    }
-    """,
+    "Fold `abs(x) * sign(x)` to `x`.",
+    example=Example(
+        ["a: f32[2,3] = abs(x)", "b: f32[2,3] = sign(x)", "c: f32[2,3] = mul(a, b)"],
+        reader="exp({})",
+    ),
+    near_miss=Example(
+        ["a: f32[2,3] = abs(x)", "b: f32[3] = sign(y)", "c: f32[2,3] = mul(a, b)"],
+        inputs="x: f32[2,3], y: f32[3]",
+        reader="",
+    ),
 )
-def magnitude_times_sign(x: Tensor) -> Operand:
-    """Fold `abs(x) * sign(x)` to `x`."""
-    return x
 
 
 @rule(
@@ -149,43 +136,37 @@ def larger_of_both_signs(x: Tensor) -> Operand:
 )
 def sum_of_both_parts(x: Tensor) -> Operand:
     """Fold `relu(x) + relu(-x)` to `abs(x)`."""
-    if not x.dtype.is_float:
-        return Skip(f"the smallest {x.dtype} overflows when negated")
-    return o.abs(x)
+    return _overflows_negated(x) or o.abs(x)
 
 
-@rule(
+def _overflows_negated(x: Tensor) -> Skip | None:
+    return None if x.dtype.is_float else Skip(f"the smallest {x.dtype} overflows when negated")
+
+
+difference_of_both_parts = folds_to_operand(
+    "difference_of_both_parts",
     o.sub(o.relu(X), o.relu(o.neg(X))),
-    example="""
-    graph g(x: f32[2,3]) {
-      a: f32[2,3] = relu(x)
-      n: f32[2,3] = neg(x)
-      b: f32[2,3] = relu(n)
-      c: f32[2,3] = sub(a, b)
-      d: f32[2,3] = exp(c)
-      return d
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      d: f32[2,3] = exp(x)
-      return d
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      a: f32[2,3] = relu(x)
-      n: f32[2,3] = neg(x)
-      b: f32[2,3] = relu(n)
-      c: f32[2,3] = sub(b, a)
-      return c
-    }
-    """,
+    "Fold `relu(x) - relu(-x)` to `x`.",
+    example=Example(
+        [
+            "a: f32[2,3] = relu(x)",
+            "n: f32[2,3] = neg(x)",
+            "b: f32[2,3] = relu(n)",
+            "c: f32[2,3] = sub(a, b)",
+        ],
+        reader="exp({})",
+    ),
+    near_miss=Example(
+        [
+            "a: f32[2,3] = relu(x)",
+            "n: f32[2,3] = neg(x)",
+            "b: f32[2,3] = relu(n)",
+            "c: f32[2,3] = sub(b, a)",
+        ],
+        reader="",
+    ),
+    unless=_overflows_negated,
 )
-def difference_of_both_parts(x: Tensor) -> Operand:
-    """Fold `relu(x) - relu(-x)` to `x`."""
-    if not x.dtype.is_float:
-        return Skip(f"the smallest {x.dtype} overflows when negated")
-    return x
 
 
 MAGNITUDES: list[Rule] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.operator import Operand, Tensor
+from compiler.passes.engine.folding import Example, folds_to_operand
 from compiler.passes.engine.pattern import Any, Known
 from compiler.passes.engine.ranges import ABOVE_ZERO, NOT_NEGATIVE, SQUARABLE
 from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
@@ -210,36 +211,18 @@ def root_of_square(x: Tensor) -> Operand:
     return unless_long(x) or o.abs(x)
 
 
-@rule(
+square_of_root = folds_to_operand(
+    "square_of_root",
     o.mul(o.sqrt(Known("x", NOT_NEGATIVE)), o.sqrt(Known("x", NOT_NEGATIVE))),
+    "Fold `sqrt(x) ** 2` to `x`, for non-negative x.",
+    example=Example(
+        ["a: f32[2,3] = sqrt(e)", "b: f32[2,3] = mul(a, a)"],
+        kept=["e: f32[2,3] = exp(x)"],
+        reader="add({}, x)",
+    ),
+    near_miss=Example(["a: f32[2,3] = sqrt(x)", "b: f32[2,3] = mul(a, a)"], reader="add({}, x)"),
     error=ROUNDINGS,
-    example="""
-    graph g(x: f32[2,3]) {
-      e: f32[2,3] = exp(x)
-      a: f32[2,3] = sqrt(e)
-      b: f32[2,3] = mul(a, a)
-      c: f32[2,3] = add(b, x)
-      return c
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      e: f32[2,3] = exp(x)
-      c: f32[2,3] = add(e, x)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      a: f32[2,3] = sqrt(x)
-      b: f32[2,3] = mul(a, a)
-      c: f32[2,3] = add(b, x)
-      return c
-    }
-    """,
 )
-def square_of_root(x: Tensor) -> Operand:
-    """Fold `sqrt(x) ** 2` to `x`, for non-negative x."""
-    return x
 
 
 POWERS: list[Rule] = [

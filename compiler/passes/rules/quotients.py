@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType
+from compiler.passes.engine.folding import Example, folds_to_operand
 from compiler.passes.engine.pattern import Any, Const, ConstTensor, OneOf, uniform
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.arithmetic import combined, objection_to, unless_long
@@ -92,34 +93,22 @@ def divide_by_constant(x: Tensor, a: ConstTensor) -> Operand:
     return Skip(tiny) if tiny else o.mul(x, reciprocal)
 
 
-@rule(
+drop_double_reciprocal = folds_to_operand(
+    "drop_double_reciprocal",
     o.reciprocal(o.reciprocal(X)),
+    "Fold `1/(1/x)` to `x`.",
+    example=Example(
+        ["a: f32[2,3] = reciprocal(x)", "b: f32[2,3] = reciprocal(a)"],
+        inputs="x: f32[2,3], y: f32[3]",
+        reader="add({}, y)",
+    ),
+    near_miss=Example(
+        ["a: f32[2,3] = reciprocal(x)", "d: f32[2,3] = add(a, y)", "b: f32[2,3] = reciprocal(d)"],
+        inputs="x: f32[2,3], y: f32[3]",
+        reader="",
+    ),
     error=ROUNDINGS,
-    example="""
-    graph g(x: f32[2,3], y: f32[3]) {
-      a: f32[2,3] = reciprocal(x)
-      b: f32[2,3] = reciprocal(a)
-      c: f32[2,3] = add(b, y)
-      return c
-    }
-    =>
-    graph g(x: f32[2,3], y: f32[3]) {
-      c: f32[2,3] = add(x, y)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3], y: f32[3]) {
-      a: f32[2,3] = reciprocal(x)
-      d: f32[2,3] = add(a, y)
-      b: f32[2,3] = reciprocal(d)
-      return b
-    }
-    """,
 )
-def drop_double_reciprocal(x: Tensor) -> Tensor:
-    """Fold `1/(1/x)` to `x`."""
-    return x
 
 
 @rule(

@@ -201,7 +201,6 @@ def _negated(outer: str, made: str, words: str, attrs: dict[str, AnyAttr], text:
         reduced = o[made](x, **given)
         return reduced if made.startswith("arg") else o.neg(reduced)
 
-    body.__name__, body.__doc__ = f"{outer.removeprefix('reduce_')}_of_negated", words
     kept = "i64" if made.startswith("arg") else "f32"
     if made.startswith("arg"):
         after = f"b: i64[2] = {made}(x, {text})"
@@ -226,7 +225,9 @@ def _negated(outer: str, made: str, words: str, attrs: dict[str, AnyAttr], text:
       return b
     }}
     """
-    return rule(o[outer](o.neg(X), **attrs), example=example, near_miss=near_miss)(body)
+    name = f"{outer.removeprefix('reduce_')}_of_negated"
+    pattern = o[outer](o.neg(X), **attrs)
+    return rule(pattern, example=example, near_miss=near_miss, name=name, words=words)(body)
 
 
 _OVER = "axes=[1], keepdims=false"

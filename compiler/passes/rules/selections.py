@@ -171,7 +171,6 @@ def _bound(op: str, made: str, words: str) -> Rule:
     def body(x: Tensor, n: float) -> Operand:
         return Skip("the bound is NaN") if n != n else o[made](x, scalar(n, x.dtype))
 
-    body.__name__, body.__doc__ = f"{made}_by_{op}", words
     example = f"""
     graph g(x: f32[2,3]) {{
       const n: f32[] = literal(0.75)
@@ -195,7 +194,9 @@ def _bound(op: str, made: str, words: str) -> Rule:
     }}
     """
     pattern = o.where(o[op](X, Number("n")), Number("n"), X)
-    return rule(pattern, example=example, near_miss=near_miss)(body)
+    return rule(pattern, example=example, near_miss=near_miss, name=f"{made}_by_{op}", words=words)(
+        body
+    )
 
 
 _BOUNDS = [

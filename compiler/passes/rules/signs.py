@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.operator import Operand, Tensor
+from compiler.passes.engine.folding import Example, folds_to_operand
 from compiler.passes.engine.pattern import Any, Const
 from compiler.passes.engine.rule import Rule, Skip, rule
 from compiler.passes.rules.calls import o
@@ -10,33 +11,15 @@ from compiler.passes.rules.calls import o
 X, Y, A = Any("x"), Any("y"), Const("a")
 
 
-@rule(
+drop_double_negation = folds_to_operand(
+    "drop_double_negation",
     o.neg(o.neg(X)),
-    example="""
-    graph g(x: f32[2,3]) {
-      a: f32[2,3] = neg(x)
-      b: f32[2,3] = neg(a)
-      c: f32[2,3] = relu(b)
-      return c
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      c: f32[2,3] = relu(x)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      a: f32[2,3] = neg(x)
-      b: f32[2,3] = abs(a)
-      c: f32[2,3] = neg(b)
-      return c
-    }
-    """,
+    "Fold `-(-x)` to `x`.",
+    example=Example(["a: f32[2,3] = neg(x)", "b: f32[2,3] = neg(a)"]),
+    near_miss=Example(
+        ["a: f32[2,3] = neg(x)", "b: f32[2,3] = abs(a)", "c: f32[2,3] = neg(b)"], reader=""
+    ),
 )
-def drop_double_negation(x: Tensor) -> Tensor:
-    """Fold `-(-x)` to `x`."""
-    return x
 
 
 @rule(

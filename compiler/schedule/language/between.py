@@ -16,7 +16,7 @@ from compiler.schedule.language.call import Call, Line
 from compiler.schedule.language.legal import require_legal
 from compiler.schedule.language.move import Count, LoopName, StageName, move
 from compiler.schedule.language.text import did_you_mean
-from compiler.schedule.stages.joining import Joint, joints
+from compiler.schedule.stages.joining import FusedStages, fuse_stages
 from compiler.schedule.stages.tree import Group, Member, leaves, name_of, named, read, stored
 from compiler.schedule.tiled.forms import Tiled, find_tiled
 
@@ -43,7 +43,7 @@ class Stages:
     @classmethod
     def of(cls, computation: Computation, constants: frozenset[str]) -> Self:
         """Return the stages of a computation, without shared loops."""
-        parts = tuple(joints(computation))
+        parts = tuple(fuse_stages(computation))
         return cls(computation, constants, parts, find_tiled(parts, computation, constants))
 
     def on(self, stage: str) -> Self:
@@ -134,7 +134,7 @@ class Stages:
         tensors = {n: v for n, v in self.computation.tensors.items() if n != t}
         stages = (*self.computation.stages[:position], *made)
         computation = replace(self.computation, tensors=tensors, stages=stages)
-        parts = tuple(joints(computation))
+        parts = tuple(fuse_stages(computation))
         tiled = find_tiled(parts, computation, self.constants)
         return replace(self, computation=computation, members=parts, tiled=tiled)
 
@@ -214,7 +214,7 @@ class Stages:
         return replace(self, members=_moved(self.members, part, at, grown))
 
     def _new_group(
-        self, stage: str, other: Joint, loop: str, places: int, around: Sequence[Group]
+        self, stage: str, other: FusedStages, loop: str, places: int, around: Sequence[Group]
     ) -> Group:
         """Create a group: a loop of a nest, with only this nest inside. Errors: E-SCHEDULE-MOVE."""
         self._require_free(stage, other)
@@ -234,7 +234,7 @@ class Stages:
         self._require_no_blocks(other, loop)
         return Group((other,), {name_of(other): loop}, places)
 
-    def _part(self, name: str) -> Joint:
+    def _part(self, name: str) -> FusedStages:
         """Return the nest with this name. Errors: E-SCHEDULE-MOVE."""
         found = named(self.members)
         beside = (n for n, part in found.items() if any(s.target == name for s in part[1:]))
@@ -252,7 +252,7 @@ class Stages:
     def _is_filled_once(self, tensor: str) -> bool:
         return sum(tensor in s.stored_tensors for s in self.computation.stages) == 1
 
-    def _require_free(self, name: str, part: Joint) -> None:
+    def _require_free(self, name: str, part: FusedStages) -> None:
         """Check that a nest may run inside a loop that other nests share."""
         tensors = self.computation.tensors
         if self.tiled is not None:
@@ -267,7 +267,7 @@ class Stages:
                 not tensors[s.target].layout.halo, f"the halo of {s.target} is stored only once"
             )
 
-    def _require_no_blocks(self, part: Joint, axis: str) -> None:
+    def _require_no_blocks(self, part: FusedStages, axis: str) -> None:
         tensors = self.computation.tensors
         for s in part:
             for t, index in ((s.target, s.index), *((r.tensor, r.index) for r in s.reads)):
@@ -276,7 +276,7 @@ class Stages:
                     f"{axis} runs over the blocked channels of {t}",
                 )
 
-    def _require_beside(self, part: Joint, stage: str, inside: Sequence[Group]) -> None:
+    def _require_beside(self, part: FusedStages, stage: str, inside: Sequence[Group]) -> None:
         """Check that the same loops contain a nest and the loop that it is to join."""
         own = _around(self.members, part)
         missing = next((g for g in inside if g not in own), None)
@@ -292,7 +292,9 @@ class Stages:
             f"{name_of(own[-1].consumer) if own else ''}, but {stage} does not",
         )
 
-    def _own_axis(self, part: Joint, group: Group, siblings: Sequence[Member], at: Member) -> str:
+    def _own_axis(
+        self, part: FusedStages, group: Group, siblings: Sequence[Member], at: Member
+    ) -> str:
         """Return the nest's name for the axis of a group that the nest is about to join.
 
         Errors: E-SCHEDULE-MOVE if an iteration needs elements of other iterations, or another
@@ -314,7 +316,7 @@ class Stages:
                 needed.isdisjoint(stored([m])), f"{reader} overwrites an operand of {self.stage}"
             )
         own = matching_axis(part, group, self.computation.temporaries)
-        words = "is read" if made & read(group.joints) else "belongs"
+        words = "is read" if made & read(group.nests) else "belongs"
         require_legal(
             bool(own),
             f"no single position of {self.stage} {words} in an iteration of the loop over "
@@ -329,15 +331,17 @@ class Stages:
         return own
 
 
-def _around(members: Sequence[Member], part: Joint) -> list[Group]:
+def _around(members: Sequence[Member], part: FusedStages) -> list[Group]:
     """Return the groups that contain a nest, outermost first."""
     for m in members:
-        if isinstance(m, Group) and any(p is part for p in m.joints):
+        if isinstance(m, Group) and any(p is part for p in m.nests):
             return [m, *_around(m.members, part)]
     return []
 
 
-def _moved(members: Sequence[Member], part: Joint, at: Member, made: Group) -> tuple[Member, ...]:
+def _moved(
+    members: Sequence[Member], part: FusedStages, at: Member, made: Group
+) -> tuple[Member, ...]:
     """Remove a nest from its position and replace the member `at` with the group `made`."""
     found: list[Member] = []
     for m in members:
@@ -350,14 +354,14 @@ def _moved(members: Sequence[Member], part: Joint, at: Member, made: Group) -> t
     return tuple(found)
 
 
-def matching_axis(part: Joint, group: Group, temporaries: Iterable[str]) -> str:
-    """Return the axis of a nest whose positions match the iterations of a group, or ""."""
+def matching_axis(part: FusedStages, group: Group, temporaries: Iterable[str]) -> str:
+    """Return the axis of a nest whose places match the iterations of a group, or ""."""
     made = {s.target: s for s in part}
     found = list(part[0].axes)
     n_reads = 0
-    for joint in group.joints:
-        own = group.own[name_of(joint)]
-        for s in joint:
+    for nest in group.nests:
+        own = group.own[name_of(nest)]
+        for s in nest:
             if any(f.tensor in made for f in fetches(s.value)):
                 return ""
             for r in (r for r in s.reads if r.tensor in made):
@@ -375,7 +379,7 @@ def _at(index: tuple[Expr, ...], places: tuple[Expr, ...], own: str) -> set[str 
     return {axis_of(e) for e, place in zip(index, places, strict=True) if axis_of(place) == own}
 
 
-def _beside(part: Joint, group: Group, temporaries: frozenset[str]) -> list[str | None]:
+def _beside(part: FusedStages, group: Group, temporaries: frozenset[str]) -> list[str | None]:
     """Return the axes of a nest that correspond to the group's axis, if no member reads the nest.
 
     Axes of operands that both the nest and the consumer read come first, then axes of results.

@@ -63,12 +63,25 @@ def with_padding(computation: Computation) -> Computation:
     tensors = dict(computation.tensors)
     for stage in computation.stages:
         padded = None if isinstance(stage, Routine) else _padded(stage, tensors)
-        stages += [stage] if padded is None else padded
+        if padded is None:
+            stages.append(stage)
+            continue
+        tensors[padded.copy.target] = padded.type
+        stages += [padded.copy, padded.reader]
     return replace(computation, tensors=tensors, stages=tuple(stages))
 
 
-def _padded(stage: Stage, tensors: dict[str, TensorType]) -> tuple[Stage, Stage] | None:
-    """Return the copy and the stage that reads it; None if the copy saves too few checks."""
+@dataclass(frozen=True, slots=True)
+class _Padded:
+    """The stage that writes a padded copy, the type of the copy, and the stage that reads it."""
+
+    copy: Stage
+    type: TensorType
+    reader: Stage
+
+
+def _padded(stage: Stage, tensors: Mapping[str, TensorType]) -> _Padded | None:
+    """Return the copy and its reader; None if the copy saves too few checks."""
     window = _window(stage, tensors)
     if window is None:
         return None
@@ -80,14 +93,14 @@ def _padded(stage: Stage, tensors: dict[str, TensorType]) -> tuple[Stage, Stage]
     name = "PADDED"
     while name in tensors:
         name += "_"
-    tensors[name] = TensorType(window.dtype, tuple(a.size for a in axes))
     tests = tuple((moved[e], n) for e, n in window.tests)
     value = Inside(tests, _at(window.then, moved), window.otherwise)
     names = tuple(affine.symbol(a.name) for a in axes)
     copy = Stage(name, names, value, {a.name: a.size for a in axes})
     element = Read(name, tuple(a.place for a in axes), window.dtype)
     whole = rewrite(stage.value, lambda s: element if s == window else None)
-    return copy, replace(stage, value=whole)
+    copied = TensorType(window.dtype, tuple(a.size for a in axes))
+    return _Padded(copy, copied, replace(stage, value=whole))
 
 
 def _window(stage: Stage, tensors: Mapping[str, TensorType]) -> Inside | None:

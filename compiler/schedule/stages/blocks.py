@@ -61,15 +61,15 @@ def reason(group: Group) -> str:
 
 
 def _is_short(group: Group, per_place: int, extent: int, target: Target) -> bool:
-    """Return whether final reductions of several positions overlap, with temporaries in L1."""
-    sums = any(s.reduce is not None for part in group.joints for s in part)
+    """Return whether final reductions of several places can overlap, with temporaries in L1."""
+    sums = any(s.reduce is not None for part in group.nests for s in part)
     few = SIDE_BY_SIDE * per_place <= target.l1d_bytes // 2
     return sums and few and extent >= LEAST_TURNS * SIDE_BY_SIDE
 
 
 def _product_of_rows(group: Group) -> Stage | None:
     """Return a product with the group's axis in exactly one of its factors."""
-    for part in group.joints:
+    for part in group.nests:
         own = group.own[name_of(part)]
         for s in part:
             body = s.reduce.body if s.reduce is not None else None

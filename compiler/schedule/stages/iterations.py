@@ -31,7 +31,7 @@ def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[
     inner = temporaries - touched([*leaves([m for m in members if m is not group])])
     return {
         s.target: next(d for d, e in enumerate(s.index) if axis_of(e) == group.own[name_of(part)])
-        for part in group.joints
+        for part in group.nests
         for s in part
         if s.target in inner
     }
@@ -78,11 +78,11 @@ def inside(
     for t, d in held.items():
         dims = tensors[t].dims
         changed[t] = replace(tensors[t], shape=(*dims[:d], iteration.room, *dims[d + 1 :]))
-    joints = [
+    nests = [
         tuple(_in_turn(s, held, group.own[name_of(part)], iteration) for s in part)
-        for part in group.joints
+        for part in group.nests
     ]
-    return group.over(joints).members, changed
+    return group.over(nests).members, changed
 
 
 def _in_turn(s: Stage, held: Held, own: str, iteration: Iteration) -> Stage:

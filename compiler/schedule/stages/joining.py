@@ -28,13 +28,13 @@ SIZE_LIMIT = 96
 """The maximum number of operations of a value substituted into its reader; larger values are
 loaded."""
 
-Joint = tuple[Stage, ...]
+FusedStages = tuple[Stage, ...]
 """Stages that share the loops of the first stage."""
 
 
-def joints(computation: Computation) -> list[Joint | Routine]:
+def fuse_stages(computation: Computation) -> list[FusedStages | Routine]:
     """Group the stages that share loops, in an order that respects dependences."""
-    made: list[Joint | Routine] = []
+    made: list[FusedStages | Routine] = []
     for stage in computation.stages:
         if isinstance(stage, Routine):
             made.append(stage)
@@ -49,9 +49,9 @@ def joints(computation: Computation) -> list[Joint | Routine]:
 
 
 def _place(
-    stage: Stage, made: Sequence[Joint | Routine], computation: Computation
-) -> tuple[int, Joint] | None:
-    """Return the position of the joined stages that a stage can join, and these with the stage."""
+    stage: Stage, made: Sequence[FusedStages | Routine], computation: Computation
+) -> tuple[int, FusedStages] | None:
+    """Return the position of fused stages that a stage can join, and all of them with the stage."""
     if not _may_join(stage, computation):
         return None
     for position in reversed(range(len(made))):
@@ -62,7 +62,7 @@ def _place(
         if joined is not None:
             return position, joined
         if any(s.target in stage.read_tensors for s in before):
-            return None  # the stage must run after this joint
+            return None  # the stage must run after these stages
     return None
 
 
@@ -71,8 +71,8 @@ def _may_join(stage: Stage, computation: Computation) -> bool:
     return stage.target in computation.outputs and alone and stage.is_identity_indexed()
 
 
-def _joined(before: Joint, stage: Stage, computation: Computation) -> Joint | None:
-    """Add a stage to joined stages; None if this is illegal or the stage shares no element."""
+def _joined(before: FusedStages, stage: Stage, computation: Computation) -> FusedStages | None:
+    """Fuse a stage with others; None if this is illegal or the two share no element."""
     first, tensors = before[0], computation.tensors
     if not _may_join(first, computation):
         return None
@@ -110,7 +110,7 @@ def _over_axes_of(first: Stage, stage: Stage) -> Stage | None:
     return Stage(stage.target, index, value, {names[a]: n for a, n in stage.extents.items()})
 
 
-def _shares(before: Joint, stage: Stage) -> bool:
+def _shares(before: FusedStages, stage: Stage) -> bool:
     """Return whether a stage reads results of joined stages, or an element that they also read."""
     if any(s.target in stage.read_tensors for s in before):
         return True
@@ -128,7 +128,7 @@ def _at(index: tuple[Expr, ...], once: dict[str, Expr]) -> tuple[Expr, ...]:
     return tuple(affine.substitute(e, once) for e in index)
 
 
-def _with_values(before: Joint, stage: Stage) -> Scalar | None:
+def _with_values(before: FusedStages, stage: Stage) -> Scalar | None:
     """Substitute values of joined stages into a stage; None if the stage reads other elements."""
     made, once = {s.target: s for s in before}, _once(stage)
     if any(f.tensor in made for f in fetches(stage.value)):

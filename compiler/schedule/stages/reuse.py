@@ -55,8 +55,8 @@ def _is_made_beside(members: Sequence[Member], part: Part, tensor: str) -> bool:
     iteration has overwritten.
     """
     for group in (m for m in members if isinstance(m, Group)):
-        if any(p is part for p in group.joints):
-            others = [p for p in group.joints if p is not part]
+        if any(p is part for p in group.nests):
+            others = [p for p in group.nests if p is not part]
             if tensor in read(others) and tensor not in stored(others):
                 return False
             return _is_made_beside(group.members, part, tensor)

@@ -25,7 +25,7 @@ from compiler.ir import affine
 from compiler.schedule.language.between import Stages, matching_axis
 from compiler.schedule.stages.blocks import block_size, reason
 from compiler.schedule.stages.iterations import Held, Tensors, held_inside, inside, iterations_of
-from compiler.schedule.stages.joining import Joint
+from compiler.schedule.stages.joining import FusedStages
 from compiler.schedule.stages.reuse import in_place
 from compiler.schedule.stages.tree import Group, Part, leaves, name_of, read, stored, touched
 from compiler.targets.target import Target
@@ -54,11 +54,11 @@ class _Where:
 
 def _shared(stages: Stages, parts: Sequence[Part], where: _Where, target: Target) -> Stages:
     for group, held in _groups(parts, where):
-        places = in_place(group.joints, held, where.tensors)
+        places = in_place(group.nests, held, where.tensors)
         size = block_size(group, held.keys() - places.keys(), where.tensors, target)
         done = where.done | frozenset(group.own.values())
         if size == group.extent:  # a single iteration needs no loop
-            stages = _shared(stages, group.joints, replace(where, done=done), target)
+            stages = _shared(stages, group.nests, replace(where, done=done), target)
             continue
         group = replace(group, places=size)
         try:
@@ -75,7 +75,7 @@ def _shared(stages: Stages, parts: Sequence[Part], where: _Where, target: Target
 
 def _moved(stages: Stages, group: Group) -> Stages:
     """Create a group by moves on the stages."""
-    *others, last = group.joints
+    *others, last = group.nests
     n = group.places
     why = reason(group)
     for part in reversed(others):
@@ -97,14 +97,14 @@ def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]
         part, axis = producer
         before = [p for p in before if p is not part]
         group = Group((part, *group.members), {name_of(part): axis, **group.own}, group.places)
-    yield from _groups(before, _apart(where, [*group.joints, *after]))
+    yield from _groups(before, _apart(where, [*group.nests, *after]))
     yield group, held_inside(group, [*before, group, *after], where.temporaries)
-    yield from _groups(after, _apart(where, [*before, *group.joints]))
+    yield from _groups(after, _apart(where, [*before, *group.nests]))
 
 
 def _producer(
     group: Group, before: Sequence[Part], after: Sequence[Part], where: _Where
-) -> tuple[Joint, str] | None:
+) -> tuple[FusedStages, str] | None:
     """Return the last part before a group whose results only the group reads, index by index.
 
     The part found, for example the copy of an operand, reads no results of the group's parts, so
@@ -118,7 +118,7 @@ def _producer(
         made = stored([part])
         if not made <= where.temporaries or made & touched(others):
             continue
-        axis = matching_axis(part, group, where.temporaries) if made & read(group.joints) else ""
+        axis = matching_axis(part, group, where.temporaries) if made & read(group.nests) else ""
         if axis and axis not in where.done and part[0].extents[axis] == group.extent:
             if _is_sharable(part, axis, where.tensors, where.temporaries):
                 return part, axis
@@ -155,7 +155,7 @@ def _alone(parts: Sequence[Part]) -> list[int]:
 
 
 def _common(
-    run: Sequence[Joint], tensors: Tensors, temporaries: frozenset[str], done: frozenset[str]
+    run: Sequence[FusedStages], tensors: Tensors, temporaries: frozenset[str], done: frozenset[str]
 ) -> list[tuple[str, ...]]:
     """Return the axes that all parts of a sequence can share, outermost first.
 
@@ -181,8 +181,8 @@ def _common(
     return [tuple(known[a] for known in names) for a in alive]
 
 
-def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
-    """Map each axis of a sequence that a part reads index by index to the part's name for the axis.
+def _names_in(part: FusedStages, made: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
+    """Map each axis of a sequence that a part reads index by index to the part's name for it.
 
     None if the part reads no results of the sequence, reads them at computed indices, or reads two
     axes at the same index.
@@ -206,7 +206,9 @@ def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str
     return {a: own for a, own in names.items() if a not in refused}
 
 
-def _is_sharable(part: Joint, axis: str, tensors: Tensors, temporaries: frozenset[str]) -> bool:
+def _is_sharable(
+    part: FusedStages, axis: str, tensors: Tensors, temporaries: frozenset[str]
+) -> bool:
     """Return whether computing a part index by index along an axis is efficient.
 
     Computing index by index is inefficient if only this axis is contiguous in memory, if the axis

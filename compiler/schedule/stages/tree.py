@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from compiler.compute.computation import Routine
 from compiler.dataclass import dataclass
 from compiler.ir.affine import Expr
-from compiler.schedule.stages.joining import Joint
+from compiler.schedule.stages.joining import FusedStages
 
-Part = Joint | Routine
+Part = FusedStages | Routine
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class Group:
     places: int
 
     @property
-    def joints(self) -> tuple[Joint, ...]:
+    def nests(self) -> tuple[FusedStages, ...]:
         """The nests inside, in execution order."""
         return tuple(p for p in leaves(self.members) if not isinstance(p, Routine))
 
     @property
-    def consumer(self) -> Joint:
+    def consumer(self) -> FusedStages:
         """The last nest, to which the loop belongs."""
-        return self.joints[-1]
+        return self.nests[-1]
 
     @property
     def loop(self) -> str:
@@ -50,18 +50,16 @@ class Group:
         """The number of positions along the axis."""
         return self.consumer[0].extents[self.loop]
 
-    def over(self, joints: Sequence[Joint]) -> Group:
+    def over(self, nests: Sequence[FusedStages]) -> Group:
         """Replace the nests of the group, in the same order."""
-        return self._with(iter(joints))
+        return self._with(iter(nests))
 
-    def _with(self, joints: Iterator[Joint]) -> Group:
-        made = tuple(
-            m._with(joints) if isinstance(m, Group) else next(joints) for m in self.members
-        )
+    def _with(self, nests: Iterator[FusedStages]) -> Group:
+        made = tuple(m._with(nests) if isinstance(m, Group) else next(nests) for m in self.members)
         return Group(made, self.own, self.places)
 
 
-Member = Joint | Routine | Group
+Member = FusedStages | Routine | Group
 
 
 def leaves(members: Sequence[Member]) -> Iterator[Part]:
@@ -73,14 +71,14 @@ def leaves(members: Sequence[Member]) -> Iterator[Part]:
             yield m
 
 
-def name_of(part: Joint) -> str:
+def name_of(part: FusedStages) -> str:
     """Return the name of a nest that is the only writer of its target."""
     return part[0].target
 
 
-def named(members: Sequence[Member]) -> dict[str, Joint]:
+def named(members: Sequence[Member]) -> dict[str, FusedStages]:
     """Map names in schedules to nests; the second writer of Y is `Y#2`."""
-    found: dict[str, Joint] = {}
+    found: dict[str, FusedStages] = {}
     counts: dict[str, int] = {}
     for part in leaves(members):
         if not isinstance(part, Routine):

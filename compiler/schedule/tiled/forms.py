@@ -15,7 +15,7 @@ from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.schedule.indices import substitute
-from compiler.schedule.stages.joining import Joint
+from compiler.schedule.stages.joining import FusedStages
 
 Matrix = tuple[tuple[float, ...], ...]
 
@@ -28,7 +28,7 @@ class Tiled:
     weights: Stage
     image: Stage
     product: Stage
-    results: Joint
+    results: FusedStages
     of_weights: Matrix
     of_image: Matrix
     of_result: Matrix
@@ -56,7 +56,7 @@ class Transform:
 
 
 def find_tiled(
-    parts: Sequence[Joint | Routine], computation: Computation, constants: frozenset[str]
+    parts: Sequence[FusedStages | Routine], computation: Computation, constants: frozenset[str]
 ) -> Tiled | None:
     """Find the four stages of a Winograd convolution in a computation."""
     for position in range(len(parts) - 3):
@@ -70,7 +70,7 @@ def find_tiled(
 
 
 def _tiled(
-    parts: Sequence[Joint], where: range, computation: Computation, constants: frozenset[str]
+    parts: Sequence[FusedStages], where: range, computation: Computation, constants: frozenset[str]
 ) -> Tiled | None:
     if any(len(p) != 1 for p in parts[:3]):
         return None

@@ -18,7 +18,7 @@ from compiler.schedule.language.call import Line
 from compiler.schedule.nest import Nest
 from compiler.schedule.operands.packing import Packing
 from compiler.schedule.stages.iterations import held_inside, inside, iterations_of
-from compiler.schedule.stages.joining import Joint
+from compiler.schedule.stages.joining import FusedStages
 from compiler.schedule.stages.tree import Group, Member
 from compiler.schedule.writing.physical import nest_of
 from compiler.schedule.writing.realize import Realizer
@@ -101,7 +101,7 @@ class Writer:
             body = self.statements(inner, Surrounding(tensors, frozenset(held), packable, around))
             yield Loop(var, start, stop, body)
 
-    def _nest(self, part: Joint, where: Surrounding) -> tuple[Statement, ...]:
+    def _nest(self, part: FusedStages, where: Surrounding) -> tuple[Statement, ...]:
         self._require_plain({f.tensor for s in part for f in fetches(s.value)})
         nests = [nest_of(stage, where.tensors, where.around) for stage in part]
         name = self._name(part[0].target)

@@ -4,7 +4,7 @@ import { drawEdges, drawStrongEdges } from "./draw_edge.js";
 import { fillFar, strokeFar } from "./draw_far.js";
 import { drawFrame, drawMarks } from "./draw_group.js";
 import { inView } from "./hit.js";
-import { SIGNS, clip, outline } from "./pen.js";
+import { MARKERS, clip, outline } from "./pen.js";
 
 /**
  * @typedef {import("./camera.js").Camera} Camera
@@ -314,5 +314,5 @@ function drawSign(context, left, top, status, zoom, colors) {
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.font = `700 ${radius * 1.5}px ${colors.sans}`;
-  context.fillText(SIGNS[status], left, top + radius * 0.08);
+  context.fillText(MARKERS[status], left, top + radius * 0.08);
 }

@@ -1,6 +1,6 @@
 // Paints groups: the frame of an open group, and the counts of marked nodes in the group.
 import { HEADER } from "./nesting.js";
-import { SIGNS, clip, outline } from "./pen.js";
+import { MARKERS, clip, outline } from "./pen.js";
 
 /**
  * @typedef {import("./scene.js").SceneNode} SceneNode
@@ -66,7 +66,7 @@ export function drawMarks(context, right, top, marks, zoom, colors) {
   let end = right - size * 0.4;
   for (const mark of /** @type {const} */ (["changed", "removed", "added"])) {
     if (marks[mark] === 0) continue;
-    const text = `${SIGNS[mark]}${marks[mark]}`;
+    const text = `${MARKERS[mark]}${marks[mark]}`;
     const width = context.measureText(text).width + size * 0.7;
     context.fillStyle = colors.status[mark];
     outline(context, end - width, top - size * 0.7, width, size * 1.4, size * 0.35);

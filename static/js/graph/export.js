@@ -1,5 +1,5 @@
 // Exports the whole drawing as SVG or DOT, in the colours of the theme.
-import { SIGNS } from "./pen.js";
+import { MARKERS } from "./pen.js";
 
 /**
  * @typedef {import("./scene.js").Scene} Scene
@@ -61,7 +61,7 @@ function svgNode(node, colors, paint) {
   const stroke = isMarked ? colors.status[status] : paint.stroke;
   const fill = status === "removed" ? colors.paper : paint.fill;
   const dash = status === "removed" ? ' stroke-dasharray="6 4"' : "";
-  const sign = isMarked ? `${SIGNS[status]} ` : "";
+  const marker = isMarked ? `${MARKERS[status]} ` : "";
   const [left, top, wide, high] = [x - w / 2, y - h / 2, w, h].map((each) => each.toFixed(1));
   const two = sub !== "";
   return [
@@ -69,7 +69,7 @@ function svgNode(node, colors, paint) {
     `<rect x="${left}" y="${top}" width="${wide}" height="${high}" rx="${round}" fill="${fill}"`,
     ` stroke="${stroke}" stroke-width="${isMarked ? 2.4 : 1.2}"${dash}/>`,
     `<text x="${x.toFixed(1)}" y="${(y - (two ? h * 0.17 : 0)).toFixed(1)}" font-size="13"`,
-    ` font-weight="600" fill="${colors.ink}" ${CENTERED}>${escape(shorten(sign + label, w))}</text>`,
+    ` font-weight="600" fill="${colors.ink}" ${CENTERED}>${escape(shorten(marker + label, w))}</text>`,
     two ? `<text x="${x.toFixed(1)}" y="${(y + h * 0.24).toFixed(1)}" font-size="10.5"` : "",
     two ? ` fill="${colors.muted}" ${CENTERED}>${escape(shorten(sub, w))}</text>` : "",
     `</g>`,

@@ -55,7 +55,7 @@ function shortened(context, text, room) {
 }
 
 /** Marks of the states of nodes, legible without colour. */
-export const SIGNS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });
+export const MARKERS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });
 
 /**
  * Load the fonts of a drawing and of its marks in advance; loading them in the first frame takes
@@ -67,6 +67,6 @@ export function warmFonts(family) {
   if (!context) return;
   for (const weight of [400, 600, 700]) {
     context.font = `${weight} 11px ${family}`;
-    context.fillText(`a×…▾${Object.values(SIGNS).join("")}`, 0, 11);
+    context.fillText(`a×…▾${Object.values(MARKERS).join("")}`, 0, 11);
   }
 }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any as Anything
 
 import numpy as np
 import pytest
 
+import compiler
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.verify import verify
@@ -16,7 +18,9 @@ from compiler.passes.engine import rewrite
 from compiler.passes.engine.pattern import Any, AnyAttr, Number
 from compiler.passes.engine.rewrite import apply_rules
 from compiler.passes.engine.rule import ROUNDINGS, RULES, Because, Rule, Skip, rule
+from compiler.passes.rules.bits import BITS
 from compiler.passes.rules.calls import o
+from compiler.passes.rules.neutral import NEUTRAL
 from compiler.trace import Log
 from tests.compiler.passes.numbers import (
     applied,
@@ -239,7 +243,14 @@ def test_a_body_that_does_not_take_the_placeholders_is_refused() -> None:
     with pytest.raises(AssertionError, match="the pattern binds"):
         made(o.neg(X), lambda y: y)
     with pytest.raises(AssertionError, match="declared twice"):
-        rule(o.neg(X), example="", near_miss="")(RULES["drop_double_negation"].body)
+        rule(o.neg(X), example="", near_miss="")(RULES["abs_of_negated"].body)
+
+
+@pytest.mark.parametrize("rule", [*NEUTRAL, *BITS], ids=lambda r: r.name)
+def test_the_source_of_a_row_is_its_line(rule: Rule) -> None:
+    file, _, line = rule.source.partition(":")
+    text = (Path(compiler.__file__).parent / file).read_text(encoding="utf-8")
+    assert any(f'"{rule.name}"' in row for row in text.splitlines()[int(line) - 1 :][:2])
 
 
 def test_the_type_to_give_is_handed_over_on_request() -> None:

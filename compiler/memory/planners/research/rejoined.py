@@ -40,11 +40,11 @@ def rejoined(problem: Problem, options: Options) -> Outcome:
     if not is_open(start, problem, options):
         return start
     deadline = options.deadline()
-    joints = rejoining(problem, options)
-    if len(joints.rectangles()) > FEWER * len(problem.blocks):
+    joins = rejoining(problem, options)
+    if len(joins.rectangles()) > FEWER * len(problem.blocks):
         return start
-    joints.go_on(now() + JOINING * options.time_limit_s, PATIENCE)
-    if len(joints.rectangles()) > MOST_SEARCHED:
+    joins.go_on(now() + JOINING * options.time_limit_s, PATIENCE)
+    if len(joins.rectangles()) > MOST_SEARCHED:
         return start
     left = max(0.0, deadline - now())
-    return searched(problem, replace(options, time_limit_s=left), start, joints.rectangles())
+    return searched(problem, replace(options, time_limit_s=left), start, joins.rectangles())

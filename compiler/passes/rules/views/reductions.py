@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from compiler.ir.operator import Operand, Tensor
 from compiler.passes.engine.pattern import Any, AnyAttr
 from compiler.passes.engine.rule import Rule, Skip, rule
@@ -32,7 +30,8 @@ def _squeezed(name: str) -> Rule:
             return Skip(f"the reduction is over axes {list(axes)}, the squeeze over {gone}")
         return o[name](x, axes=axes, keepdims=False)
 
-    _describe(body, f"squeeze_into_{name}", f"Fold a squeeze into the {name} before it.")
+    body.__name__ = f"squeeze_into_{name}"
+    body.__doc__ = f"Fold a squeeze into the {name} before it."
     return rule(
         o.squeeze(o[name](Any("x"), axes=AnyAttr("axes"), keepdims=True), axes=AnyAttr("q")),
         example=f"""
@@ -67,7 +66,8 @@ def _unsqueezed(name: str) -> Rule:
             return Skip(f"the reduction is over axes {list(axes)}, the unsqueeze inserts {back}")
         return o[name](x, axes=axes, keepdims=True)
 
-    _describe(body, f"unsqueeze_into_{name}", f"Fold an unsqueeze into the {name} before it.")
+    body.__name__ = f"unsqueeze_into_{name}"
+    body.__doc__ = f"Fold an unsqueeze into the {name} before it."
     return rule(
         o.unsqueeze(o[name](Any("x"), axes=AnyAttr("axes"), keepdims=False), axes=AnyAttr("q")),
         example=f"""
@@ -91,14 +91,6 @@ def _unsqueezed(name: str) -> Rule:
         """,
         single_use=True,
     )(body)
-
-
-def _describe(body: object, name: str, words: str) -> None:
-    """Set the name, docstring and source location of the function of a table row."""
-    frame = sys._getframe(1)
-    assert callable(body)
-    body.__name__, body.__doc__ = name, words
-    body.__code__ = body.__code__.replace(co_firstlineno=frame.f_lineno)
 
 
 REDUCTIONS: list[Rule] = [make(name) for name in _NAMES for make in (_squeezed, _unsqueezed)]

@@ -1,6 +1,6 @@
 // The legend of the drawing: the colours and marks that occur.
 import { el } from "../../elements/dom.js";
-import { SIGNS } from "../../graph/pen.js";
+import { MARKERS } from "../../graph/pen.js";
 import { FAMILIES } from "../../elements/families.js";
 import { colors } from "../../elements/theme.js";
 import { word } from "../../text/words.js";
@@ -25,10 +25,10 @@ export function showLegend(list, scene, fallbacks, overlay) {
   );
   list.replaceChildren(
     ...marks.map((mark) => {
-      const sign = el("span", { class: "legend-mark", "aria-hidden": "true" }, SIGNS[mark]);
-      sign.style.setProperty("--mark", `var(--${mark})`);
+      const marker = el("span", { class: "legend-mark", "aria-hidden": "true" }, MARKERS[mark]);
+      marker.style.setProperty("--mark", `var(--${mark})`);
       const n = shown.filter((node) => node.status === mark).length;
-      return el("li", { "data-mark": mark }, sign, `${n} ${word(`mark.${mark}`)}`);
+      return el("li", { "data-mark": mark }, marker, `${n} ${word(`mark.${mark}`)}`);
     }),
     ...(hatched.length ? [fallbackEntry(hatched.length)] : []),
     ...(overlay ? classEntries(overlay, shown) : []),

@@ -138,7 +138,7 @@ function figures({ name, original, edited, times }) {
 
 /** @param {string} level @param {string} before @param {string} after */
 function diffOf(level, before, after) {
-  const sign = { "": " ", added: "+", removed: "−" };
+  const marker = { "": " ", added: "+", removed: "−" };
   return el(
     "div",
     {
@@ -152,7 +152,7 @@ function diffOf(level, before, after) {
       el(
         "div",
         { class: "code-line", "data-kind": kind || undefined },
-        el("span", { class: "code-sign" }, sign[kind]),
+        el("span", { class: "code-marker" }, marker[kind]),
         el("span", { class: "code-text" }, ...highlighted(level, text)),
       ),
     ),

@@ -54,7 +54,7 @@ function unifiedLine([mark, old, now, text], language) {
     { old, new: now },
     number(old),
     number(now),
-    el("span", { class: "code-sign" }, mark === "-" ? "−" : mark),
+    el("span", { class: "code-marker" }, mark === "-" ? "−" : mark),
     el("span", { class: "code-text" }, ...highlighted(language, text)),
   );
 }

@@ -280,7 +280,7 @@ function diffOf(policy, schedule) {
   if (!schedule) return el("p", { class: "muted" }, word("tuning.same"));
   // Only the moves of the policy have reasons.
   const moves = policy.replace(/ because ".*"$/gm, "");
-  const sign = { "": " ", added: "+", removed: "−" };
+  const marker = { "": " ", added: "+", removed: "−" };
   return el(
     "div",
     { class: "code-lines", "data-language": "schedule", tabIndex: 0, role: "region", "aria-label": word("pane.schedule") },
@@ -288,7 +288,7 @@ function diffOf(policy, schedule) {
       el(
         "div",
         { class: "code-line", "data-kind": kind || undefined },
-        el("span", { class: "code-sign" }, sign[kind]),
+        el("span", { class: "code-marker" }, marker[kind]),
         el("span", { class: "code-text" }, ...highlighted("schedule", text)),
       ),
     ),

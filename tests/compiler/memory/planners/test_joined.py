@@ -70,11 +70,11 @@ def test_what_alone_begins_at_a_full_step_takes_the_place_of_what_alone_ends() -
 def test_what_was_joined_wrongly_is_taken_apart_until_all_is_one_rectangle() -> None:
     made = cut_up("lines", 1000, 0)
     problem = make_problem(made.buffers, made.alignment_bytes)
-    joints = rejoining(problem, Options())
-    first = len(joints.rectangles())
+    joins = rejoining(problem, Options())
+    first = len(joins.rectangles())
     assert first > 5
-    joints.go_on(math.inf, patience=200)
-    (left,) = joints.rectangles()
+    joins.go_on(math.inf, patience=200)
+    (left,) = joins.rectangles()
     assert left.size == made.optimum_bytes
     plan = problem.plan(inside([left], [0], len(problem.blocks)))
     assert check_plan(plan, problem=problem) == []
@@ -84,11 +84,11 @@ def test_what_was_joined_wrongly_is_taken_apart_until_all_is_one_rectangle() -> 
 def test_what_is_joined_again_and_again_is_never_more_and_always_all() -> None:
     made = cut_up("grid", 100, 2)
     problem = make_problem(made.buffers, made.alignment_bytes)
-    joints = rejoining(problem, Options(seed=1))
-    before = len(joints.rectangles())
+    joins = rejoining(problem, Options(seed=1))
+    before = len(joins.rectangles())
     for _ in range(5):
-        joints.go_on(math.inf, patience=20)
-        rectangles = joints.rectangles()
+        joins.go_on(math.inf, patience=20)
+        rectangles = joins.rectangles()
         assert len(rectangles) <= before
         before = len(rectangles)
         assert sorted(i for r in rectangles for i, _ in r.parts) == list(range(100))

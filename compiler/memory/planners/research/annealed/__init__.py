@@ -40,12 +40,12 @@ def annealed(problem: Problem, options: Options) -> Outcome:
     from compiler.memory.planners.research.annealed.forest import Annealing
 
     begin, deadline, best = now(), options.deadline(), start
-    joints = rejoining(problem, options)
-    for rectangles in Annealing(joints.blocks, options.seed).coolings(deadline):
-        if joints.take_over(rectangles):
+    joins = rejoining(problem, options)
+    for rectangles in Annealing(joins.blocks, options.seed).coolings(deadline):
+        if joins.take_over(rectangles):
             seconds = min(SEARCHING * (now() - begin), max(0.0, deadline - now()))
             within = replace(options, time_limit_s=seconds)
-            best = searched(problem, within, best, joints.rectangles())
-        if best.stopped != "finished" or not 1 < len(rectangles) <= LEFT * len(joints.blocks):
+            best = searched(problem, within, best, joins.rectangles())
+        if best.stopped != "finished" or not 1 < len(rectangles) <= LEFT * len(joins.blocks):
             break
     return best

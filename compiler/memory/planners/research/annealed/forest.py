@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.native import now
-from compiler.memory.planners.research.annealed.joints import (
+from compiler.memory.planners.research.annealed.joins import (
     BEHIND,
     CHILD,
     COLUMNS,

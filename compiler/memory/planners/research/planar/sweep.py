@@ -8,13 +8,13 @@ from typing import NamedTuple, TypeAlias
 
 from compiler.memory.planners.native import now
 from compiler.memory.planners.research.planar.pq_tree import LEAF, Tree, in_order, leaf
-from compiler.memory.planners.research.planar.seams import Division, Seam, Step, Way, bits
+from compiler.memory.planners.research.planar.segments import Division, Segment, Step, Way, bits
 
 Rectangle: TypeAlias = tuple[int, int, int]
 """The first step, the step after the last step, and the size in bytes."""
 
-Path: TypeAlias = "tuple[Path, Seam] | None"
-"""The newest handover, linked to earlier handovers."""
+Path: TypeAlias = "tuple[Path, Segment] | None"
+"""The newest segment, linked to earlier segments."""
 
 
 MOST_TRIED = 40
@@ -24,7 +24,7 @@ MOST_TRIED = 40
 class State(NamedTuple):
     """A state of the beam.
 
-    The fields are the chance so far (a logarithm), the remaining orders, the handovers so far, and
+    The fields are the chance so far (a logarithm), the remaining orders, the segments so far, and
     the leaves of currently unused memory as bits.
     """
 
@@ -88,10 +88,10 @@ class Sweep:
 
     def _after(self, state: State, division: Division) -> State:
         path, spare = state.path, state.spare
-        for seam in division.seams:
-            path = (path, seam)
-            spare &= ~bits(seam[1])
-            spare |= bits([i for i in seam[2] if i > self.n + 1])
+        for segment in division.segments:
+            path = (path, segment)
+            spare &= ~bits(segment[1])
+            spare |= bits([i for i in segment[2] if i > self.n + 1])
         return State(state.chance + division.chance, division.tree, path, spare)
 
     def _new_leaf(self, size: int) -> int:
@@ -115,7 +115,7 @@ def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
 
 
 def _offsets(state: State, sizes: Sequence[int]) -> list[int]:
-    """Reconstruct offsets backwards: ending blocks get the bytes of their successors."""
+    """Reconstruct offsets backwards: at each segment, ending blocks get their successors' bytes."""
     offsets = [0] * len(sizes)
     assert state.tree[1] == LEAF
     order = [state.tree[2][0]]

@@ -9,7 +9,7 @@ from compiler.memory.plan import make_problem
 from compiler.memory.planners.all import PLANNERS
 from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options
-from compiler.memory.planners.research.annealed import joints
+from compiler.memory.planners.research.annealed import joins
 from compiler.memory.planners.research.annealed.forest import FROZEN, HOT, Annealing
 from compiler.memory.planners.research.joining import Joined, inside
 from compiler.memory.planners.research.rejoining import rejoining
@@ -50,33 +50,33 @@ def test_what_is_made_and_undone_leaves_its_lists_right() -> None:
     problem = _problem("few units", 60, 2)
     forest = Annealing(problem.blocks, 2)._apart()
     for hot in (HOT, 9.0, FROZEN):
-        n = joints.anneal.interpreted(forest, 3000, hot)
-        nodes, roots = forest.nodes, set(forest.lists[joints.ROOTS, :n].tolist())
+        n = joins.anneal.interpreted(forest, 3000, hot)
+        nodes, roots = forest.nodes, set(forest.lists[joins.ROOTS, :n].tolist())
         assert forest.count.tolist()[:2] == [n, 60 - (len(_nodes(forest, roots)) - 60)]
-        for side, column in ((0, joints.END), (1, joints.START)):
+        for side, column in ((0, joins.END), (1, joins.START)):
             seen: list[int] = []
             for step, first in enumerate(forest.steps[:, side].tolist()):
                 while first >= 0:
                     seen.append(first)
                     assert nodes[first, column] == step
-                    first = int(nodes[first, joints.NEXT + side])
+                    first = int(nodes[first, joins.NEXT + side])
             assert sorted(seen) == sorted(roots)
 
 
-def _nodes(forest: joints.Forest, roots: set[int]) -> list[int]:
+def _nodes(forest: joins.Forest, roots: set[int]) -> list[int]:
     found = list(roots)
     for node in found:
-        child = int(forest.nodes[node, joints.CHILD])
+        child = int(forest.nodes[node, joins.CHILD])
         while child >= 0:
             found.append(child)
-            child = int(forest.nodes[child, joints.SIBLING])
+            child = int(forest.nodes[child, joins.SIBLING])
     return found
 
 
 def test_interpreted_and_compiled_moves_are_the_same() -> None:
     problem = _problem("few units", 60, 3)
     one, two = (Annealing(problem.blocks, 3)._apart() for _ in range(2))
-    assert joints.anneal(one, 4000, HOT) == joints.anneal.interpreted(two, 4000, HOT)
+    assert joins.anneal(one, 4000, HOT) == joins.anneal.interpreted(two, 4000, HOT)
     for a, b in zip(one, two, strict=True):
         assert a.tolist() == b.tolist()
 
@@ -91,22 +91,22 @@ def test_a_packing_of_few_units_is_found_that_joining_once_does_not_find() -> No
 
 def test_others_go_on_with_the_fewest_rectangles_of_both() -> None:
     problem = _problem("few units", 200, 4)
-    joints = rejoining(problem, Options(seed=4))
-    before = joints.rectangles()
-    assert not joints.take_over(Annealing(joints.blocks, 4).blocks)
-    assert joints.rectangles() == before
-    fewer = next(Annealing(joints.blocks, 4).coolings(LATER))
+    joins = rejoining(problem, Options(seed=4))
+    before = joins.rectangles()
+    assert not joins.take_over(Annealing(joins.blocks, 4).blocks)
+    assert joins.rectangles() == before
+    fewer = next(Annealing(joins.blocks, 4).coolings(LATER))
     assert len(fewer) < len(before)
-    assert joints.take_over(fewer)
-    assert joints.rectangles() == fewer
+    assert joins.take_over(fewer)
+    assert joins.rectangles() == fewer
 
 
 def test_spare_memory_is_annealed_with_the_blocks_and_left_out_of_what_is_placed() -> None:
     problem = _problem("holes", 100, 1)
-    joints = rejoining(problem, Options())
-    n_blocks, n_all = len(problem.blocks), len(joints.blocks)
+    joins = rejoining(problem, Options())
+    n_blocks, n_all = len(problem.blocks), len(joins.blocks)
     assert n_all > n_blocks, "the test requires spare memory"
-    made = next(Annealing(joints.blocks, 1).coolings(LATER))
+    made = next(Annealing(joins.blocks, 1).coolings(LATER))
     assert sorted(i for r in made for i, _ in r.parts) == list(range(n_all))
     found = annealed.plan(problem, Options(2.0))
     assert check_plan(found.plan, problem=problem) == []

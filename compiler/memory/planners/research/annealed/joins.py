@@ -204,13 +204,13 @@ def matching(f: Forest, step: int, total: int, side: int) -> int:
 
 
 @compiled
-def put_into(f: Forest, joint: int, row: int, n: int, behind: int) -> None:
-    """Make the first n nodes of a set children of a joined node, on one side of its step."""
+def put_into(f: Forest, parent: int, row: int, n: int, behind: int) -> None:
+    """Make the first n nodes of a set children of a join, on one side of its step."""
     for i in range(n):
         node = f.sets[row, i]
         remove_root(f, node)
-        f.nodes[node, BEHIND], f.nodes[node, SIBLING] = behind, f.nodes[joint, CHILD]
-        f.nodes[joint, CHILD] = node
+        f.nodes[node, BEHIND], f.nodes[node, SIBLING] = behind, f.nodes[parent, CHILD]
+        f.nodes[parent, CHILD] = node
 
 
 @compiled
@@ -228,13 +228,13 @@ def join(f: Forest, root: int) -> None:
     if n_theirs == 0:
         return
     f.count[UNUSED] -= 1
-    joint = f.lists[UNUSED, f.count[UNUSED]]
-    f.nodes[joint, START + side] = f.nodes[root, START + side]
-    f.nodes[joint, END - side] = f.nodes[f.sets[THEIRS, 0], END - side]
-    f.nodes[joint, SIZE], f.nodes[joint, CHILD] = total, -1
-    put_into(f, joint, MINE, n_mine, side)
-    put_into(f, joint, THEIRS, n_theirs, 1 - side)
-    add_root(f, joint)
+    parent = f.lists[UNUSED, f.count[UNUSED]]
+    f.nodes[parent, START + side] = f.nodes[root, START + side]
+    f.nodes[parent, END - side] = f.nodes[f.sets[THEIRS, 0], END - side]
+    f.nodes[parent, SIZE], f.nodes[parent, CHILD] = total, -1
+    put_into(f, parent, MINE, n_mine, side)
+    put_into(f, parent, THEIRS, n_theirs, 1 - side)
+    add_root(f, parent)
 
 
 @kept

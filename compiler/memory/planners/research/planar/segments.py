@@ -1,4 +1,8 @@
-"""Seams: handovers of bytes at one step, from ending blocks to starting blocks of equal sum."""
+"""Segments: handovers of bytes at one step, from ending blocks to starting blocks of equal sum.
+
+They are the line segments of a dissected rectangle, with blocks of equal sum on both sides.
+Source: Brooks, Smith, Stone and Tutte 1940.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ UNLIKELY = 4.0
 """Penalty, as a logarithm, for an unnecessary change of spare memory."""
 
 Numbers: TypeAlias = tuple[int, ...]
-Seam: TypeAlias = tuple[Tree, Numbers, Numbers]
+Segment: TypeAlias = tuple[Tree, Numbers, Numbers]
 """The tree before the handover, the leaves that end together, and their successors."""
 
 
@@ -62,20 +66,19 @@ Fits: TypeAlias = dict[int, list[tuple[int, Pair]]]
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A division of a step into handovers of bytes, and the resulting tree.
+    """A division of a step into segments, and the resulting tree.
 
     `chance` is the logarithm of the number of equally good divisions expected by chance. The
     division with the smallest value is the most plausible.
     """
 
     tree: Tree
-    seams: tuple[Seam, ...]
+    segments: tuple[Segment, ...]
     chance: float
 
 
 class Way(NamedTuple):
-    """Pairs of sets that hand over bytes, and the other leaves as bits; `chance` as in
-    `Division`."""
+    """Pairs that are segments, and the remaining leaves as bits; `chance` is as in `Division`."""
 
     chance: float
     pairs: Sequence[Pair]
@@ -123,9 +126,9 @@ class Step:
         return self.sums[some]
 
     def ways(self, tree: Tree, spare: int) -> Iterator[Way]:
-        """Yield pairs of sets that may hand over bytes at the step, and the remaining leaves.
+        """Yield pairs of sets that may be segments of the step, and the remaining leaves.
 
-        The remaining leaves form the last handover; `spare` are leaves of unused memory.
+        The remaining leaves form the last segment; `spare` are leaves of unused memory.
         """
         plain = self.plain and (not self.more or not spare)
         pairs = [] if plain else self._pairs(tree, spare if self.more else 0)
@@ -158,7 +161,7 @@ class Step:
     def _rests(
         self, tree: Tree, rest: int, spare: int, new_leaf: NewLeaf
     ) -> Iterator[tuple[Pair, ...]]:
-        """Yield handovers of the remaining leaves, with spare memory used up or created."""
+        """Yield segments of the remaining leaves, with spare memory used up or created."""
         some, other = rest & self.ended, rest & self.begun
         more = self.sum(some) - self.sum(other)
         if not rest:
@@ -181,7 +184,7 @@ class Step:
     def _two_rests(
         self, tree: Tree, some: int, other: int, new_leaf: NewLeaf
     ) -> Iterator[tuple[Pair, ...]]:
-        """Yield two handovers that both leave spare bytes."""
+        """Yield two segments that both leave spare bytes."""
         few = numbers(other)[:MOST_SPLIT]
         heads = [bits(h) for n in range(3) for h in itertools.combinations(few, n)]
         for first in itertools.islice(Together(some).sets(tree), MOST_SPARE):
@@ -243,8 +246,8 @@ def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]
 
 
 def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
-    """Return the handovers of pairs of sets; None if the tree does not permit all of them."""
-    seams: list[Seam] = []
+    """Return the segments of pairs; None if the tree does not permit all of them."""
+    segments: list[Segment] = []
     for pair in pairs:
         if not pair.some or not pair.other:
             return None
@@ -252,15 +255,15 @@ def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
         made = replaced(tree, pair.some, any_order([leaf(i) for i in behind]))
         if made is None:
             return None
-        seams.append((tree, numbers(pair.some), behind))
+        segments.append((tree, numbers(pair.some), behind))
         tree = made
-    return Division(tree, tuple(seams), _chance(pairs, 0))
+    return Division(tree, tuple(segments), _chance(pairs, 0))
 
 
 def _chance(pairs: Sequence[Pair], rest: int) -> float:
     """Return the log of the expected number of divisions as good as this one by chance.
 
-    One of the equal sums follows from the others, so the largest sum does not count.
+    One of the equal sums follows from the others, so the sum of the largest segment does not count.
     """
     if not pairs:
         return 0.0
