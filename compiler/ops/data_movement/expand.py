@@ -18,7 +18,7 @@ LEAST_RUN, MOST_RUNS = 16, 8
 """For unrolled copies of a row: the minimum length of the row, and the maximum number of copies."""
 
 
-@op(traits=("copying", "injective"), kind="movement", shape_math=True)
+@op(traits=("copying", "single_source", "injective", "repeating"), kind="movement", shape_math=True)
 def expand(x: Tensor, shape: Tensor) -> TensorType:
     """Repeat elements along axes of size 1, to the shape that broadcasting with `shape` gives.
 
@@ -83,7 +83,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,3]", np.array([1])], {}
 
 
-@op(traits=("copying",), kind="movement", shape_math=True)
+@op(traits=("copying", "single_source", "repeating"), kind="movement", shape_math=True)
 def tile(x: Tensor, repeats: Tensor) -> TensorType:
     """Repeat the whole tensor along each axis.
 

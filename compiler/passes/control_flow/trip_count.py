@@ -278,20 +278,26 @@ def combined(node: Node, number: Numbers) -> Line | None:
     """Return the result of a node on lines if it is a line again, else None."""
     if node.op in KEEPS:
         return number(node.inputs[0])
-    if node.op == "neg":
-        line = number(node.inputs[0])
-        return None if line is None else Line(0).plus(line, -1)
-    if node.op not in ("add", "sub", "mul"):
-        return None
-    a, b = (number(i) for i in node.inputs)
-    if a is None or b is None:
-        return None
-    if node.op != "mul":
-        return a.plus(b, 1 if node.op == "add" else -1)
+    how = _COMBINED.get(node.op)
+    lines = [number(i) for i in node.inputs] if how is not None else []
+    known = [line for line in lines if line is not None]
+    return how(*known) if how is not None and len(known) == len(lines) else None
+
+
+def _product(a: Line, b: Line) -> Line | None:
     for x, y in ((a, b), (b, a)):
         if y.number is not None and not y.stride:
             return Line(0).plus(x, y.number)
     return None
+
+
+_COMBINED: Mapping[str, Callable[..., Line | None]] = {
+    "neg": lambda a: Line(0).plus(a, -1),
+    "add": lambda a, b: a.plus(b),
+    "sub": lambda a, b: a.plus(b, -1),
+    "mul": _product,
+}
+"""The result of each operator on lines that is a line again."""
 
 
 def only(known: Array) -> Expr:
