@@ -17,10 +17,13 @@ from compiler.compute.computation import Routine
 from compiler.ir.operator import OPERATORS, Array, Operator, Trait, with_trait
 from compiler.ir.types import DType
 from compiler.ops.quantization.quantize import QUANTIZED
+from compiler.passes.code_motion.moves import GROWS
+from compiler.passes.code_motion.sink_elementwise import INCREASING
 from compiler.passes.data_movement.orders import POSITIONAL
 from compiler.passes.data_movement.region import INJECTIVE
 from compiler.passes.engine.pattern import COMMUTATIVE
-from compiler.passes.fusion.kinds import EXPENSIVE
+from compiler.passes.fusion.kinds import EXPENSIVE, REDUCTIONS
+from compiler.passes.layout.units import CHANNELWISE
 from compiler.passes.precision.storage import VIEWS
 from tests.operator_samples import computation_of, operands_of, reference, tensors_of
 
@@ -73,6 +76,10 @@ def test_passes_asked_when_all_operators_were_there() -> None:
     assert with_trait("positional") == POSITIONAL
     assert with_trait("injective") == INJECTIVE
     assert with_trait("aliasing") == VIEWS
+    assert with_trait("increasing") == INCREASING
+    assert with_trait("channelwise") == CHANNELWISE
+    assert with_trait("repeating") == GROWS
+    assert with_trait("axis_reduction") | with_trait("pooling") == REDUCTIONS | with_trait("staged")
 
 
 @having("commutative")

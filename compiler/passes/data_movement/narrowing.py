@@ -28,8 +28,9 @@ def needs(ed: Editor, node: Node, axis: int) -> Needs | None:
 def adds_up(node: Node) -> bool:
     """Whether a node computes sums, which may round differently if it computes fewer of them."""
     operator = OPERATORS.get(node.op)
-    sums = operator is not None and operator.kind in ("contraction", "reduction")
-    return sums and not operator.exact
+    if operator is None or operator.exact:
+        return False
+    return operator.kind in ("contraction", "reduction")
 
 
 def _dims(ed: Editor, value: str) -> tuple[Dim, ...]:
