@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.compute.builder import Lowering
+from compiler.compute.computation import Computation
 from compiler.compute.evaluate import evaluate
 from compiler.ir.graph import Node
 from compiler.ir.operator import Array, Call, Operator, Out, Regioned, Sample, Tensor
@@ -74,13 +75,10 @@ def reference(
     return tuple(np.asarray(a) for a in as_tuple(made))
 
 
-def lowered(
-    operator: Operator,
-    tensors: Sequence[Tensor | None],
-    arrays: Sequence[Array | None],
-    attrs: Mapping[str, Any],
-) -> Arrays:
-    """Return the results of the lowering, evaluated by the oracle."""
+def computation_of(
+    operator: Operator, tensors: Sequence[Tensor | None], attrs: Mapping[str, Any]
+) -> Computation:
+    """Return the lowering of an application."""
     assert operator.lower_fn is not None
     bound = operator.bind(attrs)
     types = operator.infer(tensors, bound)
@@ -90,11 +88,22 @@ def lowered(
         handles += [None] * (len(operator.schema.operands) - len(handles))
     outputs = [k.output(f"out{i}", t) for i, t in enumerate(types) if isinstance(t, TensorType)]
     operator.lower_fn(k, *handles, *outputs, **bound)
+    return k.computation()
+
+
+def lowered(
+    operator: Operator,
+    tensors: Sequence[Tensor | None],
+    arrays: Sequence[Array | None],
+    attrs: Mapping[str, Any],
+) -> Arrays:
+    """Return the results of the lowering, evaluated by the oracle."""
+    computation = computation_of(operator, tensors, attrs)
     given = {
         t.name: a for t, a in zip(tensors, arrays, strict=True) if t is not None and a is not None
     }
-    made = evaluate(k.computation(), given)
-    return tuple(made[o.name] for o in outputs)
+    made = evaluate(computation, given)
+    return tuple(made[name] for name in computation.outputs)
 
 
 def value_of(operand: Any, arrays: Mapping[str, Array], *, by: str = "reference") -> Array | None:

@@ -20,7 +20,7 @@ from compiler.export.opsets import NEWEST
 from compiler.export.scope import Model, Scope
 from compiler.export.widening import outputs_as, widened
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import OPERATORS, Operand, Out, Standard, Tensor
+from compiler.ir.operator import OPERATORS, Operand, Out, Standard, Tensor, with_trait
 from compiler.ir.types import (
     DType,
     MapType,
@@ -88,7 +88,7 @@ def _is_repeatable(node: Node, targets: Mapping[str, str]) -> bool:
 
     After inlining, one node suffices for a cheap value that several fused kernels recompute.
     """
-    drawn = node.op.startswith("random_")
+    drawn = node.op in with_trait("random")
     return node.op in OPERATORS and not drawn and not any(o in targets for o in node.outputs)
 
 

@@ -16,7 +16,7 @@ from compiler.ir.operator import ONNX
 from compiler.ir.types import DType, OpaqueType, TensorType, Type
 from compiler.ops import protos
 from compiler.ops.control_flow.control import CONTROL_FLOW
-from compiler.ops.evaluation.facets import facet_key
+from compiler.ops.onnx_import.facets import facet_key
 
 DEEPEST = 4
 """The maximum nesting depth of bodies; the standard needs two."""

@@ -24,8 +24,8 @@ from compiler.ops import protos
 from compiler.ops.autodiff.differentiate import gradients
 from compiler.ops.control_flow.control import CONTROL_FLOW
 from compiler.ops.control_flow.control_types import scan_body_inputs
-from compiler.ops.evaluation.facets import through_facet
 from compiler.ops.evaluation.foreign import refusal
+from compiler.ops.onnx_import.facets import through_facet
 
 if TYPE_CHECKING:
     from compiler.frontend.importer import GraphImporter

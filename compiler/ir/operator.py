@@ -12,7 +12,8 @@ describes an application; importers and rules pass calls to the editor, which cr
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -37,12 +38,32 @@ Kind = Literal[
 ]
 
 Trait = Literal[
-    "commutative",  # the two operands may be exchanged
+    # Data movement
     "aliasing",  # the result shares its operand's memory: a view that copies nothing
     "copying",  # each result element is a copy of an operand element; the types do not matter
+    "single_source",  # copying, and only from the first operand; the others are parameters
     "injective",  # a result element's position and the attributes determine one index to read
+    "dropping",  # copying, but some operand elements may be absent from the results
+    "repeating",  # copying, and an operand element may occur several times in the results
+    "scattering",  # stores elements at positions computed from data
+    # Elementwise functions
+    "commutative",  # the two operands may be exchanged
     "expensive",  # elementwise, with too many instructions to compute twice
     "positional",  # elementwise in cost only: depends on element positions, or changes sizes
+    "random",  # elements are pseudorandom numbers, determined by the attribute `seed`
+    "affine",  # affine in the first operand, for constant other operands
+    "increasing",  # never decreasing in the first operand (see `increases`); NaN only for NaN
+    "nearly_increasing",  # increasing before rounding
+    "integral",  # each float result is an integer, infinite or NaN
+    "integer_preserving",  # integral if all operands are integral
+    # Reductions
+    "axis_reduction",  # reduces `axes`, which the result retains with size 1 if `keepdims`
+    "pooling",  # reduces each window of an image
+    "staged",  # a reduction that reads its operand several times
+    "maximum",  # each result element is the largest of several operand elements
+    "channelwise",  # each channel of an image depends only on the same channel of the first operand
+    # Quantization
+    "quantized",  # reads or writes quantized integers: only quantized models contain it
 ]
 """A trait of an operator, queried by passes, as in MLIR."""
 
@@ -268,6 +289,7 @@ class Operator:
     decompose_fn: Callable[..., Operand] | None = None
     gradient_fn: Callable[..., tuple[Operand, ...]] | None = None
     samples_fn: Callable[[], Iterator[tuple[Any, ...]]] | None = None
+    increases_if_fn: Callable[..., bool] | None = None
     onnx_names: tuple[str, ...] = ()
     export_fn: ExportFacet | None = None
     schema: Schema = field(init=False)
@@ -321,6 +343,14 @@ class Operator:
         self.gradient_fn = fn
         return fn
 
+    def increases_if(self, fn: Callable[..., bool]) -> Callable[..., bool]:
+        """Set the condition of the traits `increasing` and `nearly_increasing`.
+
+        The condition receives the other operands as numbers, and the attributes.
+        """
+        self.increases_if_fn = fn
+        return fn
+
     def samples(self, fn: Callable[[], Iterator[tuple[Any, ...]]]) -> Callable[..., Any]:
         """Set the samples, pairs of operands and attributes: edge and asymmetric cases."""
         self.samples_fn = fn
@@ -363,6 +393,17 @@ class Operator:
         Errors: E-OP-ATTRIBUTE.
         """
         return self.schema.bind(self.name, attrs)
+
+    def increases(self, numbers: Sequence[float], attrs: Mapping[str, Any]) -> bool:
+        """Whether the operator never decreases in its first operand, except by rounding.
+
+        `numbers` are the other operands. If so, the result is NaN only for NaN.
+        """
+        if not {"increasing", "nearly_increasing"}.intersection(self.traits):
+            return False
+        if any(map(math.isnan, numbers)):
+            return False
+        return self.increases_if_fn is None or self.increases_if_fn(*numbers, **attrs)
 
     def infer(
         self, operands: Sequence[Tensor | None], attrs: Mapping[str, Any]
@@ -421,6 +462,6 @@ def op(rule: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     return declare(rule) if rule is not None else declare
 
 
-def with_trait(trait: Trait) -> frozenset[str]:
-    """Return the names of all operators with a trait."""
-    return frozenset(name for name, o in OPERATORS.items() if trait in o.traits)
+def with_trait(trait: Trait) -> Set[str]:
+    """Return the names of all operators with a trait, in the order of their declarations."""
+    return dict.fromkeys(name for name, o in OPERATORS.items() if trait in o.traits).keys()

@@ -101,7 +101,7 @@ def _number_of(index: list[Expr], shape: tuple[int, ...]) -> Expr:
     return affine.simplify(number, {})
 
 
-@op(traits=("positional",), kind="elementwise", exact=False)
+@op(traits=("positional", "random"), kind="elementwise", exact=False)
 def random_uniform(
     shape: Tensor, *, low: float = 0.0, high: float = 1.0, dtype: DType = DType.f32, seed: int = 0
 ) -> TensorType:
@@ -130,7 +130,7 @@ def _(
     k.assign(out[index], k.convert(drawn * (high - low) + low, dtype))
 
 
-@op(traits=("positional",), kind="elementwise", exact=False)
+@op(traits=("positional", "random"), kind="elementwise", exact=False)
 def random_normal(
     shape: Tensor, *, mean: float = 0.0, scale: float = 1.0, dtype: DType = DType.f32, seed: int = 0
 ) -> TensorType:

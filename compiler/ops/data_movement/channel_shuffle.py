@@ -17,7 +17,7 @@ from compiler.ops.data_movement.transpose import transpose
 from compiler.ops.type_rules.dims import copied
 
 
-@op(traits=("copying",), kind="movement")
+@op(traits=("copying", "single_source"), kind="movement")
 def channel_shuffle(x: Tensor, *, groups: int) -> TensorType:
     """Interleave the channels of groups: the first channels of all groups, then the second ones.
 

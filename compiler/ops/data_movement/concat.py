@@ -78,7 +78,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["i64[2]", "i64[0]", "i64[3]"], {"axis": 0}
 
 
-@op(traits=("copying",), kind="movement", shape_math=True)
+@op(traits=("copying", "single_source"), kind="movement", shape_math=True)
 def split(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> tuple[TensorType, ...]:
     """Split a tensor along an axis into tensors of the given sizes.
 

@@ -19,7 +19,7 @@ LEAST_RUN, MOST_RUNS = 16, 8
 of copies."""
 
 
-@op(traits=("copying", "injective"), kind="movement", shape_math=True)
+@op(traits=("copying", "single_source", "injective", "repeating"), kind="movement", shape_math=True)
 def expand(x: Tensor, shape: Tensor) -> TensorType:
     """Repeat elements along axes of size 1, up to the shape of broadcasting with `shape`.
 
@@ -85,7 +85,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,3]", np.array([1])], {}
 
 
-@op(traits=("copying",), kind="movement", shape_math=True)
+@op(traits=("copying", "single_source", "repeating"), kind="movement", shape_math=True)
 def tile(x: Tensor, repeats: Tensor) -> TensorType:
     """Repeat the entire tensor along each axis.
 

@@ -23,7 +23,7 @@ STAGES_LIMIT = 16
 step."""
 
 
-@op(traits=("copying",), kind="movement", shape_math=True)
+@op(traits=("copying", "single_source", "dropping", "repeating"), kind="movement", shape_math=True)
 def gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
     """Gather the rows (slices along an axis) of x at given indices.
 
@@ -119,7 +119,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[7,3]", np.arange(0, 40).reshape(2, 20) ** 2 % 13 - 6], {}
 
 
-@op(kind="movement")
+@op(traits=("copying", "single_source", "dropping", "repeating"), kind="movement")
 def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
     """Gather single elements along an axis: for axis 0, out[i, j] is x[indices[i, j], j].
 
@@ -173,7 +173,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[3,2]", "i64[0,2]"], {}
 
 
-@op(kind="movement")
+@op(traits=("copying", "single_source", "dropping", "repeating"), kind="movement")
 def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> TensorType:
     """Gather slices of x; each row along the last axis of `indices` is a multi-axis index.
 

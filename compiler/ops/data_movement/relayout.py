@@ -10,7 +10,7 @@ from compiler.ir.operator import Array, Cost, Tensor, op
 from compiler.ir.types import TensorType
 
 
-@op(traits=("copying", "injective"), kind="movement")
+@op(traits=("copying", "single_source", "injective"), kind="movement")
 def relayout(x: Tensor) -> Tensor:
     """Copy a tensor to another memory layout, with the same elements and logical shape.
 

@@ -74,7 +74,7 @@ def _scatter_cost(
     return traffic([x, indices, updates], out, 0) + again
 
 
-@op(kind="movement")
+@op(traits=("scattering",), kind="movement")
 def scatter_elements(
     x: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 0, reduction: str = "none"
 ) -> TensorType:
@@ -148,7 +148,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["bool[3]", "i64[0]", "bool[0]"], {}
 
 
-@op(kind="movement")
+@op(traits=("scattering",), kind="movement")
 def scatter_nd(
     x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = "none"
 ) -> TensorType:
@@ -217,7 +217,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[9,2]", "i64[0,1]", "f32[0,2]"], {}
 
 
-@op(kind="movement")
+@op(traits=("scattering",), kind="movement")
 def max_unpool(
     x: Tensor,
     places: Tensor,

@@ -27,7 +27,12 @@ from compiler.ops.type_rules.dims import (
 )
 
 
-@op(traits=("copying", "injective"), kind="movement", shape_math=True, name="slice")
+@op(
+    traits=("copying", "single_source", "injective", "dropping"),
+    kind="movement",
+    shape_math=True,
+    name="slice",
+)
 def slice_(
     x: Tensor,
     starts: Tensor,

@@ -16,7 +16,7 @@ from compiler.ir.types import Dim, TensorType
 from compiler.ops.type_rules.dims import copied
 
 
-@op(traits=("copying", "injective"), kind="movement", shape_math=True)
+@op(traits=("copying", "single_source", "injective"), kind="movement", shape_math=True)
 def transpose(x: Tensor, *, perm: tuple[int, ...]) -> TensorType:
     """Permute the axes: axis i of the result is axis perm[i] of x.
 
@@ -65,7 +65,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[0,3]"], {"perm": (1, 0)}
 
 
-@op(traits=("copying", "injective"), kind="movement")
+@op(traits=("copying", "single_source", "injective"), kind="movement")
 def depth_to_space(x: Tensor, *, blocksize: int, mode: str = "DCR") -> TensorType:
     """Rearrange blocks of channels to space: blocksize² channels become a square of pixels.
 
@@ -85,7 +85,7 @@ def depth_to_space(x: Tensor, *, blocksize: int, mode: str = "DCR") -> TensorTyp
     return TensorType(x.dtype, (n, affine.floordiv(c, area), h * blocksize, w * blocksize))
 
 
-@op(traits=("copying", "injective"), kind="movement")
+@op(traits=("copying", "single_source", "injective"), kind="movement")
 def space_to_depth(x: Tensor, *, blocksize: int) -> TensorType:
     """Rearrange squares of pixels to channels: the inverse of depth_to_space.
 

@@ -27,6 +27,7 @@ from compiler.ops.type_rules.requirements import broadcast_type, require_element
 relu = unary(
     "relu",
     "max(x, 0): positive elements stay, negative elements become 0; NaN stays NaN.",
+    traits=("increasing", "integer_preserving"),
     numpy=lambda x: np.maximum(x, 0),
     scalar=lambda k, x: k.max(x, 0),
     onnx="Relu",
@@ -36,7 +37,7 @@ relu = unary(
 sigmoid = unary(
     "sigmoid",
     "1/(1+exp(-x)): map any number to the range 0 to 1.",
-    traits=("expensive",),
+    traits=("expensive", "nearly_increasing"),
     value_range=(0.0, 1.0),
     numpy=lambda x: 1 / (1 + np.exp(-x)),
     scalar=lambda k, x: k.sigmoid(x),
@@ -46,7 +47,7 @@ sigmoid = unary(
 softplus = unary(
     "softplus",
     "log(1+exp(x)), computed as max(x,0)+log(1+exp(-|x|)), which does not overflow.",
-    traits=("expensive",),
+    traits=("expensive", "nearly_increasing"),
     value_range=(0.0, math.inf),
     numpy=lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
     scalar=lambda k, x: k.max(x, 0) + k.log1p(k.exp(-k.abs(x))),
@@ -142,6 +143,7 @@ def _floating(name: str, x: Tensor) -> TensorType:
 @activation(
     "LeakyRelu",
     {"alpha": 0.25},
+    traits=("increasing",),
     numpy=lambda x, alpha: np.where(x < 0, alpha * x, x),
     scalar=lambda k, x, alpha: k.where(k.lt(x, 0), x * alpha, x),
     flops=2,
@@ -151,10 +153,15 @@ def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> TensorType:
     return _floating("leaky_relu", x)
 
 
+@leaky_relu.increases_if
+def _(*, alpha: float) -> bool:
+    return 0 < alpha < math.inf
+
+
 @activation(
     "Elu",
     {"alpha": 2.0},
-    traits=("expensive",),
+    traits=("expensive", "nearly_increasing"),
     numpy=lambda x, alpha: np.where(x < 0, alpha * np.expm1(x), x),
     scalar=lambda k, x, alpha: k.where(k.lt(x, 0), k.expm1(x) * alpha, x),
     flops=4,
@@ -164,10 +171,15 @@ def elu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
     return _floating("elu", x)
 
 
+@elu.increases_if
+def _(*, alpha: float) -> bool:
+    return 0 < alpha < math.inf
+
+
 @activation(
     "Selu",
     {"alpha": 2.0, "gamma": 3.0},
-    traits=("expensive",),
+    traits=("expensive", "nearly_increasing"),
     numpy=lambda x, alpha, gamma: gamma * np.where(x > 0, x, alpha * np.expm1(x)),
     scalar=lambda k, x, alpha, gamma: k.where(k.gt(x, 0), x, k.expm1(x) * alpha) * gamma,
     flops=5,
@@ -182,10 +194,15 @@ def selu(
     return _floating("selu", x)
 
 
+@selu.increases_if
+def _(*, alpha: float, gamma: float) -> bool:
+    return 0 < alpha < math.inf and 0 < gamma < math.inf
+
+
 @activation(
     "Celu",
     {"alpha": 0.5},
-    traits=("expensive",),
+    traits=("expensive", "nearly_increasing"),
     numpy=lambda x, alpha: np.maximum(x, 0) + np.minimum(alpha * np.expm1(x / alpha), 0),
     scalar=lambda k, x, alpha: k.max(x, 0) + k.min(k.expm1(x / alpha) * alpha, 0),
     flops=7,
@@ -195,9 +212,15 @@ def celu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
     return _floating("celu", x)
 
 
+@celu.increases_if
+def _(*, alpha: float) -> bool:
+    return 0 < alpha < math.inf
+
+
 @activation(
     "HardSigmoid",
     {"alpha": 0.5, "beta": 0.25},
+    traits=("increasing",),
     value_range=(0.0, 1.0),
     numpy=lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),
     scalar=lambda k, x, alpha, beta: k.min(k.max(x * alpha + beta, 0), 1),
@@ -206,6 +229,11 @@ def celu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 def hard_sigmoid(x: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> TensorType:
     """min(max(alpha*x+beta, 0), 1)."""
     return _floating("hard_sigmoid", x)
+
+
+@hard_sigmoid.increases_if
+def _(*, alpha: float, beta: float) -> bool:
+    return 0 < alpha < math.inf and math.isfinite(beta)
 
 
 @hard_swish.onnx("HardSwish")

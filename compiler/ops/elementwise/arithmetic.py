@@ -53,7 +53,7 @@ def _symbolic_div(a: Expr, b: Expr) -> Expr:
 add = binary(
     "add",
     "Add two tensors element by element, under numpy's broadcasting.",
-    traits=("commutative",),
+    traits=("commutative", "affine", "increasing", "integer_preserving"),
     numpy=np.add,
     scalar=lambda k, a, b: a + b,
     onnx="Add",
@@ -61,6 +61,7 @@ add = binary(
 sub = binary(
     "sub",
     "Subtract the second tensor from the first, under numpy's broadcasting.",
+    traits=("affine", "increasing", "integer_preserving"),
     numpy=np.subtract,
     scalar=lambda k, a, b: a - b,
     onnx="Sub",
@@ -68,7 +69,7 @@ sub = binary(
 mul = binary(
     "mul",
     "Multiply two tensors element by element, under numpy's broadcasting.",
-    traits=("commutative",),
+    traits=("commutative", "affine", "increasing", "integer_preserving"),
     numpy=np.multiply,
     scalar=lambda k, a, b: a * b,
     onnx="Mul",
@@ -79,7 +80,7 @@ div = binary(
 
     Integer quotients truncate towards zero; dividing an integer by 0 gives 0.
     """,
-    traits=("expensive",),
+    traits=("expensive", "affine", "increasing"),
     numpy=with_symbols(divide, _symbolic_div),
     scalar=lambda k, a, b: a / b,
     onnx="Div",
@@ -87,17 +88,37 @@ div = binary(
 max_ = binary(
     "max",
     "The larger of two elements; NaN if at least one is NaN.",
-    traits=("commutative",),
+    traits=("commutative", "increasing", "integer_preserving"),
     numpy=with_symbols(np.maximum, affine.maximum),
     scalar=lambda k, a, b: k.max(a, b),
 )
 min_ = binary(
     "min",
     "The smaller of two elements; NaN if at least one is NaN.",
-    traits=("commutative",),
+    traits=("commutative", "increasing", "integer_preserving"),
     numpy=with_symbols(np.minimum, affine.minimum),
     scalar=lambda k, a, b: k.min(a, b),
 )
+
+
+@add.increases_if
+def _(b: float) -> bool:
+    return math.isfinite(b)
+
+
+@sub.increases_if
+def _(b: float) -> bool:
+    return math.isfinite(b)
+
+
+@mul.increases_if
+def _(b: float) -> bool:
+    return 0 < b < math.inf
+
+
+@div.increases_if
+def _(b: float) -> bool:
+    return 0 < b < math.inf
 
 
 pow_ = binary(
@@ -139,6 +160,7 @@ def mod(a: Tensor, b: Tensor, *, fmod: bool = False) -> TensorType:
 neg = unary(
     "neg",
     "Change the sign of every element.",
+    traits=("affine", "integer_preserving"),
     numpy=np.negative,
     scalar=lambda k, x: -x,
     onnx="Neg",
@@ -148,6 +170,7 @@ neg = unary(
 abs_ = unary(
     "abs",
     "The absolute value of every element.",
+    traits=("integer_preserving",),
     value_range=(0.0, math.inf),
     numpy=np.abs,
     scalar=lambda k, x: k.abs(x),
@@ -158,6 +181,7 @@ abs_ = unary(
 sign = unary(
     "sign",
     "-1, 0 or 1 for every element; NaN stays NaN.",
+    traits=("increasing", "integral"),
     value_range=(-1.0, 1.0),
     numpy=np.sign,
     scalar=lambda k, x: k.sign(x),
@@ -187,6 +211,7 @@ sqrt = unary(
 floor = unary(
     "floor",
     "Round down to an integer.",
+    traits=("increasing", "integral"),
     numpy=np.floor,
     scalar=lambda k, x: k.floor(x),
     onnx="Floor",
@@ -195,6 +220,7 @@ floor = unary(
 ceil = unary(
     "ceil",
     "Round up to an integer.",
+    traits=("increasing", "integral"),
     numpy=np.ceil,
     scalar=lambda k, x: k.ceil(x),
     onnx="Ceil",
@@ -203,6 +229,7 @@ ceil = unary(
 round_ = unary(
     "round",
     "Round to the nearest integer, halves to even.",
+    traits=("increasing", "integral"),
     numpy=np.rint,
     scalar=lambda k, x: k.round(x),
     onnx="Round",
@@ -211,7 +238,7 @@ round_ = unary(
 exp = unary(
     "exp",
     "e to the power of x.",
-    traits=("expensive",),
+    traits=("expensive", "nearly_increasing"),
     value_range=(0.0, math.inf),
     numpy=np.exp,
     scalar=lambda k, x: k.exp(x),
@@ -228,7 +255,7 @@ log = unary(
 erf_ = unary(
     "erf",
     "The error function.",
-    traits=("expensive",),
+    traits=("expensive", "nearly_increasing"),
     value_range=(-1.0, 1.0),
     numpy=erf,
     scalar=lambda k, x: k.erf(x),
@@ -237,7 +264,7 @@ erf_ = unary(
 tanh = unary(
     "tanh",
     "Hyperbolic tangent.",
-    traits=("expensive",),
+    traits=("expensive", "nearly_increasing"),
     value_range=(-1.0, 1.0),
     numpy=np.tanh,
     scalar=lambda k, x: k.tanh(x),
@@ -288,7 +315,7 @@ acos = unary(
 atan = unary(
     "atan",
     "Inverse tangent.",
-    traits=("expensive",),
+    traits=("expensive", "nearly_increasing"),
     numpy=np.arctan,
     scalar=lambda k, x: k.atan(x),
     onnx="Atan",
@@ -296,7 +323,7 @@ atan = unary(
 sinh = unary(
     "sinh",
     "Hyperbolic sine.",
-    traits=("expensive",),
+    traits=("expensive", "nearly_increasing"),
     numpy=np.sinh,
     scalar=lambda k, x: k.sinh(x),
     onnx="Sinh",
@@ -312,7 +339,7 @@ cosh = unary(
 asinh = unary(
     "asinh",
     "Inverse hyperbolic sine.",
-    traits=("expensive",),
+    traits=("expensive", "nearly_increasing"),
     numpy=np.arcsinh,
     scalar=lambda k, x: k.asinh(x),
     onnx="Asinh",

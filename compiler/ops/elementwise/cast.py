@@ -25,7 +25,7 @@ def _require_numbers(op_name: str, *dtypes: DType) -> None:
         require(_is_number(dtype), "E-OP-DTYPE", f"{op_name} does not convert {dtype}")
 
 
-@op(kind="elementwise", shape_math=True, inplace=())
+@op(traits=("integer_preserving",), kind="elementwise", shape_math=True, inplace=())
 def cast(x: Tensor, *, to: DType) -> TensorType:
     """Convert every element to another element type.
 

@@ -162,6 +162,7 @@ def _where_samples() -> Iterator[tuple[Any, ...]]:
 
 
 @elementwise(
+    traits=("integer_preserving",),
     numpy=np.where,
     scalar=lambda k, condition, a, b: k.where(condition, a, b),
     inplace=(1, 2),
@@ -209,7 +210,13 @@ def _clip_samples() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,3]", np.asarray(hi), np.asarray(lo)], {}
 
 
-@elementwise(numpy=_clip, scalar=_clip_scalar, flops=2, samples=_clip_samples)
+@elementwise(
+    traits=("increasing", "integer_preserving"),
+    numpy=_clip,
+    scalar=_clip_scalar,
+    flops=2,
+    samples=_clip_samples,
+)
 def clip(x: Tensor, lo: Tensor | None = None, hi: Tensor | None = None) -> TensorType:
     """Clamp every element to the range from `lo` to `hi`; both bounds are optional.
 

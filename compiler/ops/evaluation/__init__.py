@@ -1,1 +1,1 @@
-"""Evaluation of nodes and graphs by references, and import of nodes whose sizes must be known."""
+"""Evaluation of nodes and graphs by references, and of foreign nodes by onnx.reference."""

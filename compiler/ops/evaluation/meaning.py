@@ -14,8 +14,8 @@ from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, OpaqueType, TensorType, Type
 from compiler.limits import check, check_bytes, check_work, has_deadline
 from compiler.ops.control_flow.control import Run, evaluate
-from compiler.ops.evaluation.declared import declared_for
 from compiler.ops.evaluation.foreign import as_array, evaluate_foreign
+from compiler.ops.onnx_import.declared import declared_for
 
 WITHOUT_MEMORY = {"fill", "expand", "onnx.If"}
 """Operators without a memory check: their results are views of one element, or their regions' nodes

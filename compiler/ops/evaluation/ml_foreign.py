@@ -16,7 +16,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.operator import Array
 from compiler.ir.types import DType, TensorType, Type
-from compiler.ops.evaluation.facets import through_facet
+from compiler.ops.onnx_import.facets import through_facet
 from compiler.ops.protos import opset_of, split_name
 
 PREFIX = "onnx.ai.onnx.ml."

@@ -46,7 +46,7 @@ COORDINATES = (
 NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 
-@op(kind="movement", exact=False)
+@op(traits=("channelwise",), kind="movement", exact=False)
 def resize(
     x: Tensor,
     scales: Tensor | None = None,

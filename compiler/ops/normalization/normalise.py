@@ -40,7 +40,7 @@ def column(x: Array, rank: int) -> Array:
 # Batch
 
 
-@op(traits=("positional",), kind="elementwise", exact=False, inplace=(0,))
+@op(traits=("positional", "affine"), kind="elementwise", exact=False, inplace=(0,))
 def batch_norm(
     x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float = 1e-5
 ) -> TensorType:

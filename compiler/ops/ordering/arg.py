@@ -110,7 +110,7 @@ argmin = arg(
 )  # fmt: skip
 
 
-@op(value_range=(0.0, 1.0), kind="reduction")
+@op(traits=("integral",), value_range=(0.0, 1.0), kind="reduction")
 def hardmax(x: Tensor, *, axis: int = -1) -> TensorType:
     """Set the first of the largest elements along an axis to 1, and all other elements to 0.
 

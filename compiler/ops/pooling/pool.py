@@ -56,7 +56,7 @@ def _pool_cost(x: TensorType, *, out: TensorType, **attrs: Any) -> Cost:
     return traffic([x], out, _n_seen(x, out, attrs) * n_elements(out))
 
 
-@op(kind="reduction")
+@op(traits=("pooling", "channelwise", "maximum"), kind="reduction")
 def max_pool(
     x: Tensor,
     *,
@@ -99,7 +99,7 @@ def _(k: Lowering, x: Handle, out: Handle, **attrs: Any) -> None:
     k.assign(out[*outer, *places], k.reduce("max", element, over=taps))
 
 
-@op(kind="reduction", exact=False)
+@op(traits=("pooling", "channelwise"), kind="reduction", exact=False)
 def average_pool(
     x: Tensor,
     *,
@@ -186,7 +186,7 @@ def _count(
     )
 
 
-@op(kind="reduction", exact=False)
+@op(traits=("pooling", "channelwise"), kind="reduction", exact=False)
 def lp_pool(
     x: Tensor,
     *,

@@ -19,7 +19,7 @@ from compiler.ops.quantization.quantized_matmul import BYTES
 from compiler.ops.type_rules.requirements import n_elements, traffic
 
 
-@op(kind="contraction")
+@op(traits=("quantized",), kind="contraction")
 def conv_codes(
     x: Tensor,
     w: Tensor,

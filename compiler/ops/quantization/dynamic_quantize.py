@@ -17,7 +17,7 @@ TOP = 255.0
 """The largest u8."""
 
 
-@op(kind="opaque", exact=False)
+@op(traits=("quantized",), kind="opaque", exact=False)
 def dynamic_quantize(x: Tensor) -> tuple[TensorType, TensorType, TensorType]:
     """Quantize to u8, with a scale and zero point computed from the range of the elements.
 
@@ -110,7 +110,7 @@ def _(x: Tensor) -> Operand:
     return standard("DynamicQuantizeLinear", x, n_outputs=3)
 
 
-@op(kind="reduction", exact=False)
+@op(traits=("quantized",), kind="reduction", exact=False)
 def quantization_range(x: Tensor) -> tuple[TensorType, TensorType, TensorType, TensorType]:
     """Compute the scale and the zero point with which dynamic_quantize quantizes a tensor.
 

@@ -106,7 +106,7 @@ def _belonging(parameter: Handle, index: Sequence[Expr], axis: int, block_size: 
 # Quantizing
 
 
-@op(kind="elementwise", inplace=())
+@op(traits=("quantized",), kind="elementwise", inplace=())
 def quantize(
     x: Tensor,
     scale: Tensor,
@@ -289,7 +289,7 @@ def granularity(n: OnnxCall, scale: Tensor) -> dict[str, int]:
 # Dequantizing
 
 
-@op(kind="elementwise", inplace=())
+@op(traits=("quantized",), kind="elementwise", inplace=())
 def dequantize(
     x: Tensor,
     scale: Tensor,

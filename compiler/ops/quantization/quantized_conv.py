@@ -22,7 +22,7 @@ from compiler.ops.quantization.requantize import product_scale, requantize
 from compiler.ops.type_rules.requirements import n_elements, require_size, traffic
 
 
-@op(kind="contraction")
+@op(traits=("quantized",), kind="contraction")
 def conv_integer(
     x: Tensor,
     w: Tensor,

@@ -20,7 +20,7 @@ from compiler.ops.type_rules.requirements import broadcast_dims, n_elements, req
 BYTES = (DType.u8, DType.i8)
 
 
-@op(kind="contraction")
+@op(traits=("quantized",), kind="contraction")
 def matmul_integer(
     a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
 ) -> TensorType:

@@ -20,7 +20,7 @@ from compiler.ops.type_rules.requirements import broadcast_dims, n_elements, tra
 TARGETS = (DType.u8, DType.i8, DType.u16, DType.i16)
 
 
-@op(traits=("positional",), kind="elementwise", inplace=())
+@op(traits=("positional", "quantized"), kind="elementwise", inplace=())
 def requantize(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> TensorType:
     """Multiply by a scale, round to the nearest, add a zero point, and saturate.
 

@@ -17,7 +17,7 @@ from compiler.ops.quantization.quantized_matmul import BYTES
 from compiler.ops.type_rules.requirements import n_elements, require_rank, traffic
 
 
-@op(kind="reduction")
+@op(traits=("quantized",), kind="reduction")
 def window_sums(
     x: Tensor, *, kernel: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]
 ) -> TensorType:

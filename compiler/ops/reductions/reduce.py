@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,17 @@ from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Operator, Tensor, op, standard
+from compiler.ir.operator import (
+    Array,
+    Cost,
+    OnnxCall,
+    Operand,
+    Operator,
+    Tensor,
+    Trait,
+    op,
+    standard,
+)
 from compiler.ir.types import DType, TensorType
 from compiler.ops.elementwise.cast import cast
 from compiler.ops.elementwise.table import describe_row
@@ -62,6 +72,7 @@ def reduction(
     flops: int = 1,
     exact: bool = False,
     shape_math: bool = False,
+    traits: Collection[Trait] = (),
     value_range: tuple[float, float] | None = None,
     of_images: str = "",
 ) -> Operator:
@@ -77,9 +88,13 @@ def reduction(
         return reduced(x, axes, keepdims)
 
     describe_row(rule, name, words)
-    operator = op(kind="reduction", exact=exact, shape_math=shape_math, value_range=value_range)(
-        rule
-    )
+    operator = op(
+        kind="reduction",
+        exact=exact,
+        shape_math=shape_math,
+        traits=("axis_reduction", *traits),
+        value_range=value_range,
+    )(rule)
 
     @operator.reference
     def _(x: Array, *, axes: Axes, keepdims: bool) -> Array:
@@ -235,7 +250,7 @@ reduce_max = reduction(
     "The largest element along axes (the lowest number if there are none); propagates NaN.",
     numpy=_extreme(np.maximum, affine.maximum, "max"),
     scalar=lambda k, x, over, n: k.reduce("max", x, over=over),
-    onnx="ReduceMax", exact=True, shape_math=True,
+    onnx="ReduceMax", exact=True, shape_math=True, traits=("maximum",),
 )  # fmt: skip
 reduce_min = reduction(
     "reduce_min",
@@ -281,7 +296,7 @@ reduce_log_sum = reduction(
 # The reduction with two stages
 
 
-@op(kind="reduction", exact=False)
+@op(traits=("axis_reduction", "staged"), kind="reduction", exact=False)
 def reduce_log_sum_exp(x: Tensor, *, axes: tuple[int, ...], keepdims: bool = True) -> TensorType:
     """The logarithm of the sum of exponentials along axes.
 

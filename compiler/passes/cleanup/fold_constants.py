@@ -23,6 +23,7 @@ from compiler.ops.evaluation.foreign import evaluate_foreign
 from compiler.passes.cleanup.splats import splat_results
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.determinism import is_deterministic
+from compiler.passes.quantization.codes import MOVED
 from compiler.trace import Log
 
 SLACK_BYTES = 1 << 16
@@ -86,10 +87,6 @@ def fold_constants(
 def held_bytes(c: Constant) -> int:
     """Return the number of bytes that a model stores for a constant; a splat stores one element."""
     return c.type.dtype.nbytes if c.is_splat else c.type.nbytes
-
-
-MOVED = ("transpose", "squeeze", "slice", "split")
-"""Operators between weights and products; a slice selects the weights of one direction."""
 
 
 @dataclass(slots=True)
@@ -197,7 +194,7 @@ class _Folder:
     def feeds_product(self, value: str) -> bool:
         """Whether a product or a loop reads a value, directly or through operators in MOVED."""
         return any(
-            user.op in ("conv", "matmul", "lstm", "onnx.Scan")
+            user.op in ("conv", "matmul", "lstm", "onnx.Scan")  # Own: later passes read integers.
             or (user.op in MOVED and any(map(self.feeds_product, user.outputs)))
             for user in self.ed.users(value)
         )

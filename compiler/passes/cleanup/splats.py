@@ -9,12 +9,12 @@ import numpy as np
 from compiler.errors import CompileError
 from compiler.ir.constant import Constant, Splat
 from compiler.ir.graph import Node
-from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
+from compiler.ir.operator import OPERATORS, Array, Operator, Tensor, with_trait
 from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import uniform
 
-_COPIES = frozenset({"transpose", "expand", "tile", "slice", "gather", "split", "depth_to_space"})
-"""Operators whose results hold only elements of the first operand."""
+_COPIES = with_trait("single_source")
+"""Operators other than views whose results contain only elements of the first operand."""
 
 
 def splat_results(node: Node, operands: Sequence[Constant | None]) -> list[Constant] | None:

@@ -12,17 +12,16 @@ from compiler.ir.types import TensorType
 from compiler.passes.engine.cost import cost_of
 from compiler.trace import Log
 
-MOVES = with_trait("aliasing") | {
-    *("transpose", "slice", "gather", "expand", "tile", "depth_to_space", "space_to_depth"),
-    *("concat", "max_pool"),
-}
-"""Data movement: each result element equals an element of an operand.
+MOVES = (with_trait("aliasing") | with_trait("copying") | {"max_pool"}) - {"split"}
+"""Data movement with one result, whose elements come from the first operand (concat: from all)."""
 
-The operand is the first operand; for concat, it is any operand.
-"""
-
-SELECTS = frozenset({"slice", "gather", "max_pool"})
+SELECTS = with_trait("dropping") | {"max_pool"}
 """The operators of `MOVES` that drop elements."""
+
+_REDUCTIONS = with_trait("axis_reduction")
+
+GROWS = with_trait("repeating")
+"""The operators of `MOVES` that may repeat elements."""
 
 
 Exchange = Callable[[Editor, Log, str], bool]
@@ -79,7 +78,7 @@ def moves_alone(ed: Editor, made: Node) -> bool:
 def grows(ed: Editor, node: Node) -> bool:
     """Whether the result of data movement may have more elements than the operand."""
     t = ed.type(node.inputs[0])
-    if node.op not in ("expand", "tile", "gather") or not isinstance(t, TensorType):
+    if node.op not in GROWS or not isinstance(t, TensorType):
         return False
     return not (t.is_static and node.tensor.is_static) or (node.tensor.n_elements > t.n_elements)
 
@@ -154,7 +153,7 @@ def _exchange(
     ed.update(root, last)
     cost_after = cost_of([first, last], ed.type)
     ed.remove_unused([n.output for n in before])
-    move = first if first.op in MOVES or first.op.startswith("reduce_") else last
+    move = first if first.op in MOVES or first.op in _REDUCTIONS else last
     saved = ""
     if cost_before is not None and cost_after is not None:
         bytes_saved = cost_before.bytes_moved - cost_after.bytes_moved

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import OPERATORS, Cost
+from compiler.ir.operator import OPERATORS, Cost, with_trait
 from compiler.ir.types import TensorType
 from compiler.passes.engine.cost import CORE, cost_of
 from compiler.passes.engine.declaration import graph_pass
@@ -17,8 +17,10 @@ from compiler.passes.engine.rule import ROUNDINGS
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
-WINDOWS = ("conv", "max_pool", "average_pool")
+WINDOWS = {"conv"} | with_trait("pooling")
 """Operators whose strides can be multiplied."""
+
+RANDOM = with_trait("random")
 
 Steps = tuple[int, ...]
 
@@ -116,9 +118,7 @@ def _is_moved(node: Node) -> bool:
         return False
     if node.op == "concat":
         return node.attrs["axis"] in (1, 1 - node.tensor.rank)
-    return node.op == "identity" or (
-        operator.kind == "elementwise" and not node.op.startswith("random_")
-    )
+    return node.op == "identity" or (operator.kind == "elementwise" and node.op not in RANDOM)
 
 
 @dataclass

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import TensorType
 from compiler.passes.code_motion.moves import later, makers
 from compiler.passes.engine.declaration import graph_pass
@@ -17,17 +15,19 @@ from compiler.passes.engine.rule import ROUNDINGS
 from compiler.passes.rules.windows import empty_window
 from compiler.trace import Log
 
-PICKS = ("slice", "gather")
+PICKS = with_trait("dropping")
 """Operators that select elements by position."""
 
-LARGEST = ("max_pool", "reduce_max")
+LARGEST = with_trait("maximum")
 """Operators that select the largest of several elements."""
 
-RISING = frozenset({"relu", "clip", "leaky_relu", "hard_sigmoid", "mul", "add", "identity"})
-"""Operators that are exactly monotonic for some parameters."""
+RANDOM = with_trait("random")
 
-NEARLY_RISING = frozenset({"sigmoid", "tanh", "exp", "erf", "softplus"})
-"""Operators that are monotonic up to rounding, and give NaN only for NaN."""
+INCREASING = with_trait("increasing")
+"""Operators that commute with a maximum, for some parameters."""
+
+NEARLY_INCREASING = with_trait("nearly_increasing")
+"""Operators that commute with a maximum up to rounding."""
 
 
 @graph_pass(
@@ -92,7 +92,7 @@ def _sink(ed: Editor, log: Log, node: Node) -> bool:
     objection = _objection(ed, node, made)
     if not log.may(rule, node.output, objection, [*made, node]):
         return False
-    inexact = node.op in LARGEST and first.op in NEARLY_RISING
+    inexact = node.op in LARGEST and first.op in NEARLY_INCREASING
     later(ed, log, rule, node, made, error=ROUNDINGS if inexact else 0.0)
     return True
 
@@ -102,10 +102,10 @@ def _is_unary(ed: Editor, node: Node) -> bool:
     operator = OPERATORS.get(node.op)
     if operator is None or operator.kind != "elementwise" or operator.lower_fn is None:
         return False
-    if len(node.outputs) != 1 or not is_deterministic(node) or node.op.startswith("random_"):
+    if len(node.outputs) != 1 or not is_deterministic(node) or node.op in RANDOM:
         return False
-    if node.op in ("quantize", "dequantize", "cast"):
-        return False  # `sink_casts` moves casts according to the bytes saved.
+    if node.op in ("quantize", "dequantize", "cast"):  # Own: other passes compare the bytes moved.
+        return False
     types = [ed.type(i) for i in node.inputs if i]
     if not types or not all(isinstance(t, TensorType) and t.is_static for t in types):
         return False
@@ -159,31 +159,18 @@ def _objection_to_largest(ed: Editor, node: Node, first: Node) -> str:
             return reason
     elif 0 in first.tensor.static_shape:
         return f"{first.output} has no elements"
-    if first.op in NEARLY_RISING:
-        return ""
-    if first.op not in RISING:
+    if first.op not in INCREASING and first.op not in NEARLY_INCREASING:
         return f"{first.op} is not monotonic"
     if not first.tensor.dtype.is_float:
         return f"{first.op} of {first.tensor.dtype} may overflow"
-    return "" if _is_rising(ed, first) else f"with these parameters {first.op} is decreasing"
+    return "" if _increases(ed, first) else f"with these parameters {first.op} is decreasing"
 
 
-def _is_rising(ed: Editor, node: Node) -> bool:
-    """Whether an operator is increasing, with a NaN result only for a NaN operand."""
+def _increases(ed: Editor, node: Node) -> bool:
+    """Whether the scalar operands are known, and a node increases for them."""
     numbers = [_number(ed.constant(i)) for i in node.inputs[1:] if i]
-    if any(n is None or math.isnan(n) for n in numbers):
-        return False
-    finite = all(n is not None and math.isfinite(n) for n in numbers)
-    match node.op:
-        case "mul":
-            return finite and all(n is not None and n > 0 for n in numbers)
-        case "add":
-            return finite
-        case "leaky_relu" | "hard_sigmoid":
-            alpha, beta = node.attrs["alpha"], node.attrs.get("beta", 0.0)
-            return math.isfinite(alpha) and math.isfinite(beta) and alpha > 0
-        case _:
-            return True
+    known = [n for n in numbers if n is not None]
+    return len(known) == len(numbers) and OPERATORS[node.op].increases(known, node.attrs)
 
 
 def _number(c: Constant | None) -> float | None:

@@ -16,7 +16,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import Facts, keep_layout, specialize, stated
 from compiler.ir.operator import Array
 from compiler.ops import protos
-from compiler.ops.evaluation.facets import is_declarable, through_facet
+from compiler.ops.onnx_import.facets import is_declarable, through_facet
 
 
 def specialised(

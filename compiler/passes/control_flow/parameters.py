@@ -19,7 +19,7 @@ from compiler.ir.operator import OPERATORS, Array
 from compiler.ir.types import DType, TensorType, Type, open_symbols
 from compiler.ops.control_flow.control import CONTROL_FLOW
 from compiler.ops.control_flow.loop_form import unfit
-from compiler.ops.evaluation.facets import is_declarable
+from compiler.ops.onnx_import.facets import is_declarable
 from compiler.passes.cleanup.fold_constants import fold_constants
 from compiler.passes.control_flow.declare import declared, with_values
 from compiler.passes.control_flow.fold_constant_branches import fold_constant_branches

@@ -21,7 +21,7 @@ from compiler.ir.operator import OPERATORS
 from compiler.ir.regions import rename_values
 from compiler.ir.types import DType, TensorType
 from compiler.ops.control_flow.control import CONTROL_FLOW
-from compiler.ops.evaluation.facets import is_declarable, through_facet
+from compiler.ops.onnx_import.facets import is_declarable, through_facet
 from compiler.ops.protos import split_name
 from compiler.passes.engine.determinism import is_deterministic
 from compiler.trace import Log

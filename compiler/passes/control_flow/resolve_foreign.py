@@ -9,7 +9,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import logical
 from compiler.ir.verify import refines
-from compiler.ops.evaluation.facets import is_declarable
+from compiler.ops.onnx_import.facets import is_declarable
 from compiler.passes.control_flow.declare import redeclare
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log

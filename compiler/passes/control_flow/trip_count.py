@@ -291,20 +291,26 @@ def combined(node: Node, recurrence_of: Recurrences) -> AddRecurrence | None:
     """Return the result of a node on recurrences if it is a recurrence again, else None."""
     if node.op in KEEPS:
         return recurrence_of(node.inputs[0])
-    if node.op == "neg":
-        recurrence = recurrence_of(node.inputs[0])
-        return None if recurrence is None else AddRecurrence(0).plus(recurrence, -1)
-    if node.op not in ("add", "sub", "mul"):
-        return None
-    a, b = (recurrence_of(i) for i in node.inputs)
-    if a is None or b is None:
-        return None
-    if node.op != "mul":
-        return a.plus(b, 1 if node.op == "add" else -1)
+    how = _COMBINED.get(node.op)
+    recurrences = [recurrence_of(i) for i in node.inputs] if how is not None else []
+    known = [r for r in recurrences if r is not None]
+    return how(*known) if how is not None and len(known) == len(recurrences) else None
+
+
+def _product(a: AddRecurrence, b: AddRecurrence) -> AddRecurrence | None:
     for x, y in ((a, b), (b, a)):
         if y.known_start is not None and not y.step:
             return AddRecurrence(0).plus(x, y.known_start)
     return None
+
+
+_COMBINED: Mapping[str, Callable[..., AddRecurrence | None]] = {
+    "neg": lambda a: AddRecurrence(0).plus(a, -1),
+    "add": lambda a, b: a.plus(b),
+    "sub": lambda a, b: a.plus(b, -1),
+    "mul": _product,
+}
+"""The result of each operator on recurrences that is a recurrence again."""
 
 
 def only(known: Array) -> Expr:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import Dim, TensorType
-from compiler.passes.data_movement.orders import POSITIONAL, REDUCTIONS
+from compiler.passes.data_movement.orders import POSITIONAL
 
 Needs = Mapping[int, int]
 """The axis of the slice for each operand to slice, by operand number."""
@@ -27,7 +27,10 @@ def needs(ed: Editor, node: Node, axis: int) -> Needs | None:
 
 def adds_up(node: Node) -> bool:
     """Whether a node computes sums, which may round differently if it computes fewer of them."""
-    return node.op in ("matmul", "layer_norm", "softmax", "log_softmax", *REDUCTIONS)
+    operator = OPERATORS.get(node.op)
+    if operator is None or operator.exact:
+        return False
+    return operator.kind in ("contraction", "reduction")
 
 
 def _dims(ed: Editor, value: str) -> tuple[Dim, ...]:
@@ -116,7 +119,7 @@ def _unsqueeze(ed: Editor, node: Node, axis: int) -> Needs | None:
 
 
 _HOW: dict[str, Callable[[Editor, Node, int], Needs | None]] = {
-    **dict.fromkeys(REDUCTIONS, _reduction),
+    **dict.fromkeys(with_trait("axis_reduction"), _reduction),
     **dict.fromkeys(("softmax", "log_softmax"), _along),
     "layer_norm": _normalised,
     "matmul": _matmul,

@@ -140,8 +140,7 @@ def _reduction(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     axes = node.attrs["axes"]
     moved = tuple(sorted(perm[a] for a in axes))
     gives = perm if node.attrs["keepdims"] else without(perm, axes)
-    exact = node.op in ("reduce_max", "reduce_min")
-    return Reordered({0: perm}, gives, {"axes": moved}, exact=exact)
+    return Reordered({0: perm}, gives, {"axes": moved}, exact=OPERATORS[node.op].exact)
 
 
 def _arg(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
@@ -207,22 +206,8 @@ def without(perm: Perm, axes: Iterable[int]) -> Perm:
     return tuple(rank_of[a] for a in left)
 
 
-REDUCTIONS = (
-    "reduce_sum",
-    "reduce_mean",
-    "reduce_max",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_l1",
-    "reduce_l2",
-    "reduce_sum_square",
-    "reduce_log_sum",
-    "reduce_log_sum_exp",
-)
-"""Reductions over any axes, with or without `keepdims`."""
-
 _HOW: dict[str, Callable[[Editor, Node, Perm], Reordered | str]] = {
-    **dict.fromkeys(REDUCTIONS, _reduction),
+    **dict.fromkeys(with_trait("axis_reduction"), _reduction),
     **dict.fromkeys(("softmax", "log_softmax"), _softmax),
     **dict.fromkeys(("argmax", "argmin"), _arg),
     "concat": _axis,

@@ -14,7 +14,7 @@ import numpy as np
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import UNIFORM_LIMIT, Fact, uniform
 
@@ -26,8 +26,11 @@ Range = tuple[float, float]
 ANY: Range = (-math.inf, math.inf)
 POSITIVE: Range = (0.0, math.inf)
 
-_PICK = {"gather", "slice", "split", "tile", "expand", "transpose"}
+_COPIES = with_trait("single_source")
 """Operators other than views whose results contain only elements of the first operand."""
+
+_INTEGRAL, _INTEGER_PRESERVING = with_trait("integral"), with_trait("integer_preserving")
+_AFFINE = with_trait("affine")
 
 
 def range_of(ed: Editor, value: str, depth: int = DEPTH) -> Range:
@@ -50,7 +53,7 @@ def range_of(ed: Editor, value: str, depth: int = DEPTH) -> Range:
     made = _BY_OPERATOR.get(node.op)
     if made is not None:
         return made(ed, node, depth - 1)
-    if node.op in _PICK or _is_view(node):
+    if node.op in _COPIES or _is_view(node):
         return _operand(ed, node, 0, depth - 1)
     return ANY
 
@@ -158,7 +161,9 @@ _BY_OPERATOR: dict[str, Callable[[Editor, Node, int], Range]] = {
     "mul": _mul,
     "div": _div,
     "reduce_sum": _sum,
-    **dict.fromkeys(("reduce_mean", "reduce_max", "reduce_min"), _one_of),
+    "reduce_mean": _one_of,
+    "reduce_max": _one_of,
+    "reduce_min": _one_of,
     "where": _where,
     "cast": _cast,
 }
@@ -172,11 +177,12 @@ def is_whole(ed: Editor, value: str, depth: int = DEPTH) -> bool:
         return True
     if node is None or not depth:
         return False
-    if node.op in ("floor", "ceil", "round", "sign", "hardmax"):
+    if node.op in _INTEGRAL:
         return True
-    if node.op in ("relu", "abs", "neg", "cast") or _is_view(node):
+    if node.op in _COPIES or _is_view(node):
         return is_whole(ed, node.inputs[0], depth - 1)
-    return False
+    preserved = node.op in _INTEGER_PRESERVING
+    return preserved and all(is_whole(ed, i, depth - 1) for i in node.inputs if i)
 
 
 def _is_view(node: Node) -> bool:
@@ -198,7 +204,7 @@ def _is_no_product(ed: Editor, value: str, depth: int = DEPTH) -> bool:
     node = ed.producer(value)
     if node is None or node.op not in OPERATORS or not depth:
         return True
-    if node.op in ("add", "sub", "mul", "neg", "batch_norm") or _is_view(node):
+    if node.op in _AFFINE or _is_view(node):
         return all(_is_no_product(ed, i, depth - 1) for i in node.inputs[:2] if i)
     return OPERATORS[node.op].kind != "contraction"
 

@@ -22,7 +22,7 @@ from compiler.ir.types import TensorType, Type
 MAX_OPERANDS = 3
 """Largest number of operands of a term; a call with more operands does not become a term."""
 
-STRUCTURED = frozenset({"matmul", "transpose", "reshape", "concat"})
+STRUCTURED = frozenset({"matmul", "transpose", "reshape", "concat"})  # Own: those of the axioms.
 """Supported operators besides elementwise operators without attributes."""
 
 

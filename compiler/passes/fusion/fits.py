@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compiler.ir.graph import Node
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import TensorType
 from compiler.passes.fusion.kinds import EXPENSIVE, overlap, share_lanes
 from compiler.passes.fusion.units import MOST_READERS, Unit, Units
+
+AXIS_REDUCTIONS = with_trait("axis_reduction")
 
 
 def why_not_into(units: Units, a: Unit, b: Unit, max_nodes: int, *, is_copy: bool = False) -> str:
@@ -135,7 +137,7 @@ def _before_sum(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
 def _sums(units: Units, a: Unit, b: Unit) -> str:
     """Return the reason that two reductions cannot share a loop over their operands, or ""."""
     first, second = units.made[a.anchors[0]], units.made[b.anchors[0]]
-    if not (first.op.startswith("reduce_") and second.op.startswith("reduce_")):
+    if not {first.op, second.op} <= AXIS_REDUCTIONS:
         return f"{first.op} and {second.op}: only plain reductions share a pass over an operand"
     for word in ("axes", "keepdims"):
         if first.attrs.get(word) != second.attrs.get(word):

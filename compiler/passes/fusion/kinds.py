@@ -11,7 +11,8 @@ from compiler.ir.types import TensorType
 EXPENSIVE = with_trait("expensive")
 """Elementwise operators whose recomputation costs more than the memory traffic saved."""
 
-_SEVERAL_STAGES = frozenset({"reduce_log_sum_exp"})
+REDUCTIONS = (with_trait("axis_reduction") | with_trait("pooling")) - with_trait("staged")
+"""Reductions in a single pass over the operand."""
 
 
 def is_lowerable(node: Node) -> bool:
@@ -46,8 +47,7 @@ def is_contraction(node: Node) -> bool:
 
 def is_reduction(node: Node) -> bool:
     """Whether a node is a pool or reduction in a single pass over its operand."""
-    named = node.op.startswith("reduce_") or node.op.endswith("_pool")
-    return is_lowerable(node) and named and node.op not in _SEVERAL_STAGES
+    return is_lowerable(node) and node.op in REDUCTIONS
 
 
 def share_lanes(a: Node, b: Node) -> bool:

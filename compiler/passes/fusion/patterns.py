@@ -21,6 +21,8 @@ from compiler.passes.fusion.kinds import (
 INJECTIVE = with_trait("injective")
 """Operators, other than views, that copy each result element from one element of the operand."""
 
+POOLING = with_trait("pooling")
+
 
 class Pattern(IntEnum):
     """Kinds in order of decreasing fusibility; a group has the highest kind of its members."""
@@ -45,7 +47,7 @@ def pattern_of(node: Node, graph: Graph) -> Pattern:
     if is_elementwise(node):
         same = all(_has_shape_of(graph, i, node) for i in node.inputs if i)
         return Pattern.ELEMENTWISE if same else Pattern.BROADCAST
-    if is_contraction(node) or (is_reduction(node) and node.op.endswith("_pool")):
+    if is_contraction(node) or (is_reduction(node) and node.op in POOLING):
         return Pattern.OUT_ELEMENTWISE_FUSABLE
     if is_reduction(node):
         return Pattern.REDUCTION

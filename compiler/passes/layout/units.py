@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import OPERATORS
-from compiler.ir.types import DType, TensorType, Type
+from compiler.ir.operator import OPERATORS, with_trait
+from compiler.ir.types import Dim, DType, TensorType, Type
 from compiler.ops.convolution.conv_transpose import Spreading, reach_of_phases
 from compiler.ops.convolution.window import Window, extent, output_dims, resolve_pads, tap_parts
 
-CHANNELWISE = {"max_pool", "average_pool", "lp_pool", "resize"}
+CHANNELWISE = with_trait("channelwise")
 """Operators that compute each channel separately, and so accept any layout of channels."""
 
-REDUCTIONS = {"reduce_mean", "reduce_max", "reduce_sum", "reduce_min", "reduce_prod"}
+REDUCTIONS = with_trait("axis_reduction") - with_trait("staged")
 """Reductions that are channelwise if they reduce only pixels, with `keepdims`."""
 
 PIECES = {"concat", "split"}
 """Operators that copy parts of tensors, and so can read and write different layouts."""
 
+SCATTERING = with_trait("scattering")
+"""Operators whose generated code stores in plain order."""
+
 READERS = {"quantization_range", "window_sums"}
 """Operators that read an image in any layout, and return no image."""
-
-CONVOLUTIONS = ("conv", "conv_codes", "conv_transpose")
-"""Operators that sum over channels and taps."""
 
 ELEMENTS = frozenset({DType.f32, DType.u8, DType.i8})
 """Element types of images with assigned layouts."""
@@ -97,7 +97,7 @@ def _unit_kind(node: Node, anchors: list[Node], outer: Mapping[str, str], graph:
     (anchor,) = anchors
     if node.op in PIECES:
         return "pieces"
-    if anchor.op not in CONVOLUTIONS or not all(i in outer for i in anchor.inputs[:2]):
+    if anchor.op not in _REACH or not all(i in outer for i in anchor.inputs[:2]):
         return "other"
     data = graph.types[outer[anchor.inputs[0]]]
     return "conv" if is_image(data) else "other"
@@ -149,7 +149,7 @@ def is_kernel(node: Node) -> bool:
     if node.op == "fusion":
         return True
     stored = kind_of(node) in ("elementwise", "contraction", "reduction", "movement")
-    return stored and not node.op.startswith("scatter") and not node.regions
+    return stored and node.op not in SCATTERING and not node.regions
 
 
 def stored_weights(unit: Unit, graph: Graph) -> Constant | None:
@@ -181,11 +181,17 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
     if len(kernel) < len(sizes):
         # The extent is known only at run time: such a convolution tests every position.
         return (0,) * len(sizes)
-    if conv.op == "conv_transpose":
-        made = conv.types[0]
-        assert isinstance(made, TensorType)
-        window = {name: given for name, given in conv.attrs.items() if name != "groups"}
-        return reach_of_phases(sizes, made.dims[2:], Spreading(tuple(kernel), **window))
+    return _REACH[conv.op](conv, sizes, kernel)
+
+
+def _reach_transposed(conv: Node, sizes: Sequence[Dim], kernel: Sequence[int]) -> tuple[int, ...]:
+    made = conv.types[0]
+    assert isinstance(made, TensorType)
+    window = {name: given for name, given in conv.attrs.items() if name != "groups"}
+    return reach_of_phases(sizes, made.dims[2:], Spreading(tuple(kernel), **window))
+
+
+def _reach_of_window(conv: Node, sizes: Sequence[Dim], kernel: Sequence[int]) -> tuple[int, ...]:
     steps, taps = conv.attrs["strides"], conv.attrs["dilations"]
     window = (kernel, steps, conv.attrs["pads"], taps, conv.attrs["auto_pad"])
     before, after = resolve_pads(sizes, *window)
@@ -202,3 +208,11 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
             return (0,) * len(sizes)  # Padding that depends on open sizes requires border tests.
         reach.append(max(before[d], behind, 0))
     return tuple(reach)
+
+
+_REACH: dict[str, Callable[[Node, Sequence[Dim], Sequence[int]], tuple[int, ...]]] = {
+    "conv": _reach_of_window,
+    "conv_codes": _reach_of_window,
+    "conv_transpose": _reach_transposed,
+}
+"""The extent of the window over the borders of the input, for each convolution."""

@@ -13,14 +13,9 @@ from typing import Any
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, all_nodes
+from compiler.ir.operator import with_trait
 from compiler.passes.algorithms.cycles import Products
 from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
-
-QUANTIZED = frozenset(
-    {"quantize", "dequantize", "requantize", "dynamic_quantize"}
-    | {"conv_integer", "conv_codes", "matmul_integer"}
-)
-"""Operators that only a quantized model contains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +150,8 @@ def check_suits(graph: Graph, precision: str) -> None:
 
     Errors: E-OPTION-VALUE.
     """
-    if precision == "int8" and not any(n.op in QUANTIZED for n in all_nodes(graph)):
+    quantized = with_trait("quantized")
+    if precision == "int8" and not any(n.op in quantized for n in all_nodes(graph)):
         raise CompileError(
             "E-OPTION-VALUE",
             f"precision int8 requires a quantized model, and {graph.name!r:.60} is not quantized",

@@ -9,9 +9,6 @@ from compiler.ir import affine
 from compiler.ir.graph import Node
 from compiler.ir.types import DType, TensorType, Type
 
-PRODUCTS = frozenset({"matmul", "conv", "conv_transpose"})
-"""Operators that sum products of their first two operands."""
-
 FEWEST_TERMS = 8
 """Smallest number of terms of a sum that gains from dot-product instructions."""
 
@@ -29,7 +26,7 @@ def inner_nodes(node: Node) -> tuple[Node, ...]:
 def products_of(node: Node) -> Iterator[Node]:
     """Return the float contractions of a kernel."""
     for n in inner_nodes(node):
-        if n.op in PRODUCTS and n.tensor.dtype is DType.f32:
+        if n.op in _TERMS and n.tensor.dtype is DType.f32:
             yield n
 
 
@@ -47,7 +44,7 @@ def objection(product: Node, type_of: TypeOf) -> str:
         return (
             f"each channel is a separate sum of {taps} products (depthwise): the weights stay f32"
         )
-    n_terms = _terms(product, a, b)
+    n_terms = _TERMS[product.op](product, a, b)
     if n_terms < FEWEST_TERMS:
         return f"sums of {n_terms} products gain nothing from lower precision"
     n_products = n_terms * affine.assumed(product.tensor.size)
@@ -61,13 +58,23 @@ def is_depthwise(product: Node, weights: TensorType) -> bool:
     return product.op == "conv" and product.attrs["groups"] > 1 and weights.dims[1] == 1
 
 
-def _terms(product: Node, a: TensorType, b: TensorType) -> int:
-    """Return the number of terms in the sum of each result element, with assumed open sizes."""
-    if product.op == "matmul":
-        swapped = product.attrs["transpose_a"] and a.rank > 1
-        return affine.assumed(a.dims[-2 if swapped else -1])
-    if product.op == "conv":
-        return prod(map(affine.assumed, b.dims[1:]))
-    return (
-        affine.assumed(b.dims[0]) // product.attrs["groups"] * prod(map(affine.assumed, b.dims[2:]))
-    )
+def _of_matmul(product: Node, a: TensorType, b: TensorType) -> int:
+    swapped = product.attrs["transpose_a"] and a.rank > 1
+    return affine.assumed(a.dims[-2 if swapped else -1])
+
+
+def _of_conv(product: Node, a: TensorType, b: TensorType) -> int:
+    return prod(map(affine.assumed, b.dims[1:]))
+
+
+def _of_conv_transpose(product: Node, a: TensorType, b: TensorType) -> int:
+    channels = affine.assumed(b.dims[0]) // product.attrs["groups"]
+    return channels * prod(map(affine.assumed, b.dims[2:]))
+
+
+_TERMS: dict[str, Callable[[Node, TensorType, TensorType], int]] = {
+    "matmul": _of_matmul,
+    "conv": _of_conv,
+    "conv_transpose": _of_conv_transpose,
+}
+"""The number of terms in the sum of each result element, with assumed open sizes, by operator."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from compiler.dataclass import dataclass
@@ -88,21 +90,8 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
     the slice for one direction of recurrent weights.
     """
     node = ed.producer(value)
-    if node is not None and node.op in ("slice", "split"):
-        return _part(ed, node, value)
-    if node is not None and node.op == "squeeze" and node.attrs["axes"] == (0,):
-        inner = weights_of(ed, node.inputs[0])
-        if isinstance(inner, str):
-            return inner
-        if inner.axis == 0 and inner.scale.size > 1:
-            return f"{value} squeezes the axis of its scales"
-        axis = max(inner.axis - 1, 0)
-        return Weights(inner.codes[0], inner.scale, axis, (*inner.nodes, node))
-    if node is not None and node.op == "transpose":
-        inner = weights_of(ed, node.inputs[0])
-        if isinstance(inner, str):
-            return inner
-        return inner.turned(tuple(node.attrs["perm"]), node)
+    if node is not None and node.op in MOVED:
+        return MOVED[node.op](ed, node, value)
     if node is None or node.op != "dequantize":
         return f"{value} is not dequantized"
     stored = _constant(ed, node.inputs[0])
@@ -118,6 +107,23 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
     return Weights(stored.astype(np.int32) - origin, scale.reshape(-1), axis, (node,))
 
 
+def _squeezed(ed: Editor, node: Node, value: str) -> Weights | str:
+    if node.attrs["axes"] != (0,):
+        return f"{value} is not dequantized"
+    inner = weights_of(ed, node.inputs[0])
+    if isinstance(inner, str):
+        return inner
+    if inner.axis == 0 and inner.scale.size > 1:
+        return f"{value} squeezes the axis of its scales"
+    axis = max(inner.axis - 1, 0)
+    return Weights(inner.codes[0], inner.scale, axis, (*inner.nodes, node))
+
+
+def _transposed(ed: Editor, node: Node, value: str) -> Weights | str:
+    inner = weights_of(ed, node.inputs[0])
+    return inner if isinstance(inner, str) else inner.turned(tuple(node.attrs["perm"]), node)
+
+
 def _part(ed: Editor, node: Node, value: str) -> Weights | str:
     """Return weights sliced along the first axis, whose matrices may have separate scales."""
     found, at = _scaled(ed, node.inputs[0]), _first_and_end(ed, node, value)
@@ -128,6 +134,15 @@ def _part(ed: Editor, node: Node, value: str) -> Weights | str:
     if len(along) > 1:
         return f"{value} has scales along {len(along)} axes; a single axis is supported"
     return Weights(codes, scale.reshape(-1), along[0] if along else 1, (*found[2], node))
+
+
+MOVED: dict[str, Callable[[Editor, Node, str], Weights | str]] = {
+    "transpose": _transposed,
+    "squeeze": _squeezed,
+    "slice": _part,
+    "split": _part,
+}
+"""Operators between dequantized weights and their product."""
 
 
 def _first_and_end(ed: Editor, node: Node, value: str) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from compiler.trace import Log
 
 RULE = "decompose_dynamic_quantization"
 
-READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
+READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}  # Own: a matter of speed.
 """Operators on quantized images that are faster in layouts other than plain order."""
 
 

@@ -76,7 +76,9 @@ def test_a_constant_with_nan_has_no_range() -> None:
         ("z: f32[2,3] = floor(x)", True),
         ("a: i64[2,3] = cast(x, to=i64) z: f32[2,3] = cast(a, to=f32)", True),
         ("a: f32[2,3] = round(x) z: f32[2,3] = relu(a)", True),
-        ("a: f32[2,3] = sign(x) z: f32[3,2] = transpose(a, perm=[1,0])", False),
+        ("a: f32[2,3] = sign(x) z: f32[3,2] = transpose(a, perm=[1,0])", True),
+        ("a: f32[2,3] = ceil(x) b: f32[2,3] = sign(x) z: f32[2,3] = mul(a, b)", True),
+        ("a: f32[2,3] = ceil(x) z: f32[2,3] = add(a, x)", False),
         ("z: f32[2,3] = relu(x)", False),
     ],
 )

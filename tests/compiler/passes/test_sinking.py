@@ -86,8 +86,10 @@ def test_what_is_thrown_away_is_not_computed(body: str, unary: str) -> None:
 
 POOL = "max_pool(r, kernel=[3,2], strides=[2,2], pads=[1,0,1,1], dilations=[1,1])"
 EXACT = ["relu(x)", "clip(x, half, two)", "clip(x, two, half)", "leaky_relu(x, alpha=0.1)",
-         "hard_sigmoid(x, alpha=0.3, beta=0.4)", "mul(x, half)", "add(x, two)"]  # fmt: skip
-NEARLY = ["sigmoid(x)", "tanh(x)", "exp(x)", "erf(x)", "softplus(x)"]
+         "hard_sigmoid(x, alpha=0.3, beta=0.4)", "mul(x, half)", "add(x, two)", "div(x, half)",
+         "max(x, half)", "floor(x)"]  # fmt: skip
+NEARLY = ["sigmoid(x)", "tanh(x)", "exp(x)", "erf(x)", "softplus(x)", "atan(x)",
+          "elu(x, alpha=0.5)"]  # fmt: skip
 
 
 @pytest.mark.parametrize("unary", [*EXACT, *NEARLY])
@@ -107,6 +109,7 @@ TURNED = {
     "abs(x)": "is not monotonic",
     "leaky_relu(x, alpha=-0.1)": "is decreasing",
     "hard_sigmoid(x, alpha=-0.3, beta=0.4)": "is decreasing",
+    "elu(x, alpha=-0.5)": "is decreasing",
     "mul(x, less)": "is decreasing",
     "mul(x, none)": "is decreasing",
     "add(x, far)": "is decreasing",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from compiler.ir.operator import Call, Operand, Tensor
+from compiler.ir.operator import Call, Operand, Tensor, with_trait
 from compiler.ir.types import TensorType
 from compiler.passes.engine.pattern import Any, AnyAttr, OneOf
 from compiler.passes.engine.rule import Because, Rule, Skip, rule
 from compiler.passes.rules.calls import o
 
-_REDUCTIONS = ("reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_sum_square")
+_REDUCTIONS = with_trait("axis_reduction")
 
 
 def _without_axes(name: str) -> Call:

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from compiler.ir.operator import Operand, Tensor
+from compiler.ir.operator import Operand, Tensor, with_trait
 from compiler.passes.engine.pattern import Any, AnyAttr
 from compiler.passes.engine.rule import Rule, Skip, rule
 from compiler.passes.rules.calls import o
-
-_NAMES = (
-    "reduce_sum",
-    "reduce_mean",
-    "reduce_max",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_l1",
-    "reduce_l2",
-    "reduce_sum_square",
-    "reduce_log_sum",
-    "reduce_log_sum_exp",
-)
 
 
 def _squeezed(name: str) -> Rule:
@@ -93,5 +80,7 @@ def _unsqueezed(name: str) -> Rule:
     )(body)
 
 
-REDUCTIONS: list[Rule] = [make(name) for name in _NAMES for make in (_squeezed, _unsqueezed)]
+REDUCTIONS: list[Rule] = [
+    make(name) for name in with_trait("axis_reduction") for make in (_squeezed, _unsqueezed)
+]
 """Rules for reductions next to views, in the order they are tried."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import compiler
-from tests.compiler.ops.test_microsoft import MS, assert_agrees, node_model
+from tests.compiler.ops.microsoft.test_microsoft import MS, assert_agrees, node_model
 from tests.onnx_nodes import normal
 
 B, S, H, D, G = 2, 5, 2, 8, 16

@@ -12,7 +12,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.types import DType, TensorType
 from compiler.ops import protos
-from compiler.ops.evaluation.facets import is_declarable, through_facet
+from compiler.ops.onnx_import.facets import is_declarable, through_facet
 
 PARAMETER = 1024
 """The maximum number of elements of an operand that may be a parameter: shape, axes, pads or
