@@ -32,6 +32,8 @@ ORDER = (
     "codegen",
     "machine",
     "runtime",
+    "options",
+    "stages",
     "driver",
     "cached",
     "check",
