@@ -32,7 +32,7 @@ from time import perf_counter
 
 from benchmarks.handover import handover_seconds
 from benchmarks.wide_graphs import WIDE
-from compiler.driver import compile
+from compiler import compile
 from compiler.frontend import load
 from compiler.machine.keep import known
 from compiler.passes.pipeline.run import run_pipeline

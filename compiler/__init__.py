@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compiler.driver import compile
+    from compiler.cached import compile
     from compiler.errors import CompileError
     from compiler.export import to_onnx
     from compiler.frontend import load

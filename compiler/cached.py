@@ -25,7 +25,12 @@ from compiler.targets.target import Target, host
 
 if TYPE_CHECKING:
     from compiler.ir.graph import Graph
+    from compiler.limits import Limits
+    from compiler.machine.database import Tuned
+    from compiler.options import Progress
+    from compiler.passes.pipeline.pipeline import Line, Pipeline
     from compiler.runtime.program import Program
+    from compiler.trace import Gate
 
 SETTLED_SECONDS = 2.0
 """Minimum age in seconds of a file whose time stamp is trusted: clock ticks are coarse."""
@@ -38,34 +43,80 @@ COLLECT_AFTER = 500_000
 
 
 def compile(
-    graph: Graph | str | PathLike[str] | bytes, *positional: Any, **options: Any
+    graph: Graph | str | PathLike[str] | bytes,
+    pipeline: str | Pipeline | Sequence[Line] = "default",
+    target: str | Target = "host",
+    threads: int = 1,
+    precision: str = "f32",
+    inputs: Mapping[str, Sequence[int]] | None = None,
+    trace: bool = True,
+    progress: Progress | None = None,
+    verify: bool = True,
+    buckets: Mapping[str, Sequence[int]] | None = None,
+    gate: Gate | None = None,
+    schedules: Mapping[str, str] | str | None = None,
+    tier: int = 1,
+    tuned: bool | str | PathLike[str] | Tuned = True,
+    order: str = "best",
+    memory_limit_bytes: int | None = None,
+    spread: str = "loops",
+    seconds: Mapping[str, float] | None = None,
+    limits: Limits | None = None,
 ) -> Program:
-    """Compile a graph, an ONNX file or its bytes; see `help(compiler.driver.compile)`.
+    """Compile a graph, an ONNX file or its bytes to a program.
 
+    `inputs` gives the shapes of inputs with open dimensions. If shapes are omitted, one program
+    serves all sizes of the open dimensions. If a node requires known sizes, each set of shapes is
+    compiled at its first run instead, and the program's `notes` name the node. The first run with
+    new elements of parameter inputs (axes, pads, counts) also compiles.
+    `buckets` lists values of open dimensions that get specialised code, as in `{"N": [1, 8]}`.
+    `precision` changes lines of the pipeline: docs/precision.md states the guarantee of each mode.
+    `threads` is the number of threads of a run, at most 256; the results are bitwise independent of
+    this number.
+    `trace=False` discards the trace of the passes. `gate` is called before each rewrite and may
+    prevent the rewrite.
+    `schedules` maps kernel names to moves, or is a text as `emit("schedules")` prints it: see
+    docs/schedules.md.
+    `tier=0` returns a program sooner, with slower code. Optimised code replaces the slower code
+    when it is ready, and the last bits of sums may change; `program.settle()` waits for the
+    replacement.
+    `tuned` selects a database of schedules tuned for this machine: the user's own (True), none
+    (False), or a file. The program's `notes` give the number of kernels with a tuned schedule.
+    `order` names the method that orders the launches, for example `given`, or `best` for the lowest
+    peak memory found in little time: see docs/operator-order.md.
+    `memory_limit_bytes` is the maximum arena size: values are recomputed to stay within the limit.
+    `spread="branches"` assigns each kernel to one thread and branches of the graph to different
+    threads, by a plan (docs/threads.md). `loops`, the default, divides each kernel's loops among
+    the threads. `seconds` gives the plan of `branches` each kernel's time on one thread, keyed by a
+    value that the kernel computes. `limits` bounds the time and the memory of this call, but not of
+    runs (docs/limits.md).
     If the model's bytes, the options, the compiler's code and the machine are unchanged, the
     program of an earlier compilation is loaded from disk and runs at once. Access to its trace, or
-    to other facts about the compilation, recompiles the model. A new program is written to
-    disk in the background after the call returns: the program's `settle()` waits for the end of
-    writing.
+    to other facts about the compilation, recompiles the model. A new program is written to disk in
+    the background after the call returns: the program's `settle()` waits for the end of writing.
+    Errors: the errors of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
+    E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for values that are not supported.
     """
+    # `locals` cannot omit a parameter: all but the model are the fields of compiler/options.py.
+    options = {name: value for name, value in locals().items() if name != "graph"}
 
     def again() -> Program:
         with _few_collections():
             from compiler import driver
+            from compiler.options import Options
 
-            return driver.compile(graph, *positional, **options)  # type: ignore[arg-type]
+            return driver.compile(graph, Options(**options))
 
     with _few_collections():
-        return _kept_or_made(again, graph, positional, options)
+        return _kept_or_made(again, graph, options)
 
 
 def _kept_or_made(
     again: Callable[[], Program],
     graph: Graph | str | PathLike[str] | bytes,
-    positional: Sequence[Any],
     options: Mapping[str, Any],
 ) -> Program:
-    key = _key(graph, positional, {k: v for k, v in options.items() if k not in NOT_OF_THE_PROGRAM})
+    key = _key(graph, {k: v for k, v in options.items() if k not in NOT_OF_THE_PROGRAM})
     if key is None:
         return again()
     from compiler.runtime import kept
@@ -75,7 +126,7 @@ def _kept_or_made(
     if found is not None:
         return found  # type: ignore[return-value]
     made = again()
-    image = kept.image_of(made) if options.get("tier", 1) == 1 else None
+    image = kept.image_of(made) if options["tier"] == 1 else None
     if image is not None:
         made.keeping = store.put_beside(key, image)
     return made
@@ -112,20 +163,20 @@ def _make_old() -> None:
         gc.unfreeze()
 
 
-def _key(graph: object, positional: Sequence[Any], options: Mapping[str, Any]) -> str | None:
+def _key(graph: object, options: Mapping[str, Any]) -> str | None:
     """Return the cache key of a program; None for a model that has no stable identity."""
     directory = kept_directory("models")
     if directory is None or not isinstance(graph, str | bytes | PathLike):
         return None
-    if not all(map(_is_plain, (*positional, *options.values()))):
+    if not all(map(_is_plain, options.values())):
         return None
     try:
         content = _content(graph, directory)
     except OSError:
         return None  # the compiler then reads the file and reports the error
-    asked = repr(positional), repr(sorted(options.items()))
-    tuned = _tuned(options.get("tuned", True))
-    facts = (content, *asked, repr(host()), _code(), platform.python_version(), tuned)
+    asked = repr(sorted(options.items()))
+    tuned = _tuned(options["tuned"])
+    facts = (content, asked, repr(host()), _code(), platform.python_version(), tuned)
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import compiler
 from app.jobs.check import refused
-from app.jobs.models import asked_of, model_file, shapes_that_fit
+from app.jobs.models import asked_of, model_file, options_of, shapes_that_fit
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import bisect as wire
@@ -27,10 +27,8 @@ from compiler.bisect.search import Answer, search
 from compiler.errors import CompileError
 from compiler.frontend.written import LANGUAGES, PAGE_LIMITS
 from compiler.ir.infer import specialize
-from compiler.passes import parse_pipeline
-from compiler.passes.pipeline.precision import precision_mode, with_precision
+from compiler.passes.pipeline.precision import precision_mode
 from compiler.runtime.inputs import random_inputs
-from compiler.targets.target import by_name
 
 FILE = "model.onnx"
 """Name of the reduced model's file in the job's folder."""
@@ -88,15 +86,13 @@ def bisect_compiled(
 def _probe(request: Mapping[str, Any], compiled: Path, kept: Result, seconds: float) -> Probe:
     """Create the probe of the bisection, with the first inputs of the numerical check."""
     how = asked_of(compiled)
-    options = how["options"]
-    has_tiles = by_name(options["target"]).has_bf16_tiles
-    pipeline = parse_pipeline(kept["pipeline"])
+    options = options_of(how)
     graph, given = compiler.load(model_file(how)), how["shapes"]
     moved = request["moved"]
     settings = Settings(
-        with_precision(pipeline, options["precision"], has_tiles=has_tiles),
+        options.passes,
         seed=request["seed"],
-        tolerance=precision_mode(options["precision"]).tolerance,
+        tolerance=precision_mode(options.precision).tolerance,
         moved=moved,
         limit_seconds=seconds,
         ways=WAYS if moved is None else WAYS[:1],

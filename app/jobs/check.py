@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import compiler
-from app.jobs.models import asked_of, model_file, shapes_that_fit
+from app.jobs.models import asked_of, model_file, options_of, shapes_that_fit
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import numerics
@@ -18,7 +18,7 @@ from app.wire.fields import MOST_SEED, whole
 from app.wire.shapes.jobs import Result, Stage
 from compiler.bench.peers import first_run, installed, load_peer
 from compiler.check.findings import Finding
-from compiler.check.stepwise import Check, Wanted, Way, begin_check
+from compiler.check.stepwise import Check, Wanted, begin_check
 from compiler.check.yardstick import Run
 from compiler.errors import CompileError
 from compiler.passes.pipeline.precision import precision_mode
@@ -90,28 +90,21 @@ class _Job:
         """Read the model and run the passes. Errors: the errors of the model on random inputs."""
         self.phase("read")
         how = asked_of(self.compiled)
-        options = how["options"]
+        options = options_of(how)
         model = model_file(how)
         graph, given = compiler.load(model), how["shapes"]
         shapes = {**shapes_that_fit(graph, given), **given}
         wanted = Wanted(
             self.request["seed"],
-            precision_mode(options["precision"]).tolerance,
+            precision_mode(options.precision).tolerance,
             by_node=True,
             seconds=MORE_S,
             quick=True,
         )
-        way = Way(
-            self.kept["pipeline"],
-            options["precision"],
-            options["threads"],
-            options["target"],
-            without=tuple(how.get("without", ())),
-        )
         try:
             return begin_check(
                 model,
-                way,
+                options,
                 shapes=shapes,
                 peers=_second_opinion(model),
                 wanted=wanted,
@@ -158,8 +151,8 @@ class _Job:
         """Check the compiled program, if it exists and runs on this machine."""
         if check.broken:
             self.summary["no_program"] = "a pass failed"
-        elif check.way.target != "host":
-            self.summary["no_program"] = f"code for {check.way.target} does not run here"
+        elif check.options.target.name != "host":
+            self.summary["no_program"] = f"code for {check.options.target.name} does not run here"
         else:
             found = check.program(check.compile())
             self.summary["program"] = numerics.run(found, check)

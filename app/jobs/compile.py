@@ -15,6 +15,7 @@ import compiler
 from app.jobs.measures import accuracy, check, measure
 from app.jobs.models import (
     Model,
+    options_of,
     read_model,
     shape_rows,
     shapes_that_fit,
@@ -33,7 +34,6 @@ from app.wire.shapes.facts import Host
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.passes import parse_pipeline
-from compiler.passes.engine.known_rules import all_but
 from compiler.runtime.program import Program
 from compiler.targets.target import host
 from compiler.trace import Event
@@ -191,17 +191,17 @@ def compiled(
     graph: Graph, request: Mapping[str, Any], shapes: Shapes, progress: Progress
 ) -> Program:
     """Compile an imported graph as requested."""
-    options = request["options"]
+    options = options_of(request)
     return compiler.compile(
         graph,
-        pipeline=parse_pipeline(request["pipeline"]),
-        target=options["target"],
-        threads=options["threads"],
-        precision=options["precision"],
+        pipeline=options.pipeline,
+        target=options.target,
+        threads=options.threads,
+        precision=options.precision,
         inputs=shapes or None,
         tuned=request.get("schedules", True),
         progress=progress,
-        gate=all_but(request["without"]) if request.get("without") else None,
+        gate=options.gate,
     )
 
 

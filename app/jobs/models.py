@@ -23,6 +23,8 @@ from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
 from compiler.ir.types import TensorType
 from compiler.limits import UPLOAD_LIMITS
+from compiler.options import Options
+from compiler.passes.engine.known_rules import all_but
 from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs
 
 
@@ -46,6 +48,18 @@ def asked_of(compilation: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         message = "the server no longer keeps the compilation"
         raise CompileError("E-RESULT-ABSENT", message) from None
+
+
+def options_of(request: Mapping[str, Any]) -> Options:
+    """Return the compiler's options that a compilation's request asks for."""
+    options, without = request["options"], request.get("without")
+    return Options(
+        request["pipeline"],
+        target=options["target"],
+        threads=options["threads"],
+        precision=options["precision"],
+        gate=all_but(without) if without else None,
+    )
 
 
 def read_model(request: Mapping[str, Any]) -> Model:

@@ -6,18 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from app.jobs.models import asked_of, read_model, shapes_that_fit
+from app.jobs.models import asked_of, options_of, read_model, shapes_that_fit
 from app.jobs.parts import Parts
 from app.wire.shapes.stages import StageText
 from app.wire.texts import stage_text
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
-from compiler.passes import parse_pipeline
-from compiler.passes.engine.known_rules import all_but
-from compiler.passes.pipeline.precision import with_precision
 from compiler.passes.pipeline.run import run_pipeline
-from compiler.targets.target import by_name
 from compiler.trace import Event
 
 
@@ -42,11 +38,9 @@ class _Enough(Exception):
 
 def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage: int) -> None:
     """Add the specialised graph and the graphs after each pass, up to a stage."""
-    options, given = asked["options"], asked["shapes"]
+    options, given = options_of(asked), asked["shapes"]
     shapes = {**shapes_that_fit(imported, given), **{k: tuple(v) for k, v in given.items()}}
     source = specialize(imported, shapes) if shapes else imported
-    has_tiles = by_name(options["target"]).has_bf16_tiles
-    pipeline = parse_pipeline(asked["pipeline"])
 
     def take(event: Event) -> None:
         if len(made) == 1 and event.before is not imported:
@@ -56,13 +50,7 @@ def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage
             raise _Enough
 
     with suppress(_Enough):
-        run_pipeline(
-            source,
-            with_precision(pipeline, options["precision"], has_tiles=has_tiles),
-            keep_declined=False,
-            progress=take,
-            gate=all_but(asked.get("without", ())),
-        )
+        run_pipeline(source, options.passes, keep_declined=False, progress=take, gate=options.gate)
 
 
 def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:

@@ -15,6 +15,7 @@ from compiler.dataclass import dataclass
 from compiler.driver import compile as compile_program
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
+from compiler.options import Options
 from compiler.passes.engine.known_rules import all_but
 from compiler.passes.engine.rule import Rule
 from compiler.passes.pipeline.pipeline import Pipeline
@@ -253,7 +254,7 @@ class Probe:
         return Outcome()
 
     def _built(self, gate: Gate, s: Settings) -> Program:
-        return compile_program(self.source, pipeline=s.pipeline, gate=gate, trace=False)
+        return compile_program(self.source, Options(s.pipeline, gate=gate, trace=False))
 
     def _wrong_program(self, program: Program, s: Settings) -> str:
         for r in self.rounds:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from compiler.check.findings import Verdict
-from compiler.check.stepwise import Progress, Wanted, Way, begin_check
+from compiler.check.stepwise import Wanted, begin_check
 from compiler.check.yardstick import Run
 from compiler.ir.graph import Graph
+from compiler.options import Options, Progress
+from compiler.passes.engine.known_rules import all_but
 
 
 def check_model(
@@ -33,9 +35,15 @@ def check_model(
     the model with a CompileError, the check reports the error but does not fail.
     Errors: any error of reading or compiling the model.
     """
-    way = Way(pipeline, precision, threads, schedules=schedules, without=tuple(without))
+    options = Options(
+        pipeline,
+        threads=threads,
+        precision=precision,
+        schedules=schedules,
+        gate=all_but(without),
+    )
     check = begin_check(
-        model, way, shapes=shapes, given=given, peers=peers, wanted=wanted, tell=tell
+        model, options, shapes=shapes, given=given, peers=peers, wanted=wanted, tell=tell
     )
     findings, program = [*check.stages()], None
     if not check.broken:

@@ -29,15 +29,14 @@ from compiler.errors import CompileError
 from compiler.frontend import load
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
-from compiler.passes.engine.known_rules import all_but, require_known_rules
-from compiler.passes.pipeline.precision import precision_mode, with_precision
+from compiler.options import Options, Progress
+from compiler.passes.engine.known_rules import require_known_rules
+from compiler.passes.pipeline.precision import precision_mode
 from compiler.passes.pipeline.run import PassBug, run_pipeline
-from compiler.passes.pipeline.text import as_pipeline
 from compiler.reference import check_inputs, reference
 from compiler.runtime.compare import TOLERANCE, compare, worst
 from compiler.runtime.inputs import inputs_of
 from compiler.runtime.program import Program
-from compiler.targets.target import by_name
 from compiler.trace import AllBut, Event
 
 MORE_SECONDS = 10.0
@@ -45,8 +44,6 @@ MORE_SECONDS = 10.0
 
 RUNS_OF_NOISE = 8
 """The cost of computing the effect of noise (see margins.py), measured in runs of our reference."""
-
-Progress = Callable[[str, Event | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +63,6 @@ class Wanted:
     quick: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """The options for compiling the model; rules in `without` are disabled."""
-
-    pipeline: str = "default"
-    precision: str = "f32"
-    threads: int = 1
-    target: str = "host"
-    schedules: str | None = None
-    without: tuple[str, ...] = ()
-
-    @property
-    def gate(self) -> AllBut:
-        """Return the gate that disables the rules in `without`."""
-        return all_but(self.without)
-
-
 @dataclass
 class Check:
     """A check in progress, which yields each finding as soon as it is computed.
@@ -94,7 +74,7 @@ class Check:
 
     graph: Graph
     source: Graph
-    way: Way
+    options: Options
     inputs: Mapping[str, Any]
     yardstick: Yardstick
     wanted: Wanted
@@ -141,19 +121,9 @@ class Check:
 
     def compile(self) -> Program:
         """Compile the model. Errors: any error of compilation."""
-        way = self.way
         self.tell("compiling", None)
-        return compile_program(
-            self.graph,
-            pipeline=way.pipeline,
-            precision=way.precision,
-            threads=way.threads,
-            target=way.target,
-            inputs=_shapes_of(self.inputs),
-            progress=self.tell,
-            schedules=way.schedules,
-            gate=way.gate,
-        )
+        shapes = _shapes_of(self.inputs)
+        return compile_program(self.graph, replace(self.options, inputs=shapes, progress=self.tell))
 
     def program(self, program: Program) -> Finding:
         """Run the compiled program on the first inputs. Errors: E-RUN-*."""
@@ -265,7 +235,7 @@ class Check:
 
 def begin_check(
     model: bytes | Path | Graph,
-    way: Way,
+    options: Options,
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
     given: Mapping[str, Any] | None = None,
@@ -278,19 +248,18 @@ def begin_check(
     Errors: any error of reading the model or the pipeline, E-INPUT-*, E-RUN-* for inputs that the
     model rejects.
     """
-    wanted = wanted or Wanted(tolerance=precision_mode(way.precision).tolerance)
+    wanted = wanted or Wanted(tolerance=precision_mode(options.precision).tolerance)
     graph = model if isinstance(model, Graph) else load(model)
     inputs = inputs_of(graph, wanted.seed, shapes, given)
     sizes = _shapes_of(inputs)
     source = specialize(graph, sizes) if sizes else graph
     done, broken = Rewrites(), ""
     tell("passes", None)
-    has_tiles = by_name(way.target).has_bf16_tiles
-    lines = with_precision(as_pipeline(way.pipeline), way.precision, has_tiles=has_tiles)
+    gate = options.gate
     try:
-        gate = way.gate
-        run_pipeline(source, lines, watch=done.watch, progress=done.progress, gate=gate)
-        require_known_rules(gate)
+        run_pipeline(source, options.passes, watch=done.watch, progress=done.progress, gate=gate)
+        if isinstance(gate, AllBut):
+            require_known_rules(gate)
     except PassBug as e:
         broken = str(e)
         done.end(e.pass_name, source)
@@ -298,7 +267,7 @@ def begin_check(
     yardstick = yardstick_of(model, source, inputs, peers or {}, wanted.tolerance)
     in_codes = rounds_to_codes(source)
     return Check(
-        graph, source, way, inputs, yardstick, wanted, tell, done, broken, in_codes=in_codes
+        graph, source, options, inputs, yardstick, wanted, tell, done, broken, in_codes=in_codes
     )
 
 

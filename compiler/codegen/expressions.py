@@ -8,6 +8,7 @@ from compiler.codegen.access.addresses import flatten
 from compiler.codegen.access.fetches import Places, fetch
 from compiler.codegen.access.loads import load
 from compiler.codegen.access.memory import Memory
+from compiler.codegen.access.stored import reinterpreted
 from compiler.codegen.arithmetic.bounded import is_bounded, is_rounded, narrowed, nearest
 from compiler.codegen.arithmetic.convert import convert, to_bf16
 from compiler.codegen.arithmetic.functions import Arithmetic
@@ -92,7 +93,7 @@ class Expressions:
                     return narrowed(self.arithmetic, value, dtype)
                 return convert(self.arithmetic, value, dtype)
             case Bits(arg, dtype):
-                return self.memory.reinterpreted(self.value(arg, cache), dtype)
+                return reinterpreted(self.out, self.value(arg, cache), dtype)
             case IndexValue(expr, dtype):
                 return self._index_value(expr, dtype)
             case Inside():

@@ -15,6 +15,7 @@ from compiler.dataclass import dataclass
 from compiler.driver import compile
 from compiler.errors import CompileError
 from compiler.frontend import load
+from compiler.options import Options
 from compiler.runtime.thunks.kernels import KernelInfo
 
 KINDS = {
@@ -99,7 +100,7 @@ def _outcome(case: Case, kind: str, **rest: Any) -> Outcome:
 
 
 def _judged(case: Case) -> Outcome:
-    program = compile(load(case.model.SerializeToString()), trace=False)
+    program = compile(load(case.model.SerializeToString()), Options(trace=False))
     for inputs, expected in case.read():
         made = program.run(case.feeds(inputs))
         wrong = _first_objection(case, made, expected)

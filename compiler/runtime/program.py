@@ -211,7 +211,7 @@ class Program:
         from compiler.runtime.predict import predictions
 
         bound = self._opened.last if self._opened else ()
-        graph = bound[0].graph if len(bound) == 1 else self.graph
+        graph = bound[0].sized.graph if len(bound) == 1 else self.graph
         arena_bytes = self.memory.peak_bytes
         return predictions(self.kernels, graph, arena_bytes, machine, overhead_seconds)
 

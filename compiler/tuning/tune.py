@@ -9,6 +9,7 @@ therefore does not make a program slower.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from os import PathLike
 from time import perf_counter
@@ -19,6 +20,7 @@ from compiler.driver import compile
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.machine.database import Database, Entry, Tuned, default_path, machine_key
+from compiler.options import Options
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
 from compiler.runtime.threads import code_options
@@ -102,7 +104,8 @@ def tune(
     if not 0 <= seed < MOST_SEEDS:
         words = f"expected a seed from 0 to {MOST_SEEDS - 1}, got {seed}"
         raise CompileError("E-OPTION-VALUE", words)
-    tuning = _Tuning(graph, options, search, seed, _database(database), tell, watch or Watch())
+    asked = Options(**options)
+    tuning = _Tuning(graph, asked, search, seed, _database(database), tell, watch or Watch())
     return tuning.run(budget_seconds)
 
 
@@ -123,14 +126,14 @@ class _Tuning:
     def __init__(
         self,
         graph: Graph | str | PathLike[str] | bytes,
-        options: Mapping[str, Any],
+        options: Options,
         search: SearchName,
         seed: int,
         database: Database,
         tell: Tell,
         watch: Watch,
     ) -> None:
-        self.graph, self.options = graph, dict(options)
+        self.graph, self.options = graph, options
         self.search: SearchName = search
         self.seed = seed
         self.database, self.tell, self.watch = database, tell, watch
@@ -142,7 +145,7 @@ class _Tuning:
         if self.untuned.target.name != "host":
             raise CompileError("E-TUNE-MODEL", "only code for this machine can be timed")
         self.inputs = random_inputs(self.untuned.source, seed)
-        self.code, _ = code_options(self.untuned.target, self.options.get("threads", 1))
+        self.code, _ = code_options(self.untuned.target, options.threads)
         self.machine = machine_key(self.code)
         self.known = database.entries(self.machine)
         self.experience = Experience()
@@ -275,8 +278,7 @@ class _Tuning:
 
     def _compiled(self, schedules: Mapping[str, str]) -> Program:
         tuned = Tuned("tuning", dict(schedules)) if schedules else False
-        asked: dict[str, Any] = {**self.options, "tuned": tuned, "trace": False}
-        return compile(self.graph, **asked)
+        return compile(self.graph, replace(self.options, tuned=tuned, trace=False))
 
     def _keep(self) -> None:
         """Write the results to the database; entries that are still valid stay unchanged."""

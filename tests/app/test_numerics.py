@@ -12,7 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 from app.jobs.check import _commands
 from app.jobs.parts import Parts
 from app.wire import numerics
-from compiler.check.stepwise import Wanted, Way, begin_check
+from compiler.check.stepwise import Wanted, begin_check
+from compiler.options import Options
 from compiler.passes.rules.calls import o
 from tests.app.conftest import QUICK, compiled_job, jobs_of, started, submit, wait
 from tests.app.schema import check_shape
@@ -158,7 +159,7 @@ def test_a_result_of_other_passes_is_not_mixed_with_these(real):
 
 def test_a_wrong_rewrite_is_told_with_its_step_and_all_has_the_described_shape():
     with instead("drop_double_negation", lambda x: o.neg(x))():
-        going = begin_check(MODEL, Way("algebraic_simplification"), wanted=Wanted(by_node=True))
+        going = begin_check(MODEL, Options("algebraic_simplification"), wanted=Wanted(by_node=True))
         found, stages = list(going.stages()), [0, 1]
         judged = list(going.rewrites())
     commands = {"check": "", "bisect": ""}

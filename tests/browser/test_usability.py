@@ -18,10 +18,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import compiler
 from app.samples import samples
-from compiler.driver import Program
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.reference import evaluate_graph
+from compiler.runtime.program import Program
 from compiler.trace import Event
 from tests.browser.playground import COMPILE_MS, Playground
 from tests.browser.test_sharing import make_link, state_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from compiler.codegen.access.addresses import Resolved
-from compiler.codegen.access.loads import gather, lane_offsets, load_neighbours
+from compiler.codegen.access.loads import gather, load_neighbours, read
 from compiler.codegen.access.memory import Memory, parameter
+from compiler.codegen.access.stores import write
 from compiler.codegen.arithmetic.functions import Arithmetic
 from compiler.codegen.values import Value, constant, mangled, memory_type
 from compiler.dataclass import dataclass
@@ -46,13 +47,13 @@ def fetch(m: Memory, a: Arithmetic, b: Buffer, places: Places) -> Value:
     position = _sum(a, position, moved)
     if not position.lanes:
         at = _element(m, b, position)
-        return m.read(b, at, 0, m.load_level(b, at))
+        return read(m, b, at, 0, m.load_level(b, at))
     return gather(m, b, Value(parameter(b), DType.u64), position, m.mask(None))
 
 
 def _fetch_neighbours(m: Memory, b: Buffer, position: Value, rest: Resolved) -> Value | None:
     """Load all lanes at once if their elements are contiguous along the last axis, else None."""
-    offsets = lane_offsets(m, rest)
+    offsets = m.indices.lane_offsets(rest)
     if offsets is None or offsets != list(range(offsets[0], offsets[0] + len(offsets))):
         return None
     pointer = _element(m, b, position)
@@ -72,8 +73,7 @@ def inside_buffer(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) 
 
 def put(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value], value: Value) -> None:
     """Store to an element at computed indices, which must be in bounds."""
-    m.note_store(b)
-    m.write(b, _element(m, b, _position(m, a, b, places)), value)
+    write(m, b, _element(m, b, _position(m, a, b, places)), value)
 
 
 def _brought_inside(m: Memory, a: Arithmetic, v: Value, n: Expr) -> Value:

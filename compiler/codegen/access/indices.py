@@ -118,6 +118,21 @@ class Indices:
             high += c * (hi if c > 0 else lo)
         return low, high
 
+    def lane_offsets(self, r: Resolved) -> list[int] | None:
+        """Return the offset of each active lane from the uniform part; None if not constant."""
+        lane = self.env.lane
+        if lane is None:
+            return [0]
+        if not r.lane_atoms:
+            return [r.lane_step * i for i in range(lane.active)]
+        total = affine.symbol(lane.var) * r.lane_step
+        for atom, c in r.lane_atoms:
+            total = total + Affine(((atom, c),))
+        if affine.symbols(total) != {lane.var}:
+            return None
+        offsets = [affine.substitute(total, {lane.var: i}) for i in range(lane.active)]
+        return [o for o in offsets if isinstance(o, int)]
+
     # Scalars
 
     def uniform(self, r: Resolved, scale: int = 1) -> Value:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from compiler.codegen.access.addresses import Resolved
-from compiler.codegen.access.memory import Memory, parameter, suffix
+from compiler.codegen.access.memory import Memory, parameter
+from compiler.codegen.access.stored import from_memory, suffix
 from compiler.codegen.values import Value, constant, memory_type, vector_of
 from compiler.ir import affine
 from compiler.ir.types import DType
@@ -25,7 +26,7 @@ def load(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
         guard = None
     if r.is_uniform:
         return _load_scalar(m, b, r, guard)
-    offsets = lane_offsets(m, r)
+    offsets = m.indices.lane_offsets(r)
     lane = m.indices.env.lane
     assert lane is not None, "no vector loop is open"
     if offsets is not None:
@@ -52,35 +53,19 @@ def least_elements(b: Buffer) -> int:
     return affine.bounds(b.n_elements, {})[0]
 
 
-def lane_offsets(m: Memory, r: Resolved) -> list[int] | None:
-    """Return the constant offset of each active lane from the uniform terms, else None."""
-    lane = m.indices.env.lane
-    if lane is None:
-        return [0]
-    if not r.lane_atoms:
-        return [r.lane_step * i for i in range(lane.active)]
-    total = affine.symbol(lane.var) * r.lane_step
-    for atom, c in r.lane_atoms:
-        total = total + affine.Affine(((atom, c),))
-    if affine.symbols(total) != {lane.var}:
-        return None
-    offsets = [affine.substitute(total, {lane.var: i}) for i in range(lane.active)]
-    return [o for o in offsets if isinstance(o, int)]
-
-
 def _load_scalar(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
     pointer = m.base(b, r)
     nbytes = r.constant * b.dtype.nbytes
     if guard is None:
         level = m.load_level(b, pointer)
-        return m.read(b, m.displaced(pointer, nbytes, level), 0, level)
+        return read(m, b, m.displaced(pointer, nbytes, level), 0, level)
     if guard.lanes:
         guard = m.out.call(f"llvm.vector.reduce.or.v{guard.lanes}i1", DType.bool, 0, guard)
     level = m.load_level(b, pointer, guard)
     exact = m.displaced(pointer, nbytes, level)
     text = f"select i1 {guard.ref}, ptr {exact.ref}, ptr {parameter(b)}"
     safe = m.out.op(text, DType.u64, 0, guard, exact)
-    return m.read(b, safe, 0, level)
+    return read(m, b, safe, 0, level)
 
 
 def _load_contiguous(m: Memory, b: Buffer, r: Resolved, first: int, guard: Value | None) -> Value:
@@ -93,7 +78,7 @@ def _load_contiguous(m: Memory, b: Buffer, r: Resolved, first: int, guard: Value
         low, high = m.indices.bounds(r)
         if low >= 0 and high + lane.lanes - lane.active < least_elements(b):
             level = m.load_level(b, pointer)
-            return m.read(b, m.displaced(pointer, nbytes, level), lane.lanes, level)
+            return read(m, b, m.displaced(pointer, nbytes, level), lane.lanes, level)
     return load_neighbours(m, b, pointer, nbytes, guard)
 
 
@@ -106,14 +91,14 @@ def load_neighbours(
     unmasked = lane.stop is None and not m.has_masks(b.dtype)
     if guard is None and (lane.is_full or unmasked):
         level = m.load_level(b, pointer)
-        found = m.read(b, m.displaced(pointer, nbytes, level), lane.active, level)
+        found = read(m, b, m.displaced(pointer, nbytes, level), lane.active, level)
         if lane.is_full:
             return found
         picks = [i if i < lane.active else -1 for i in range(lane.lanes)]
         return m.out.shuffle(found, None, picks)
     mask = m.mask(guard)
     level = m.load_level(b, pointer, mask)
-    return m.read_masked(b, m.displaced(pointer, nbytes, level), mask, level)
+    return read_masked(m, b, m.displaced(pointer, nbytes, level), mask, level)
 
 
 def _load_shuffled(
@@ -134,12 +119,12 @@ def _load_shuffled(
         nbytes = (r.constant + start) * b.dtype.nbytes
         if guard is None:
             level = m.load_level(b, pointer)
-            parts.append(m.read(b, m.displaced(pointer, nbytes, level), width, level))
+            parts.append(read(m, b, m.displaced(pointer, nbytes, level), width, level))
         else:
             mask = m.out.splat(guard, width)
             level = m.load_level(b, pointer, mask)
             at = m.displaced(pointer, nbytes, level)
-            parts.append(m.read_masked(b, at, mask, level))
+            parts.append(read_masked(m, b, at, mask, level))
     return _picked(m, parts, starts, width, offsets)
 
 
@@ -163,7 +148,7 @@ def _load_part_shuffled(
         mask = m.indices.below(start - low, n_elements)
         level = m.load_level(b, pointer, mask)
         at = m.displaced(pointer, (r.constant + start) * b.dtype.nbytes, level)
-        parts.append(m.read_masked(b, at, mask, level))
+        parts.append(read_masked(m, b, at, mask, level))
     return _picked(m, parts, starts, lane.lanes, offsets)
 
 
@@ -225,7 +210,7 @@ def gather(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: Value) 
         f"{mask.typed}, {result} zeroinitializer)"
     )
     level = m.load_level(b, at, mask)
-    return m.finish(b, call, lane.lanes, level)
+    return _finish(m, b, call, lane.lanes, level)
 
 
 def _gather_each(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: Value) -> Value:
@@ -242,6 +227,44 @@ def _gather_each(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: V
             bit = m.out.extract(mask, i)
             text = f"select i1 {bit.ref}, ptr {exact.ref}, ptr {start.ref}"
             exact = m.out.op(text, DType.u64, 0, bit, exact)
-        element = m.read(b, exact, 0, m.load_level(b, exact))
+        element = read(m, b, exact, 0, m.load_level(b, exact))
         total = m.out.insert(total, element, i)
     return total
+
+
+# Single loads
+
+
+def read(m: Memory, b: Buffer, pointer: Value, lanes: int, level: int) -> Value:
+    """Load contiguous elements, or a scalar for 0 lanes."""
+    text = f"load {memory_type(b.dtype, lanes)}, ptr {pointer.ref}, align {b.dtype.nbytes}"
+    return _finish(m, b, text, lanes, level)
+
+
+def read_word(m: Memory, b: Buffer, pointer: Value, level: int) -> Value:
+    """Load several elements of a small type, 32 bits in total, as one integer."""
+    text = f"load i32, ptr {pointer.ref}, align {b.dtype.nbytes}"
+    return m.out.op_at(text, DType.i32, 0, level, _key(m, b, text))
+
+
+def read_masked(m: Memory, b: Buffer, pointer: Value, mask: Value, level: int) -> Value:
+    """Load contiguous elements under a mask; masked-off lanes are 0 and not read."""
+    result = memory_type(b.dtype, mask.lanes)
+    name = f"llvm.masked.load.v{mask.lanes}{suffix(b.dtype)}.p0"
+    m.out.declare(f"declare {result} @{name}(ptr, {mask.type}, {result})")
+    text = (
+        f"call {result} @{name}(ptr align {b.dtype.nbytes} {pointer.ref}, "
+        f"{mask.typed}, {result} zeroinitializer)"
+    )
+    return _finish(m, b, text, mask.lanes, level)
+
+
+def _finish(m: Memory, b: Buffer, text: str, lanes: int, level: int) -> Value:
+    """Emit a load with value numbering, and convert it from its memory type."""
+    raw = m.out.op_at(text, b.dtype, lanes, level, _key(m, b, text))
+    return from_memory(m.out, raw)
+
+
+def _key(m: Memory, b: Buffer, text: str) -> str:
+    """Return the value number of a load, which a store to the buffer changes."""
+    return f"{text};{b.name}.{m.version(b)}"

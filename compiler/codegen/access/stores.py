@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compiler.codegen.access.addresses import Resolved
-from compiler.codegen.access.loads import lane_offsets
-from compiler.codegen.access.memory import Memory, suffix
+from compiler.codegen.access.memory import Memory
+from compiler.codegen.access.stored import suffix, to_memory
 from compiler.codegen.values import Value, constant_lanes, memory_type, vector_of
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer
@@ -24,13 +24,12 @@ def fence(m: Memory) -> list[str]:
 
 def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = False) -> None:
     """Store the elements of all active lanes; with `stream`, non-temporally if possible."""
-    m.note_store(b)
     lane = m.indices.env.lane
-    offsets = [0] if lane is None or r.is_uniform else lane_offsets(m, r)
+    offsets = [0] if lane is None or r.is_uniform else m.indices.lane_offsets(r)
     if lane is None or r.is_uniform:
         assert not value.lanes, f"all lanes store to the same element of {b.name}"
         at = m.displaced(m.base(b, r), r.constant * b.dtype.nbytes, m.out.level)
-        m.write(b, at, value)
+        write(m, b, at, value)
         return
     value = m.out.splat(value, lane.lanes)
     if offsets is not None and offsets == list(range(lane.active)):
@@ -63,7 +62,7 @@ def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = Fal
             index = m.out.extract(positions, i)
             text = f"getelementptr {memory_type(b.dtype)}, ptr {pointer.ref}, {index.typed}"
             at = m.out.op(text, DType.u64, 0, pointer, index)
-        m.write(b, at, element)
+        write(m, b, at, element)
 
 
 def _are_one_of_words(m: Memory, b: Buffer, offsets: list[int]) -> bool:
@@ -77,11 +76,11 @@ def _store_one_of_words(m: Memory, b: Buffer, at: Value, value: Value) -> None:
     lane = m.indices.env.lane
     assert lane is not None
     n, kind = 4 * lane.lanes, memory_type(b.dtype, lane.lanes)
-    text = f"zext {kind} {m.to_memory(b.dtype, value)} to <{lane.lanes} x i32>"
+    text = f"zext {kind} {to_memory(m.out, b.dtype, value)} to <{lane.lanes} x i32>"
     wide = m.out.op(text, DType.i32, lane.lanes, value)
     spread = m.out.op(f"bitcast {wide.typed} to <{n} x i8>", DType.u8, n, wide)
     live = [int(not i % 4 and i < 4 * lane.active) for i in range(n)]
-    m.write_masked(b, at, spread, constant_lanes(live, DType.bool))
+    _write_masked(m, b, at, spread, constant_lanes(live, DType.bool))
 
 
 def _fills_lines(b: Buffer, r: Resolved, value: Value) -> bool:
@@ -93,26 +92,26 @@ def _fills_lines(b: Buffer, r: Resolved, value: Value) -> bool:
 def _pass_by(m: Memory, b: Buffer, at: Value, value: Value) -> None:
     m.streams = True
     m.out.declare(_PASSING)
-    stored, kind = m.to_memory(b.dtype, value), memory_type(b.dtype, value.lanes)
+    stored, kind = to_memory(m.out, b.dtype, value), memory_type(b.dtype, value.lanes)
     nbytes = value.lanes * b.dtype.nbytes
-    m.out.line(f"store {kind} {stored}, ptr {at.ref}, align {nbytes}, !nontemporal !64")
+    _emit(m, b, f"store {kind} {stored}, ptr {at.ref}, align {nbytes}, !nontemporal !64")
 
 
 def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
     lane = m.indices.env.lane
     assert lane is not None
     if lane.is_full:
-        m.write(b, at, value)
+        write(m, b, at, value)
         return
     if lane.stop is None and lane.active == 1:
-        m.write(b, at, m.out.extract(value, 0))
+        write(m, b, at, m.out.extract(value, 0))
         return
     if lane.stop is None and not m.target.has_masks:
         # Store 4, 2 and 1 elements separately: an AVX masked store takes 42 micro-operations on
         # AMD's Zen.
-        m.write(b, at, m.out.shuffle(value, None, list(range(lane.active))))
+        write(m, b, at, m.out.shuffle(value, None, list(range(lane.active))))
         return
-    m.write_masked(b, at, value, m.mask(None))
+    _write_masked(m, b, at, value, m.mask(None))
 
 
 def _scatter(m: Memory, b: Buffer, pointer: Value, positions: Value, value: Value) -> None:
@@ -120,14 +119,55 @@ def _scatter(m: Memory, b: Buffer, pointer: Value, positions: Value, value: Valu
     element, pointers = memory_type(b.dtype), vector_of("ptr", value.lanes)
     text = f"getelementptr {element}, ptr {pointer.ref}, {positions.typed}"
     at = m.out.op(text, DType.u64, value.lanes, pointer, positions)
-    stored, kind = m.to_memory(b.dtype, value), memory_type(b.dtype, value.lanes)
+    stored, kind = to_memory(m.out, b.dtype, value), memory_type(b.dtype, value.lanes)
     mask = m.mask(None)
     name = f"llvm.masked.scatter.v{value.lanes}{suffix(b.dtype)}.v{value.lanes}p0"
     m.out.declare(f"declare void @{name}({kind}, {pointers}, {mask.type})")
-    m.out.line(
+    _emit(
+        m,
+        b,
         f"call void @{name}({kind} {stored}, {pointers} align {b.dtype.nbytes} {at.ref}, "
-        f"{mask.typed})"
+        f"{mask.typed})",
     )
+
+
+# Single stores
+
+
+def write(m: Memory, b: Buffer, at: Value, value: Value) -> None:
+    """Store a scalar, or contiguous lanes."""
+    stored = to_memory(m.out, b.dtype, value)
+    kind = memory_type(b.dtype, value.lanes)
+    _emit(m, b, f"store {kind} {stored}, ptr {at.ref}, align {b.dtype.nbytes}")
+
+
+def _write_masked(m: Memory, b: Buffer, at: Value, value: Value, mask: Value) -> None:
+    """Store contiguous lanes under a mask.
+
+    A constant mask must have more than one live lane; callers store a single lane as a scalar.
+    LLVM 22 (x86 with AVX-512) turns a masked store of a truncated vector with one live lane
+    into a scalar store of the element before truncation, which overwrites adjacent elements.
+    """
+    assert not _has_one_live_lane(mask), f"one lane of {b.name} needs a scalar store"
+    kind = memory_type(b.dtype, value.lanes)
+    name = f"llvm.masked.store.v{value.lanes}{suffix(b.dtype)}.p0"
+    m.out.declare(f"declare void @{name}({kind}, ptr, {mask.type})")
+    stored = to_memory(m.out, b.dtype, value)
+    at_ref = f"ptr align {b.dtype.nbytes} {at.ref}"
+    _emit(m, b, f"call void @{name}({kind} {stored}, {at_ref}, {mask.typed})")
+
+
+def _emit(m: Memory, b: Buffer, text: str) -> None:
+    """Emit one store, after which loads from the buffer are not reused."""
+    m.note_store(b)
+    m.out.line(text)
+
+
+def _has_one_live_lane(mask: Value) -> bool:
+    return mask.is_constant and mask.ref.count("i1 true") == 1 and not mask.ref.startswith("splat")
+
+
+# Prefetches
 
 
 def prefetch(m: Memory, b: Buffer, r: Resolved) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compiler.codegen.access.addresses import Resolved
-from compiler.codegen.access.loads import least_elements
+from compiler.codegen.access.loads import least_elements, read, read_word
 from compiler.codegen.access.memory import Memory
 from compiler.codegen.arithmetic.functions import Arithmetic
 from compiler.codegen.values import Value, constant, value_type
@@ -132,8 +132,8 @@ class Dots:
         n_active, n_all = each * lane.active, each * lane.lanes
         _, last = self.memory.indices.bounds(first)
         if lane.is_full or last + n_all - n_active + each <= least_elements(b):
-            return self.memory.read(b, at, n_all, level)
-        found = self.memory.read(b, at, n_active, level)
+            return read(self.memory, b, at, n_all, level)
+        found = read(self.memory, b, at, n_active, level)
         return self.out.shuffle(found, None, [i if i < n_active else -1 for i in range(n_all)])
 
     def _side_by_side(self, b: Buffer, first: Resolved, n: int, stride: int) -> Value:
@@ -154,7 +154,7 @@ class Dots:
         parts: list[Value] = []
         for i in range(2):
             at, level = self._pointer(b, first._replace(constant=first.constant + i * stride))
-            one = self.memory.read(b, at, 0, level)
+            one = read(self.memory, b, at, 0, level)
             parts.append(self.out.op(f"zext {one.typed} to i32", DType.i32, 0, one))
         high = self.arithmetic.two("shl", parts[1], constant(16, DType.i32))
         word = self.arithmetic.two("or", parts[0], high)
@@ -169,8 +169,8 @@ class Dots:
     def _word(self, b: Buffer, at: Value, level: int, n: int) -> Value:
         """Load the elements of one lane, padded with zeros."""
         if n == group_of(b.dtype):
-            return self.memory.read_word(b, at, level)
-        one = self.memory.read(b, at, 0, level)
+            return read_word(self.memory, b, at, level)
+        one = read(self.memory, b, at, 0, level)
         return self.out.op(f"zext {one.typed} to i32", DType.i32, 0, one)
 
     def add(self, total: Value, left: Value, right: Value) -> Value:

@@ -14,8 +14,8 @@ from compiler.ir.affine import ASSUMED_SIZE
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.infer import specialize
 from compiler.ir.types import Dim, TensorType, Type, open_symbols
-from compiler.runtime.build import Code, Stage, segments, written_functions
 from compiler.runtime.built import Built
+from compiler.runtime.code import Code, Stage, segments, written_functions
 from compiler.runtime.inputs import assumed_shapes
 from compiler.runtime.open.cut import HostNode, cut
 from compiler.runtime.open.infos import host_info, joined_infos, joined_plans, part_infos
@@ -61,21 +61,19 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     with stage("memory"):
         pool = ConstantPool()
         writer = RegionWriter({"run", *made.kernels}, pool, [])
-        sample = _sample(graph, shapes)
+        sizes = _sample(graph, shapes)
+        samples = [part.sized(sizes) for part in parts]
         calls: dict[int, Launch] = {}
-        for part in parts:
+        for part, sample in zip(parts, samples, strict=True):
             calls.update(part.launches(made, pool, writer, sample))
     groups = [segments(p.launched) for p in parts]
     numbered = [
         tuple(p.first + i for i in g) for p, gs in zip(parts, groups, strict=True) for g in gs
     ]
     code = Code.of(written, writer.texts, calls, numbered, is_open=True)
-    samples = [p.arranged(sample) for p in parts]
     found = iter(samples)
     infos = joined_infos(
-        host_info(s.node)
-        if isinstance(s, HostNode)
-        else part_infos(s, *next(found)[:2], sample, calls, made)
+        host_info(s.node) if isinstance(s, HostNode) else part_infos(s, next(found), calls, made)
         for s in steps
     )
     built = Built(
@@ -83,7 +81,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
         None,
         target,
         kernels=infos,
-        plan=joined_plans([a.plan for _, _, a in samples]),
+        plan=joined_plans([s.arrangement.plan for s in samples]),
         functions=made.kernels,
         launches=calls,
         llvm=code.text(target),

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from compiler.codegen.module import Launch
-from compiler.ir.graph import Graph, Node
+from compiler.ir.graph import Node
 from compiler.ir.infer import with_sizes
 from compiler.memory.buffer import Buffer, Plan
-from compiler.runtime.open.part import OpenPart
+from compiler.runtime.open.part import OpenPart, Sized
 from compiler.runtime.open.rounds import Rounds, runs_in_rounds
 from compiler.runtime.thunks.kernels import KernelInfo, kernel_infos
 from compiler.runtime.thunks.native import Functions
@@ -19,17 +19,13 @@ Infos = tuple[KernelInfo, ...]
 
 
 def part_infos(
-    part: OpenPart,
-    graph: Graph,
-    thunks: Sequence[Thunk],
-    sizes: Mapping[str, int],
-    calls: Mapping[int, Launch],
-    functions: Functions,
+    part: OpenPart, sized: Sized, calls: Mapping[int, Launch], functions: Functions
 ) -> Infos:
-    """Return facts about the launches of a part; all sizes in `graph` and `thunks` are numbers."""
-    launched = [w for w in _all_sized(thunks, sizes) if not isinstance(w, Unlaunched)]
+    """Return facts about the launches of a part."""
+    thunks = _all_sized(sized.thunks, sized.sizes)
+    launched = [w for w in thunks if not isinstance(w, Unlaunched)]
     own = {i: c.symbol for i in range(len(launched)) if (c := calls.get(part.first + i))}
-    return kernel_infos(launched, graph, own, functions.kernels, functions.by_identity)
+    return kernel_infos(launched, sized.graph, own, functions.kernels, functions.by_identity)
 
 
 def _all_sized(thunks: Iterable[Thunk], sizes: Mapping[str, int]) -> Iterator[Thunk]:

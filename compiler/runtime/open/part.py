@@ -50,6 +50,16 @@ Table = ctypes.Array[ctypes.c_int64]
 """The offsets and sizes of a run, as the code reads them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """A part with numbers for its sizes: its graph, implementations, and the places of values."""
+
+    sizes: Mapping[str, int]
+    graph: Graph
+    thunks: Sequence[Thunk]
+    arrangement: Arrangement
+
+
 @dataclass
 class OpenPart:
     """The implementations of one part's nodes; `slots` defines the table of a run.
@@ -87,24 +97,23 @@ class OpenPart:
         return [w for w in self.thunks if not isinstance(w, Unlaunched)]
 
     def launches(
-        self, made: Functions, pool: ConstantPool, writer: RegionWriter, sample: Mapping[str, int]
+        self, made: Functions, pool: ConstantPool, writer: RegionWriter, sample: Sized
     ) -> dict[int, Launch]:
         """Return the native calls by launch number in the program, with slots for offsets.
 
-        `sample` are arbitrary sizes.
+        `sample` is the part with arbitrary sizes.
         """
-        _, _, arrangement = self.arranged(sample)
         caller = OpenCaller(made, pool, writer, self.slots)
-        found = caller.launches(self.launched, self.graph, arrangement)
+        found = caller.launches(self.launched, self.graph, sample.arrangement)
         return {self.first + number: launch for number, launch in found}
 
-    def arranged(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Thunk], Arrangement]:
-        """Return graph and implementations with numbers for sizes, and the memory of each value."""
+    def sized(self, sizes: Mapping[str, int]) -> Sized:
+        """Return the part with numbers for its sizes."""
         graph, thunks = _numbered(self.graph, self.thunks, sizes)
-        return graph, thunks, arrange(graph, thunks, self.overwritten)
+        return Sized(sizes, graph, thunks, arrange(graph, thunks, self.overwritten))
 
-    def fitted(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Thunk], Arrangement]:
-        """Arrange the part's memory for given sizes, and check the sizes.
+    def fitted(self, sizes: Mapping[str, int]) -> Sized:
+        """Return the part with numbers for its sizes, which are checked.
 
         Errors: those of type rules for inconsistent sizes; NotDetermined for sizes that a node's
         body does not accept, or for a wrong recorded type.
@@ -113,7 +122,7 @@ class OpenPart:
         require_consistent(graph)
         for body in bodies(thunks):
             require_fitting(body.graph)
-        return graph, thunks, arrange(graph, thunks, self.overwritten)
+        return Sized(sizes, graph, thunks, arrange(graph, thunks, self.overwritten))
 
     def numbered(self, launches: Mapping[int, Launch], table: Table) -> dict[int, Launch]:
         """Return the part's launches counted from 0, with slots replaced by their values.
@@ -135,29 +144,28 @@ class OpenPart:
                 found[number] = Launch(call.symbol, tuple(args), tuple(sizes))
         return found
 
-    def table(self, arrangement: Arrangement, sizes: Mapping[str, int]) -> Table:
+    def table(self, sized: Sized) -> Table:
         """Return the table of a run."""
-        numbers = self.slots.table(arrangement, sizes)
+        numbers = self.slots.table(sized.arrangement, sized.sizes)
         return (ctypes.c_int64 * len(numbers))(*numbers)
 
     def executable(
         self,
-        graph: Graph,
-        thunks: Sequence[Thunk],
-        arrangement: Arrangement,
+        sized: Sized,
         table: Table,
         entries: Sequence[tuple[OpenEntry | None, tuple[int, ...]]],
         constants: Array,
         keep: object,
     ) -> Executable:
-        """Return the executable for given sizes; `entries` has the code of each launch group."""
-        launched = [w for w in thunks if not isinstance(w, Unlaunched)]
+        """Return the executable for these numbers; `entries` has the code of each launch group."""
+        launched = [w for w in sized.thunks if not isinstance(w, Unlaunched)]
         segments: list[Segment] = []
         for entry, group in entries:
             if entry is None:
                 segments.append(FallbackSegment(launched[group[0]].node, group))
             else:
                 segments.append(NativeSegment(_bound(entry, ctypes.addressof(table)), group))
+        graph, arrangement = sized.graph, sized.arrangement
         return Executable(graph, arrangement, segments, constants, (keep, table), self.spaces)
 
 

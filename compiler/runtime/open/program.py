@@ -30,7 +30,7 @@ from compiler.runtime.executable import Executable, own
 from compiler.runtime.open.between import HostStep, host_step
 from compiler.runtime.open.cut import HostNode
 from compiler.runtime.open.infos import host_info, joined_infos, joined_plans, part_infos
-from compiler.runtime.open.part import OpenEntry, OpenPart
+from compiler.runtime.open.part import OpenEntry, OpenPart, Sized
 from compiler.runtime.open.rounds import Rounds, runs_in_rounds
 from compiler.runtime.open.rowwise import is_rowwise
 from compiler.runtime.open.sizes import (
@@ -42,7 +42,6 @@ from compiler.runtime.open.sizes import (
 from compiler.runtime.profile import Profile, launchers
 from compiler.runtime.thunks.kernels import KernelInfo
 from compiler.runtime.thunks.native import Functions
-from compiler.runtime.thunks.select import Thunk
 from compiler.runtime.within import check_launches, stoppable
 from compiler.targets.options import CodeOptions
 
@@ -54,16 +53,18 @@ Step = OpenPart | HostNode
 
 @dataclass(frozen=True)
 class Bound:
-    """A part of a program for given sizes: the plan of its arena, and its executable."""
+    """A part with its sizes, its calls, and its executable."""
 
     part: OpenPart
-    graph: Graph
-    thunks: Sequence[Thunk]
-    sizes: Mapping[str, int]
-    plan: Plan
+    sized: Sized
     launches: Mapping[int, Launch]
     executable: Executable
     library: Library
+
+    @property
+    def plan(self) -> Plan:
+        """Return the plan of the arena."""
+        return self.sized.arrangement.plan
 
     @property
     def n_launches(self) -> int:
@@ -133,7 +134,7 @@ class OpenProgram:
         )
 
     def _infos(self, b: Bound) -> tuple[KernelInfo, ...]:
-        return part_infos(b.part, b.graph, b.thunks, b.sizes, self.built.launches, self.functions)
+        return part_infos(b.part, b.sized, self.built.launches, self.functions)
 
     def is_rowwise(self, symbol: str) -> bool:
         """Return whether row i of each result depends only on row i of inputs, along an open
@@ -166,7 +167,8 @@ class OpenProgram:
 
     def _within(self, b: Bound, inputs: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
         infos = self._infos(b)
-        check_launches(infos, b.graph, b.plan.peak_bytes, self.built.target, self.built.threads)
+        built, graph = self.built, b.sized.graph
+        check_launches(infos, graph, b.plan.peak_bytes, built.target, built.threads)
         return b.timed_within(infos, inputs)
 
     def sizes(self, inputs: Mapping[str, Any]) -> Mapping[str, int]:
@@ -270,12 +272,10 @@ class OpenProgram:
 
     def _bind(self, part: OpenPart, number: int, sizes: Mapping[str, int]) -> Bound:
         assert self.library is not None, "the code is for another machine"
-        graph, thunks, arrangement = part.fitted(sizes)
-        table = part.table(arrangement, sizes)
+        sized = part.fitted(dict(sizes))
+        table = part.table(sized)
         calls = part.numbered(self.built.launches, table)
         executable = part.executable(
-            graph, thunks, arrangement, table, self.entries[number], self.constants, self.library
+            sized, table, self.entries[number], self.constants, self.library
         )
-        return Bound(
-            part, graph, thunks, dict(sizes), arrangement.plan, calls, executable, self.library
-        )
+        return Bound(part, sized, calls, executable, self.library)

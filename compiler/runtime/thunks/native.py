@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from compiler.codegen.llvm import FunctionText
 from compiler.codegen.module import Arg, Launch
@@ -80,65 +81,60 @@ def calls(
     pool: ConstantPool,
 ) -> Calls:
     """Return the call of each native node, with the place of each parameter."""
-    caller = _Caller(made, pool)
-    return Calls(dict(caller.launches(thunks, graph, arrangement)), caller.writer.texts)
+    writer = RegionWriter({"run", *made.kernels}, pool, [])
+    caller = _Caller(made, pool, writer, graph, arrangement)
+    return Calls(dict(caller.launches(thunks)), writer.texts)
 
 
+@dataclass(frozen=True)
 class _Caller:
-    """Creates the calls of native nodes, including nodes inside regions."""
+    """Creates the calls of a graph's native nodes; the graph may be the body of a region."""
 
-    def __init__(self, made: Functions, pool: ConstantPool) -> None:
-        self.made = made
-        self.pool = pool
-        self.writer = RegionWriter({"run", *made.kernels}, pool, [])
+    made: Functions
+    pool: ConstantPool
+    writer: RegionWriter
+    graph: Graph
+    arrangement: Arrangement
 
-    def launches(
-        self, thunks: Sequence[Launchable], graph: Graph, arrangement: Arrangement
-    ) -> Iterator[tuple[int, Launch]]:
+    def launches(self, thunks: Sequence[Launchable]) -> Iterator[tuple[int, Launch]]:
         for number, thunk in enumerate(thunks):
             if isinstance(thunk, NativeThunk):
                 kernel = thunk.scheduled.kernel
-                args = [self._arg(number, thunk, p, graph, arrangement) for p in kernel.params]
+                args = [self._arg(number, thunk, p) for p in kernel.params]
                 yield number, Launch(self.made.symbol_of(kernel), tuple(args))
             elif isinstance(thunk, RegionThunk):
-                yield number, self._region(number, thunk, graph, arrangement)
+                yield number, self._region(number, thunk)
 
-    def _region(
-        self, number: int, thunk: RegionThunk, graph: Graph, arrangement: Arrangement
-    ) -> Launch:
-        plan = arrangement.regions[number]
-        symbol = self.writer.write(plan, graph, _Known(self, plan))
-        memory = Arg("arena", arrangement.scratch[number, REGION])
+    def _region(self, number: int, thunk: RegionThunk) -> Launch:
+        plan = self.arrangement.regions[number]
+        symbol = self.writer.write(plan, self.graph, _Known(self, plan))
+        memory = Arg("arena", self.arrangement.scratch[number, REGION])
         values = [*thunk.operands, *filter(None, thunk.node.outputs)]
-        places = (self._plain(v, graph, arrangement) for v in values)
+        places = (self._plain(v) for v in values)
         return Launch(symbol, (memory, Arg("constants", 0), *places))
 
-    def _plain(self, value: str, graph: Graph, arrangement: Arrangement) -> Arg:
-        constant = graph.constants.get(value)
+    def _plain(self, value: str) -> Arg:
+        constant = self.graph.constants.get(value)
         if constant is None:
-            return Arg(arrangement.places[value].space, arrangement.places[value].offset)
+            place = self.arrangement.places[value]
+            return Arg(place.space, place.offset)
         wanted = PackedConstant(constant, None, constant.type.nbytes)
         return Arg("constants", self.pool.offset_of(wanted))
 
-    def _arg(
-        self,
-        number: int,
-        thunk: NativeThunk,
-        parameter: Buffer,
-        graph: Graph,
-        arrangement: Arrangement,
-    ) -> Arg:
+    def _arg(self, number: int, thunk: NativeThunk, parameter: Buffer) -> Arg:
         name = parameter.name
         if parameter.role == "temporary":
-            return Arg("arena", arrangement.scratch[number, name])
+            return Arg("arena", self.arrangement.scratch[number, name])
         value = {**thunk.lowered.operands, **thunk.lowered.results}[name]
         if parameter.role == "constant":
             wanted = PackedConstant(
-                graph.constants[value], thunk.scheduled.packings.get(name), int(parameter.nbytes)
+                self.graph.constants[value],
+                thunk.scheduled.packings.get(name),
+                int(parameter.nbytes),
             )
             return Arg("constants", self.pool.offset_of(wanted))
-        place = arrangement.places[value]
-        t = graph.types[value]
+        place = self.arrangement.places[value]
+        t = self.graph.types[value]
         assert isinstance(t, TensorType), f"{value} is {t}"
         assert parameter.nbytes == t.nbytes, (
             f"{thunk.node.name}: {name} has {parameter.nbytes} bytes, {value} is {t}"
@@ -156,8 +152,8 @@ class _Known:
 
     def launches(self, key: str) -> list[Launch]:
         body = self.plan.thunk.bodies[key]
-        made = self.caller.launches(body.launches(), body.graph, self.plan.bodies[key])
-        return [launch for _, launch in made]
+        caller = replace(self.caller, graph=body.graph, arrangement=self.plan.bodies[key])
+        return [launch for _, launch in caller.launches(body.launches())]
 
     def place(self, key: str, value: str) -> Arg:
         place = self.plan.bodies[key].places[value]

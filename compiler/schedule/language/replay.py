@@ -72,8 +72,9 @@ def replay_lines(
             where=left[0].where,
             hint=f"the nests are {', '.join(found)}",
         )
-    user_schedule = any(line.call.move == "parallel" for line in made.lines)
-    return replace(made, kernel=in_parallel(made.kernel, options, user_schedule=user_schedule))
+    if any(line.call.move == "parallel" for line in made.lines):
+        return made  # the schedule itself chooses the loops that threads share
+    return replace(made, kernel=in_parallel(made.kernel, options))
 
 
 def by_level(lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:

@@ -84,11 +84,15 @@ def section(names: Iterable[str], lines: Iterable[str]) -> str:
     return "\n".join([f"kernel {', '.join(quoted)} {{", *(f"  {line}" for line in lines), "}"])
 
 
-def as_schedules(given: Mapping[str, str] | str | None) -> tuple[KernelSchedule, ...]:
+def as_schedules(
+    given: Mapping[str, str] | str | tuple[KernelSchedule, ...] | None,
+) -> tuple[KernelSchedule, ...]:
     """Convert a text with sections, or a mapping from kernel names to moves, to schedules.
 
     Errors: E-SCHEDULE-TEXT.
     """
+    if isinstance(given, tuple):
+        return given
     if isinstance(given, str):
         return parse_sections(given)
     return tuple(KernelSchedule(str(name), str(text)) for name, text in (given or {}).items())

@@ -44,9 +44,9 @@ IMAGE_RANK = 4
 rows."""
 
 
-def in_parallel(kernel: Kernel, options: CodeOptions, *, user_schedule: bool = False) -> Kernel:
-    """Mark the loops that threads share, unless a user schedule has marked loops."""
-    if options.threads < 2 or user_schedule:
+def in_parallel(kernel: Kernel, options: CodeOptions) -> Kernel:
+    """Mark the loops that threads share, instead of the loops marked before."""
+    if options.threads < 2:
         return kernel
     kernel = with_copies(replace(kernel, body=_unmarked(kernel.body)), options)
     marker = _Marker(kernel.buffers, options.target, options.threads)

@@ -4,7 +4,8 @@ import numpy as np
 
 from compiler.check.errors import PLACES, error_of
 from compiler.check.findings import Finding, first_moved, first_wrong
-from compiler.check.stepwise import Wanted, Way, begin_check
+from compiler.check.stepwise import Wanted, begin_check
+from compiler.options import Options
 from compiler.passes.rules.calls import o
 from compiler.runtime.compare import Difference
 from tests.compiler.passes.numbers import graph
@@ -20,13 +21,13 @@ graph g(x: f32[3,5]) {
   return y
 }
 """)
-WAY = Way("remove_noops,algebraic_simplification,dead_code_elimination")
+OPTIONS = Options("remove_noops,algebraic_simplification,dead_code_elimination")
 
 
 def test_every_stage_is_told_before_the_next_is_looked_at() -> None:
     said: list[str] = []
     check = begin_check(
-        MODEL, WAY, wanted=Wanted(by_node=True), tell=lambda step, _: said.append(step)
+        MODEL, OPTIONS, wanted=Wanted(by_node=True), tell=lambda step, _: said.append(step)
     )
     stages = check.stages()
     assert next(stages).stage == "imported"
@@ -41,7 +42,7 @@ def test_every_stage_is_told_before_the_next_is_looked_at() -> None:
 
 
 def test_the_pass_that_moves_the_numbers_is_named_and_by_how_much() -> None:
-    check = begin_check(MODEL, WAY, wanted=Wanted(by_node=True))
+    check = begin_check(MODEL, OPTIONS, wanted=Wanted(by_node=True))
     found = list(check.stages())
     assert first_moved(found) == 2  # a division by a constant became a product
     assert 0 < found[2].moved < 1e-6
@@ -57,7 +58,7 @@ def test_the_pass_that_moves_the_numbers_is_named_and_by_how_much() -> None:
 
 def test_the_first_pass_outside_of_its_allowance_is_named() -> None:
     with instead("drop_double_negation", lambda x: o.neg(x))():
-        check = begin_check(MODEL, WAY, wanted=Wanted(by_node=True))
+        check = begin_check(MODEL, OPTIONS, wanted=Wanted(by_node=True))
         found = list(check.stages())
     assert first_wrong(found, check.allowed) == first_moved(found) == 2
     assert found[2].mark(1e-4, check.allowed) == "wrong"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from compiler.compute.statements import Loop, walk_statements
+from compiler.compute.text import parse_computation
 from compiler.loops.nodes import Kernel
 from compiler.loops.text import parse_kernel
 from compiler.loops.verify import verify_kernel
+from compiler.schedule.language.replay import replay
 from compiler.schedule.threads.parallel import in_parallel
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
@@ -16,8 +18,12 @@ TARGET = by_name("x86-64-v3")
 
 
 def shared(text: str, threads: int = 2) -> list[str]:
+    """Return the counters of the loops that threads share."""
+    return counters(in_parallel(parse_kernel(text), CodeOptions(TARGET, threads)))
+
+
+def counters(kernel: Kernel) -> list[str]:
     """Return the counters of the parallel loops."""
-    kernel: Kernel = in_parallel(parse_kernel(text), CodeOptions(TARGET, threads))
     verify_kernel(kernel)
     return [
         s.var for s in walk_statements(kernel.body) if isinstance(s, Loop) and s.kind == "parallel"
@@ -96,8 +102,18 @@ def test_images_are_cut_into_rows_unless_all_threads_would_read_too_many_weights
     assert shared(text) == expected
 
 
-def test_loops_marked_by_hand_stay_as_they_are():
+def test_the_loops_marked_before_do_not_matter():
     marked = parse_kernel(rows(64, 4096).replace("for o", "parallel o"))
     options = CodeOptions(TARGET, 2)
-    assert in_parallel(marked, options, user_schedule=True) == marked
     assert in_parallel(marked, options) == in_parallel(parse_kernel(rows(64, 4096)), options)
+
+
+def test_the_loops_that_a_schedule_marks_stay_as_they_are():
+    copy = parse_computation(
+        "computation g(x: f32[64,4096]) -> y: f32[64,4096] {\n"
+        "  y[o, i] = exp(x[o, i])  for o<64, i<4096\n}"
+    )
+    marked = replay("y: parallel(i)", copy, frozenset(), CodeOptions(TARGET, 2))
+    assert counters(marked.kernel) == ["i"]
+    chosen = replay("", copy, frozenset(), CodeOptions(TARGET, 2))
+    assert counters(chosen.kernel) == ["o"]
