@@ -1,7 +1,7 @@
 """Payloads of the API: `shapes` declares them, other modules build them from compiler objects.
 
 `requests`, `asked` and `fields` parse the requests of clients. `contract` generates the types of
-the page and the tables of `docs/wire.md` from the shapes.
+the page from the shapes; `docs/wire.md` explains the format.
 """
 
 from __future__ import annotations

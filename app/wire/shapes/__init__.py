@@ -1,9 +1,8 @@
 """Declarations of all payloads: typed dictionaries, one module per topic.
 
-Builders return them. The description of the API (`/openapi.json`), the types of the page
-(`static/js/wire.d.ts`) and the tables of `docs/wire.md` are generated from them: after a change,
-run `python -m app.contract`. All three contain the docstrings of the classes, and the names of
-the types that a module names (`JobState`).
+Builders return them. The description of the API (`/openapi.json`) and the types of the page
+(`static/js/wire.d.ts`) are generated from them: after a change, run `python -m app.contract`. Both
+contain the docstrings of the classes.
 """
 
 from __future__ import annotations
