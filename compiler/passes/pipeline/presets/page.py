@@ -68,9 +68,7 @@ def _manner(m: Manner) -> Iterator[str]:
     for step in m.steps:
         words = step.words or (step.ours.because if step.ours is not None else "")
         yield f"| {step.names} | {_code(step.ours)} | {words} |"
-    yield f"\n**Similarities.** {m.alike}\n"
-    yield f"**Differences.** {m.unlike}\n"
-    yield f"Order read from: {m.source}.\n"
+    yield f"\n**Similarities.** {m.alike} **Differences.** {m.unlike} Source: {m.source}.\n"
 
 
 def _code(x: object) -> str:
