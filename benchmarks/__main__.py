@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -99,7 +100,10 @@ PARTS = (
     Part(
         "memory",
         "Memory-bound kernels, one thread",
-        "",
+        "The three ratios are geometric means: the times of the same program without fusion, of "
+        "ONNX Runtime and of OpenVINO over the time of Compilarium. *Of a copy* is the speed in "
+        "bytes per second, relative to a copy of as many bytes. *Lowest ratio* is the minimum over "
+        "the cases, with the faster peer.",
         "benchmarks.memory_bound",
     ),
     Part(
@@ -179,7 +183,7 @@ def page(found: Sequence[tuple[Part, dict[str, object]]], head: str) -> str:
             continue
         body = text if text.startswith("|") else f"```\n{text}\n```"
         lines += [f"## {part.title}", "", command, ""]
-        lines += [part.words, ""] if part.words else []
+        lines += [textwrap.fill(part.words, 125), ""] if part.words else []
         lines += [body, ""]
     return "\n".join(lines)
 
