@@ -23,7 +23,6 @@ GENERAL = (
     (re.compile(r".+ is .+, which is not a tensor"), "a value is not a tensor"),
     (re.compile(r".+ holds strings"), "a value holds strings"),
     (re.compile(r"the state with initial value .+ becomes .+"), "a state changes its type"),
-    (re.compile(r".+ is .+, but .+ in one branch"), "the branches give different types"),
 )
 """Patterns and replacements that remove a model's names and types from reasons for fallbacks."""
 
