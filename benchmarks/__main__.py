@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +28,8 @@ from benchmarks.models import machine
 class Part:
     """A section of the page: title, description, and the command that measures the figures.
 
-    The command may contain the placeholders `{seconds}`, `{output}` and `{folders}`.
+    The command may contain the placeholders `{seconds}`, `{output}` and `{folders}`. The times and
+    ratios of a part with a `column` become columns of the table of the part before.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Part:
     words: str
     command: str
     threads: int = 1
+    column: str = ""
 
 
 MODELS = "benchmarks.models --seconds {seconds} --output {output} {folders}"
@@ -42,30 +45,35 @@ MODELS = "benchmarks.models --seconds {seconds} --output {output} {folders}"
 PARTS = (
     Part(
         "models",
-        "Whole models at f32 accuracy, one thread",
-        "Ratio: the better of ONNX Runtime and OpenVINO (set to f32) over Compilarium; "
-        "above 1 is faster. Light models have seeded random weights.",
+        "Whole models",
+        "One thread and f32 accuracy, unless a column names `--precision fast`, `--precision bf16` "
+        "or `--threads 2`. Ratio: the time "
+        "of the faster of ONNX Runtime and OpenVINO (set to f32) over the time of Compilarium. The "
+        "peer of bf16 is OpenVINO with default settings. With two threads, all programs have two. "
+        "Light models have seeded random weights.",
         MODELS,
     ),
     Part(
         "models-fast",
         "Whole models, `--precision fast`, one thread",
-        "The same peers at f32; [precision.md](precision.md) has the error bounds of `fast`.",
+        "",
         f"{MODELS} --precision fast",
+        column="fast",
     ),
     Part(
         "models-bf16",
         "Whole models, `--precision bf16`, one thread",
-        "The peer is OpenVINO with default settings, which computes in bf16 if the processor "
-        "supports it.",
+        "",
         f"{MODELS} --precision bf16",
+        column="bf16",
     ),
     Part(
         "models-threads",
         "Whole models at f32 accuracy, two threads",
-        "All programs have two threads.",
+        "",
         f"{MODELS} --threads 2",
         threads=2,
+        column="2 threads",
     ),
     Part(
         "quantized",
@@ -76,7 +84,11 @@ PARTS = (
     Part(
         "contractions",
         "Matrix products and convolutions, one thread",
-        "For a single convolution, peers must reorder its operands; in entire models, often not.",
+        "Of the peak: the share of the measured peak of multiply-adds, which Winograd's algorithm "
+        "may exceed. Ratio: the time of the fastest peer over the time of Compilarium. Both are "
+        "geometric means. `benchmarks/products.py` and `benchmarks/convolutions.py` define the "
+        "groups. For a single convolution, peers must reorder its operands; in entire models, "
+        "often not.",
         "benchmarks.contractions --json {output}/contractions.json",
     ),
     Part(
@@ -88,7 +100,10 @@ PARTS = (
     Part(
         "memory",
         "Memory-bound kernels, one thread",
-        "",
+        "The three ratios are geometric means: the times of the same program without fusion, of "
+        "ONNX Runtime and of OpenVINO over the time of Compilarium. *Of a copy* is the speed in "
+        "bytes per second, relative to a copy of as many bytes. *Lowest ratio* is the minimum over "
+        "the cases, with the faster peer.",
         "benchmarks.memory_bound",
     ),
     Part(
@@ -104,6 +119,21 @@ PARTS = (
         "Each figure is from a separate process and includes the imports of `compile`.",
         "benchmarks.compiling --json {output}/compiling.json",
         threads=2,
+    ),
+    Part(
+        "growth",
+        "Growth with depth, one thread",
+        "Transformer encoders of equal layers (384 wide, 12 heads, 128 positions), compiled "
+        "without caches. ![Seconds over layers](images/growth.svg)",
+        "benchmarks.growth --picture docs/images/growth.svg",
+    ),
+    Part(
+        "scaling",
+        "Growth of the optimizer's time, one thread",
+        "`O3` with the ledger, and with verification of the graph after each pass. "
+        "`benchmarks/scaling.py` generates the families in five sizes; the table has the largest. "
+        "![Seconds over nodes](images/scaling.svg)",
+        "benchmarks.scaling --picture docs/images/scaling.svg",
     ),
     Part(
         "page",
@@ -146,13 +176,38 @@ def page(found: Sequence[tuple[Part, dict[str, object]]], head: str) -> str:
     """Return the text of docs/performance.md: `head`, followed by a section for each part."""
     lines = [head.rstrip(), ""]
     for part, told in found:
+        command = f"`{told['command']}` (load average {told['load_average']:.1f} before it)"
         text = str(told["text"])
+        if part.column:
+            lines[-2] = with_columns(lines[-2], text, part.column)
+            continue
         body = text if text.startswith("|") else f"```\n{text}\n```"
-        load = f"load average {told['load_average']:.1f} before it"
-        lines += [f"## {part.title}", "", f"`{told['command']}` ({load})", ""]
-        lines += [part.words, ""] if part.words else []
+        lines += [f"## {part.title}", "", command, ""]
+        lines += [textwrap.fill(part.words, 125), ""] if part.words else []
         lines += [body, ""]
     return "\n".join(lines)
+
+
+def with_columns(text: str, other: str, name: str) -> str:
+    """Return a table with the times and ratios of another table, as columns called `name`."""
+    rows = {cells[0]: cells for cells in map(cells_of, other.splitlines()) if cells}
+    head = rows["model"]
+    columns = [i for i, title in enumerate(head) if title in ("Compilarium ms", "ratio")]
+    titles = {"model": [f"{name} ms", f"{name} ratio"], "---": ["---", "---"]}
+    lines: list[str] = []
+    for line in text.splitlines():
+        if cells := cells_of(line):
+            found = rows.get(cells[0], [])
+            cells += titles.get(cells[0], [found[i] if i < len(found) else "" for i in columns])
+            line = f"| {' | '.join(cells)} |"
+        lines.append(line)
+    mean = other.splitlines()[-1]
+    return "\n".join([*lines, f"{mean} ({name})"])
+
+
+def cells_of(line: str) -> list[str]:
+    """Return the cells of a row of a table; none for another line."""
+    return [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
 
 
 MARK = "<!-- below: written by `python -m benchmarks` -->"

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def main() -> None:
     for case in cases():
         if options.only in ("all", case.group) and options.match in case.name:
             results.append(measure(case, options.seconds, options.precision))
-            print(row(results[-1]), flush=True)
+            print(row(results[-1]), file=sys.stderr, flush=True)
     print(summary(results))
     if options.json is not None:
         report = {"machine": machine(), "seconds": options.seconds, "results": results}
@@ -93,23 +94,35 @@ def _error(ours: Mapping[str, Any], calls: Mapping[str, Call]) -> float | None:
 
 
 def row(r: Mapping[str, Any]) -> str:
-    """Return a row of the table."""
+    """Return the speeds of a case."""
     s = r["seconds"]
     speeds = "  ".join(f"{name} {r['flops'] / t / 1e9:6.1f}" for name, t in s.items())
-    best = min((t for name, t in s.items() if name != "ours"), default=s["ours"])
     return (
         f"{r['case']:34} {speeds} GF/s  {100 * r['share_of_peak']:5.1f} % of peak "
-        f"{r['peak_flops_per_second'] / 1e9:.0f}  best peer {best / s['ours']:.2f}"
+        f"{r['peak_flops_per_second'] / 1e9:.0f}  best peer {ratio(r):.2f}"
     )
 
 
+def ratio(r: Mapping[str, Any]) -> float:
+    """Return the time of the fastest peer over ours; 1 without peers."""
+    s = r["seconds"]
+    return min((t for name, t in s.items() if name != "ours"), default=s["ours"]) / s["ours"]
+
+
 def summary(results: list[dict[str, Any]]) -> str:
-    """Return lines with the geometric means of each group."""
-    lines: list[str] = []
+    """Return a table with geometric means and the lowest ratio of each group."""
+    lines = ["| group | cases | of the peak | ratio | lowest ratio |", "|---|--:|--:|--:|---|"]
     for group in dict.fromkeys(r["group"] for r in results):
         mine = [r for r in results if r["group"] == group]
-        share = float(np.exp(np.mean([np.log(r["share_of_peak"]) for r in mine])))
-        lines.append(f"{group}: {100 * share:.1f} % of peak in the geometric mean")
+        share, mean = (
+            float(np.exp(np.mean(np.log(list(x)))))
+            for x in ((r["share_of_peak"] for r in mine), map(ratio, mine))
+        )
+        worst = min(mine, key=ratio)
+        lines.append(
+            f"| {group} | {len(mine)} | {100 * share:.0f} % | {mean:.2f} | "
+            f"{ratio(worst):.2f}: {worst['case'].removeprefix(group).strip()} |"
+        )
     return "\n".join(lines)
 
 

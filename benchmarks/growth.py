@@ -1,6 +1,6 @@
-"""Growth of compile and run time with the layers of a transformer encoder: docs/growth.md.
+"""Growth of compile and run time with the layers of a transformer encoder: a section of the page.
 
-    taskset -c 1 python -m benchmarks.growth --output docs/growth.md
+    taskset -c 1 python -m benchmarks.growth [--picture docs/images/growth.svg]
 
 Encoders of 1, 2, 4, 8 and 16 equal layers (width 384, 12 heads, 128 positions: the sizes of MiniLM)
 are compiled and run interleaved, without caches; times are minima. Equal layers share kernels, so
@@ -72,8 +72,8 @@ def exponent(x: Sequence[float], y: Sequence[float]) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
-def page(points: Sequence[Point], picture: str) -> str:
-    """Return the text of docs/growth.md."""
+def section(points: Sequence[Point]) -> str:
+    """Return the table, and the growth of both times."""
     names = list(points[0].stages)
     layers = [p.n_layers for p in points]
     running = exponent(layers, [p.run_seconds for p in points])
@@ -81,11 +81,6 @@ def page(points: Sequence[Point], picture: str) -> str:
     per_layer = (last.compile_seconds - before.compile_seconds) / (last.n_layers - before.n_layers)
     first = points[0].compile_seconds - per_layer * points[0].n_layers
     lines = [
-        "# How compiling and running grow with depth\n",
-        f"Transformer encoders of equal layers ({WIDTH} wide, {HEADS} heads, {LENGTH} positions), "
-        "one thread, nothing cached, minima of interleaved rounds. Written by `python -m "
-        "benchmarks.growth --output docs/growth.md`.\n",
-        f"![seconds over layers]({picture})\n",
         "| layers | nodes | kernels | functions | compile s | "
         + " | ".join(names)
         + " | run ms | run ms per layer |",
@@ -98,36 +93,30 @@ def page(points: Sequence[Point], picture: str) -> str:
             f"{p.compile_seconds:.2f} | {stages} | {p.run_seconds * 1e3:.2f} | "
             f"{p.run_seconds * 1e3 / p.n_layers:.2f} |"
         )
-    lines.append("")
-    lines.append(f"- running grows with layers^{running:.2f}")
     lines.append(
-        f"- compiling is affine: {first:.2f} s independent of the number of layers, and "
-        f"{per_layer * 1e3:.0f} ms per layer\n"
+        f"\nThe time of a run grows with layers^{running:.2f}. The compile time is affine: "
+        f"{first:.2f} s independent of the number of layers, and {per_layer * 1e3:.0f} ms a layer."
     )
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Measure all points, and write the page and its picture."""
+    """Measure all points; print the section and draw its picture."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=None)
+    parser.add_argument("--picture", type=Path, default=None)
     parser.add_argument("--layers", type=int, nargs="*", default=LAYERS)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=5.0)
     given = parser.parse_args()
     os.environ["COMPILARIUM_CACHE"] = ""
     points = measure(given.layers, given.rounds, given.seconds)
-    text = page(points, "images/growth.svg")
-    print(text)
-    if given.output is not None:
+    print(section(points))
+    if given.picture is not None:
         curves = [
             Series("compiling", [(p.n_layers, p.compile_seconds) for p in points]),
             Series("running", [(p.n_layers, p.run_seconds) for p in points]),
         ]
-        picture = given.output.parent / "images" / "growth.svg"
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        picture.write_text(log_log_svg(curves, "layers", "seconds", 1.0))
-        given.output.write_text(text)
+        given.picture.write_text(log_log_svg(curves, "layers", "seconds", 1.0))
 
 
 if __name__ == "__main__":

@@ -5,15 +5,17 @@
 The cases are small ONNX models: chains of elementwise operators, softmax, normalisation, GELU,
 attention, reductions, pools and data movement. The programs of a case run interleaved in one
 process on one thread: ours, ours without fusion, ONNX Runtime, OpenVINO in f32, and `np.copyto` of
-as many bytes as the case must read and write. Times are minima. The last column is the case's bytes
-per second, relative to the faster of a plain and a non-temporal copy of that size.
+as many bytes as the case must read and write. Times are minima. "Of a copy" is the case's bytes per
+second, relative to the faster of a plain and a non-temporal copy of that size. The summary has
+geometric means.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +24,7 @@ import onnx.parser
 
 import compiler
 from benchmarks.copying import copies
-from benchmarks.memory_bound_cases import CASES, Case
+from benchmarks.memory_bound_cases import GROUPS, Case
 from compiler.bench.peers import load_peer
 from compiler.bench.timing import interleaved, pinned
 from compiler.ir.operator import Array
@@ -58,13 +60,46 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="seconds for each case")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    wanted = [c for c in CASES if not options.names or any(n in c.name for n in options.names)]
     print(f"{'case':28} {'ours':>9} {'unfused':>9} {'ORT':>9} {'OV f32':>9} {'copy':>9}   "
-          "unfused   ORT    OV   of a copy   difference")  # fmt: skip
+          "unfused   ORT    OV   of a copy   difference", file=sys.stderr)  # fmt: skip
+    found: dict[str, list[Row]] = {}
     with pinned():
-        for case in wanted:
-            row = measured(case, options.seconds)
-            print(json.dumps(_as_json(row)) if options.json else _line(row), flush=True)
+        for group, cases in GROUPS.items():
+            for case in cases:
+                if not options.names or any(n in case.name for n in options.names):
+                    row = measured(case, options.seconds)
+                    found.setdefault(group, []).append(row)
+                    print(_line(row), file=sys.stderr, flush=True)
+    if options.json:
+        print("\n".join(json.dumps(_as_json(row)) for rows in found.values() for row in rows))
+    else:
+        print(summary(found))
+
+
+def summary(found: Mapping[str, Sequence[Row]]) -> str:
+    """Return a table with geometric means, and the case of each group with the lowest ratio."""
+    lines = [
+        "| group | cases | unfused | ONNX Runtime | OpenVINO | of a copy | lowest ratio |",
+        "|---|--:|--:|--:|--:|--:|---|",
+    ]
+    for group, rows in found.items():
+        ratios = (
+            _mean([r.seconds[name] / r.seconds["ours"] for r in rows if name in r.seconds])
+            for name in ("unfused", "onnxruntime", "openvino")
+        )
+        copied = 100 * _mean([r.of_copy for r in rows])
+        worst = min(rows, key=lambda r: r.of_peers)
+        means = " | ".join(f"{x:.2f}" for x in ratios)
+        lines.append(
+            f"| {group} | {len(rows)} | {means} | {copied:.0f} % | "
+            f"{worst.of_peers:.2f}: {worst.name} |"
+        )
+    return "\n".join(lines)
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the geometric mean."""
+    return float(np.exp(np.mean(np.log(values))))
 
 
 def measured(case: Case, seconds: float) -> Row:

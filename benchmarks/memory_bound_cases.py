@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -165,4 +166,12 @@ def _reductions() -> list[Case]:
     return made
 
 
-CASES = (*_chains(), *_rows(), *_activations(), *_attentions(), *_movement(), *_reductions())
+GROUPS: Mapping[str, Sequence[Case]] = {
+    "elementwise chains": _chains(),
+    "softmax and norms": _rows(),
+    "functions and activations": _activations(),
+    "attention": _attentions(),
+    "data movement": _movement(),
+    "reductions and pools": _reductions(),
+}
+"""The cases by group."""

@@ -1,6 +1,6 @@
-"""Growth of the optimizer's time with the size of the model: docs/scaling.md and its picture.
+"""Growth of the optimizer's time with the size of the model: a section of the page.
 
-    python -m benchmarks.scaling --output docs/scaling.md
+    python -m benchmarks.scaling [--picture docs/images/scaling.svg]
 
 Three families of graphs are generated in several sizes. Each size runs several times, interleaved
 with other sizes, and the minimum time counts, since other load only ever adds time. The exponent is
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import gc
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -177,36 +178,27 @@ def exponent(found: Sequence[Timing]) -> float:
     return float(np.polyfit(x, y, 1)[0])
 
 
-def page(found: dict[str, list[Timing]], dense: Timing, pipeline: str, picture: str) -> str:
-    """Return the text of docs/scaling.md."""
+def section(found: dict[str, list[Timing]]) -> str:
+    """Return a table with the largest graph of each family, and the exponent of its growth."""
     lines = [
-        "# How the optimizer scales\n",
-        f"`{pipeline}` with the ledger kept and the graph verified after each pass, one thread, "
-        "minima of several runs, sizes interleaved. Written by `python -m "
-        "benchmarks.scaling --output docs/scaling.md`; the families are described there.\n",
-        f"DenseNet-121 ({dense.n_nodes:,} nodes): {dense.seconds:.2f} s, {dense.n_steps:,} steps "
-        f"in the ledger, {dense.n_after:,} nodes left.\n",
-        f"![time over nodes]({picture})\n",
-        "| family | nodes | nodes left | steps | seconds | microseconds per node |",
+        "| family | nodes | nodes left | steps | seconds | growth |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for family, rows in found.items():
-        lines += [
+        t = rows[-1]
+        growth = f"n^{exponent(rows):.2f}" if len(rows) > 1 else ""
+        lines.append(
             f"| {family} | {t.n_nodes:,} | {t.n_after:,} | {t.n_steps:,} | {t.seconds:.2f} | "
-            f"{1e6 * t.seconds / t.n_nodes:.0f} |"
-            for t in rows
-        ]
-    lines.append("")
-    for family, rows in found.items():
-        lines.append(f"- {family}: time grows with n^{exponent(rows):.2f}")
-    lines.append(f"\nThe aim is n^{LIMIT} at most.\n")
+            f"{growth} |"
+        )
+    lines.append(f"\nThe aim is n^{LIMIT} at most.")
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Measure all families, and write the page and its picture."""
+    """Measure all families; print the section and draw its picture."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=None)
+    parser.add_argument("--picture", type=Path, default=None)
     parser.add_argument("--pipeline", default="O3")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
@@ -215,18 +207,15 @@ def main() -> None:
     for name, make in FAMILIES.items():
         found[name] = timings([make(n) for n in given.sizes], given.pipeline, given.rounds)
         for t in found[name]:
-            print(f"{name:12} {t.n_nodes:6} nodes {t.seconds:7.3f} s {t.n_steps:7} steps")
-        print(f"{name:12} n^{exponent(found[name]):.2f}")
-    dense = timings([load(light_model("densenet121"))], given.pipeline, given.rounds)[0]
-    print(f"densenet121  {dense.n_nodes:6} nodes {dense.seconds:7.3f} s {dense.n_steps:7} steps")
-    if given.output is not None:
-        picture = given.output.parent / "images" / "scaling.svg"
-        curves = [
-            Series(f"{k}, n^{exponent(rows):.2f}", [(t.n_nodes, t.seconds) for t in rows])
-            for k, rows in found.items()
-        ]
-        picture.write_text(log_log_svg(curves, "nodes", "seconds", LIMIT))
-        given.output.write_text(page(found, dense, given.pipeline, "images/scaling.svg"))
+            print(f"{name:12} {t.n_nodes:6} nodes {t.seconds:7.3f} s", file=sys.stderr)
+    curves = [
+        Series(f"{k}, n^{exponent(rows):.2f}", [(t.n_nodes, t.seconds) for t in rows])
+        for k, rows in found.items()
+    ]
+    if given.picture is not None:
+        given.picture.write_text(log_log_svg(curves, "nodes", "seconds", LIMIT))
+    dense = timings([load(light_model("densenet121"))], given.pipeline, given.rounds)
+    print(section({**found, "DenseNet-121": dense}))
 
 
 if __name__ == "__main__":

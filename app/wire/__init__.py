@@ -2,7 +2,7 @@
 compiler objects.
 
 `requests`, `asked` and `fields` parse the requests of clients. `contract` generates the types of
-the page and the tables of `docs/wire.md` from `shapes`.
+the page from the shapes; `docs/wire.md` explains the format.
 """
 
 from __future__ import annotations

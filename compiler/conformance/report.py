@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -21,6 +22,7 @@ GENERAL = (
     (re.compile(r"the shape of .+ is known only when"), "a shape is known only when"),
     (re.compile(r".+ is .+, which is not a tensor"), "a value is not a tensor"),
     (re.compile(r".+ holds strings"), "a value holds strings"),
+    (re.compile(r"the state with initial value .+ becomes .+"), "a state changes its type"),
 )
 """Patterns and replacements that remove a model's names and types from reasons for fallbacks."""
 
@@ -31,7 +33,8 @@ operator does, and the reasons, with the number of cases."""
 OCCUR = """\
 By ONNX operator: all cases whose models contain it, in functions and subgraphs too. The last
 column names the fallbacks of these cases, or the code of a refusal, with the number of cases: often
-another operator of the case is the cause."""
+another operator of the case is the cause. All cases of these operators are native (with the number
+of cases): """
 
 
 @dataclass
@@ -148,12 +151,17 @@ def _what_falls_back(outcomes: Sequence[Outcome]) -> str:
 
 
 def _operators(outcomes: Sequence[Outcome]) -> str:
+    found = _by_operator(outcomes)
+    native = {op for op, cases in found.items() if all(o.kind == "native" for o in cases)}
     rows = [
-        (f"`{operator}`", str(len(cases)), *_counted(cases), _causes(_causes_of(cases)))
-        for operator, cases in _by_operator(outcomes).items()
+        (f"`{op}`", str(len(cases)), *_counted(cases), _causes(_causes_of(cases)))
+        for op, cases in found.items()
+        if op not in native
     ]
     table = _table(("operator", ">cases", *_kinds(), "why not native"), rows)
-    return f"## Operators\n\n{OCCUR}\n\n{table}"
+    names = ", ".join(f"`{op}` ({len(found[op])})" for op in found if op in native)
+    words = textwrap.fill(f"{OCCUR}{names}.", 100, break_long_words=False)
+    return f"## Operators\n\n{words}\n\n{table if rows else ''}"
 
 
 def _by_operator(outcomes: Iterable[Outcome]) -> Mapping[str, list[Outcome]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
 from typing import Any
 
@@ -41,12 +39,6 @@ def test_the_rule_that_moves_the_numbers_is_found_and_shown_on_a_small_model(rea
     assert len(data) == small["onnx_bytes"] > 0
     model = onnx.load_from_string(data)
     assert [node.op_type for node in model.graph.node] == ["BatchNormalization"]
-
-
-def test_the_example_of_the_document_has_the_described_shape(repository):
-    text = (repository / "docs" / "checking.md").read_text(encoding="utf-8")
-    [block] = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
-    check_shape(json.loads(block), "Bisection")
 
 
 def test_a_model_whose_numbers_are_right_has_no_such_set(real, compiled):

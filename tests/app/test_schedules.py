@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -123,13 +120,6 @@ def test_a_wrong_request_is_told_what_was_needed(client: FlaskClient, body: Any)
     answer = client.post(f"/api/v1/jobs/{job}/schedules", json=body)
     assert answer.status_code == 400
     assert answer.get_json()["error"]["code"] == "E-REQUEST-BODY"
-
-
-def test_the_examples_of_the_document_have_the_described_shapes(repository: Path) -> None:
-    text = (repository / "docs" / "schedules.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
-    for name, block in zip(("CheckedSchedule", "EditedKernel"), blocks, strict=True):
-        check_shape(json.loads(block), name, name)
 
 
 def test_what_is_not_there_is_told(real: FlaskClient, compiled: dict[str, Any]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ from compiler.errors import CompileError
 from compiler.frontend.written import LANGUAGES, PAGE_LIMITS
 from compiler.runtime.inputs import random_inputs
 from tests.app.conftest import PATIENCE_S, wait
-from tests.app.schema import check_shape
 
 EXAMPLES = examples()
 
@@ -52,12 +49,6 @@ def test_a_text_is_checked_as_somebody_types(real):
     assert (right["problems"], right["n_nodes"]) == ([], 3)
     assert compiler.parse(right["ir"])
     assert checked(real, "ir", right["ir"])["n_nodes"] == 3
-
-
-def test_the_example_of_the_document_has_the_described_shape():
-    text = (Path(__file__).parents[2] / "docs" / "writing-models.md").read_text(encoding="utf-8")
-    example = json.loads(text.partition("```json\n")[2].partition("```")[0])
-    check_shape(example, "CheckedText", "example")
 
 
 def test_what_is_too_long_or_of_no_language_is_refused(real):

@@ -1,4 +1,4 @@
-"""Tests of the tasks of docs/usability.md, walked as a new user walks them.
+"""Tests of the tasks of docs/tour.md, walked as a new user walks them.
 
 Each answer is compared with a source independent of the page: the compiler called directly, or an
 exhaustive search over the numbers that the page received.

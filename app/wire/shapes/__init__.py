@@ -1,9 +1,8 @@
 """Declarations of all payloads: typed dictionaries, one module per topic.
 
-Builders return them. The description of the API (`/openapi.json`), the types of the page
-(`static/js/wire.d.ts`) and the tables of `docs/wire.md` are generated from these declarations:
-after a change, run `python -m app.contract`. These generated texts contain the classes' docstrings,
-and the type names that a module defines (`JobState`).
+Builders return them. The description of the API (`/openapi.json`) and the types of the page
+(`static/js/wire.d.ts`) are generated from them: after a change, run `python -m app.contract`. Both
+contain the docstrings of the classes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,9 @@ def outcomes() -> list[Outcome]:
         ("the shape of h_3, f32[h_3_d0,4], is known only when the program runs"),
     )
     return [
-        Outcome("simple", "test_b", ("Relu",), "native", n_native=1, n_kernels=1, seconds=0.25),
+        Outcome(
+            "simple", "test_b", ("Abs", "Relu"), "native", n_native=1, n_kernels=1, seconds=0.25
+        ),
         Outcome(
             "node",
             "test_c",
@@ -70,6 +72,8 @@ def test_reasons_lose_the_names_of_one_model() -> None:
         == "a value is not a tensor"
     )
     assert in_general("slice", "x_1 holds strings") == "a value holds strings"
+    state = "the state with initial value s: seq(f32[...]) becomes seq(f32[3])"
+    assert in_general("onnx.Loop", state) == "a state changes its type"
     other = "elements of type i4 have no generated code"
     assert in_general("slice", other) == other
 
@@ -86,6 +90,8 @@ def test_the_page_has_every_table_and_nothing_of_the_run() -> None:
         "| `Relu` | 3 | 1 | 1 | 0 | 1 | 0 | 0 | E-RUN-OPERATOR (1), `onnx.Unique` (1), `relu` (1) |"
     )
     assert relu in lines
+    assert "`Abs` (1)." in text
+    assert not any(line.startswith("| `Abs`") for line in lines)
     assert lines[-1].startswith("| `ai.onnx.ml.Scaler` | 1 | 0 |")
     later = [Outcome.from_json({**o.to_json(), "seconds": 9.0}) for o in reversed(outcomes())]
     assert page(later, "1.2.3", "compilarium conformance --output x.md") == text
