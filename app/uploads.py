@@ -1,7 +1,8 @@
 """Uploaded files: streamed to disk within a size limit, stored by the digest of their content.
 
 Only the child process of a job reads the content of an upload. The user's file name is text, never
-a path. The least recently used files are evicted when space is needed; files of links are pinned.
+a path. The least recently used files are evicted when space is needed; files that a
+shared link uses are never evicted.
 """
 
 from __future__ import annotations

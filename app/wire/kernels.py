@@ -88,7 +88,7 @@ def _inner_nodes(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _parts(k: KernelInfo) -> list[KernelPart]:
-    """Return the levels at which a kernel has a text; a control-flow node has no loops.
+    """Return the levels at which a kernel has a text; a control-flow node has no Loop IR text.
 
     A kernel whose schedule has no moves has no schedule text.
     """

@@ -40,7 +40,7 @@ NOISE = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The expected result: in its original type, in f64, and the margin of each element.
+    """The expected result in its original type and in f64, and the margin of each element.
 
     `certain` marks the integers and booleans that noise does not change, and the floats that remain
     finite or infinite. A margin of 0 requires equal bits.

@@ -112,7 +112,7 @@ EXACT_BITS = 16
 
 
 def _float_of_all(op_type: str, dtype: DType, accepted: frozenset[DType]) -> DType | None:
-    """Return f32 for an operator without arithmetic on integers that f32 represents exactly."""
+    """Return f32 if the operator only selects elements and f32 represents all of their values."""
     exact = op_type in CHOOSING and dtype.is_integer and dtype.bits <= EXACT_BITS
     return DType.f32 if exact and DType.f32 in accepted else None
 

@@ -109,7 +109,7 @@ class Affine:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all atoms are symbols; compound atoms are last in the order of atoms."""
+        """Whether all atoms are symbols; the last atom decides, since compound atoms sort last."""
         return isinstance(self.terms[-1][0], str)
 
     def __add__(self, other: Expr) -> Expr:

@@ -37,10 +37,10 @@ def place(
 ) -> Schedule:
     """Assign tasks to devices, and simulate the run.
 
-    If a memory is too small for the scheduler's decision, operands are prefetched later. If later
-    prefetching does not suffice, the blocked task moves to another device, and `notes` reports the
-    move. `time_limit_s` limits the first decision of a scheduler that searches; all further
-    decisions together have the same time limit.
+    If a memory is too small for the scheduler's decision, prefetches are delayed. If the delay does
+    not free enough memory, the blocked task moves to another device, and `notes` reports the move.
+    `time_limit_s` limits the first decision of a scheduler that searches; all further decisions
+    together have the same time limit.
     Units: seconds. Errors: E-OPTION-VALUE for an unknown scheduler, or if the scheduler refuses the
     problem.
     """

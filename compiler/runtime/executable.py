@@ -269,7 +269,7 @@ class Executable:
             np.copyto(run.outputs[place.offset].reshape(array.shape), array)
 
     def _is_result_only(self, name: str) -> bool:
-        """Return whether a value is exactly one result of the program and has no other readers."""
+        """Return whether a value occurs once among the program's results and no node reads it."""
         return name in self._once and not self.graph.users.get(name)
 
 

@@ -47,7 +47,7 @@ evicted."""
 
 
 MAX_PARAMETER_SETS = 64
-"""Number of parameter sets after which generated code reads parameters at run time."""
+"""Maximum number of parameter sets with specialised code; other sets are read at run time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from compiler.dataclass import dataclass
 class Span:
     """A time span of `seconds`, with a name and displayed details.
 
-    `inside` has nested spans, one after another from the start of the outer span.
+    `inside` has the nested spans. The first begins with the outer span, each other at the end of
+    the one before.
     """
 
     name: str

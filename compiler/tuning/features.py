@@ -147,7 +147,7 @@ class _Loops:
         return [*found, *[0.0] * (6 * DEPTH - len(found))]
 
     def _touched(self, read: Read, inside: Sequence[str]) -> int:
-        """Return the number of an operand's bytes that iterations of the loops `inside` read."""
+        """Return the number of bytes of an operand that are read inside the loops `inside`."""
         spans = {a.var: 1 for a in self.nest.axes}
         for v in inside:
             parts = self.origins[v]

@@ -119,7 +119,7 @@ class Indices:
         return low, high
 
     def lane_offsets(self, r: Resolved) -> list[int] | None:
-        """Return the offset of each active lane from the uniform part; None if not constant."""
+        """Return each active lane's offset from the uniform index; None if it is not constant."""
         lane = self.env.lane
         if lane is None:
             return [0]

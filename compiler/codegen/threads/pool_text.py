@@ -41,8 +41,8 @@ WAKE_STEPS = 150_000 * STEPS_PER_CYCLE
 """The amount of work that justifies waking workers: about 50 us; waking takes 5 to 10 us."""
 
 ALONE = 16
-"""The time during which a caller runs without workers, divided by the time lost; this limits the
-loss to 6 %."""
+"""If waking workers costs a caller time, the caller then runs without workers for this multiple of
+the lost time. So at most 6 % of the time is lost."""
 
 CREDIT = 10_000_000
 """The default limit of the balance of saved time, in ticks."""

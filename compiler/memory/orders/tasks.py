@@ -14,7 +14,7 @@ from compiler.memory.lifetimes import Step, is_read_besides
 from compiler.memory.views import NO_VIEWS, Views
 
 Groups = tuple[tuple[int, ...], ...]
-"""For each task (or value): the numbers of related tasks or values, in ascending order."""
+"""For each task (or value): the ascending indices of related tasks or values."""
 
 
 @dataclass(frozen=True)

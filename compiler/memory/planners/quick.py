@@ -35,7 +35,7 @@ def quick(problem: Problem, options: Options) -> Outcome:
 
     The planner of compiled programs: it limits attempts instead of seconds, so compilation is
     deterministic. On networks, the four greedy orders are nearly always optimal. With many live
-    branches, complete search usually finds a plan without a gap in a few hundred steps.
+    branches, complete search usually reaches the lower bound in a few hundred steps.
     """
     found = best_of(problem, options, QUICK)
     for improve in (_climbed, _searched):

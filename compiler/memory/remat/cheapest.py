@@ -29,7 +29,7 @@ State = tuple[int, int]
 def cheapest(
     tasks: Tasks, costs: Sequence[float], limit_bytes: int, allowed: Collection[int]
 ) -> Repeated | None:
-    """Return the cheapest task runs within a memory limit; None if not found in the state limit.
+    """Return the cheapest sequence of tasks within a memory limit; None if the search gives up.
 
     The parameters are those of `recompute`, but the order of tasks may also change. Source: the
     pebble game with costs, which Checkmate (Jain et al., MLSys 2020) solves as an integer program
@@ -42,7 +42,7 @@ def cheapest(
 
 
 def least(tasks: Tasks, costs: Sequence[float], allowed: Collection[int]) -> Repeated | None:
-    """Return the cheapest task runs of the lowest peak; None if not found in the state limit.
+    """Return the cheapest sequence of tasks with the lowest peak; None if the search gives up.
 
     >>> two = Tasks(((), (0,)), ((), (0,)), ((0,), (1,)), (0, 0), ((), ()), (8, 4))
     >>> least(two, [1.0, 1.0], ()).peak_bytes

@@ -133,7 +133,7 @@ def _(
 
 @forest.cost
 def _(x: TensorType, *tables: TensorType, out: TensorType, **_: Any) -> Cost:
-    """Count four operations per step, for nodes evenly distributed over trees and steps."""
+    """Count four operations per step; the estimate assumes balanced trees of equal size."""
     n_nodes, n_trees = tables[1].n_elements, tables[3].n_elements
     steps = (n_nodes // max(n_trees, 1) + 1).bit_length()
     added = tables[5].static_shape[1]

@@ -192,7 +192,7 @@ class Region:
 def _decides_sizes(ed: Editor, node: Node) -> bool:
     """Whether elements of operands determine a size of a result.
 
-    A copy of the node with permuted axes would give the result size a new name.
+    If the node were copied with permuted axes, the symbol of the result's size would change.
     """
     known = open_symbols(ed.tensor(i).type for i in node.inputs if i)
     return not open_symbols(ed.tensor(v).type for v in node.outputs if v) <= known

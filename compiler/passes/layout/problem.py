@@ -149,7 +149,8 @@ class Problem:
         """Return the support of a convolution for layouts: `no`, `output`, `both` or `grouped`.
 
         With `output`, the input may have any layout; with `both`, the input has the layout of the
-        result. With `grouped`, input and output are in blocks of channels, which the groups fill. A
+        result. With `grouped`, input and output have blocked layouts, and each group has
+        full blocks. A
         convolution of bytes sums adjacent channels of its input, so it needs `both`.
         """
         w = stored_weights(unit, self.graph)

@@ -31,7 +31,8 @@ class Precision:
     lines: Callable[[Pipeline], Pipeline] = lambda pipeline: pipeline
     refused: str = ""
     on_tiles: Products | None = None
-    """The hardware for direct sums on machines with bf16 matrix tiles; None for the default."""
+    """The option `direct` of `choose_algorithms` on machines with bf16 matrix tiles; None keeps the
+    default."""
 
     @property
     def in_parts(self) -> bool:

@@ -119,9 +119,9 @@ def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
 def _stored(w: Array, origin: Array) -> tuple[Array, Array]:
     """Return i8 weights and an offset, whose sum is the weights minus their zero points.
 
-    If the weights minus their zero points fit into i8, the offset is 0. For differences outside i8,
-    weights that exceed i8 are shifted by 128, and the offset corrects the shift and the zero
-    points.
+    If all weights minus their zero points fit into i8, these differences are the result, with an
+    offset of 0. Otherwise the result is the weights, shifted by 128 if a weight exceeds i8. The
+    offset is then the shift minus the zero points.
     """
     less = as_bytes(w - origin)
     if less is not None:

@@ -17,7 +17,7 @@ PACKAGE = "compiler.passes.rules."
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The rules of a module: their common definition, and names in other systems."""
+    """A rule family: the rules of one module, a definition, and names in other compilers."""
 
     name: str
     title: str

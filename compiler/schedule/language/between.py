@@ -47,7 +47,7 @@ class Stages:
         return cls(computation, constants, parts, find_tiled(parts, computation, constants))
 
     def on(self, stage: str) -> Self:
-        """Return the stages with another subject for the next move."""
+        """Return the stages with `stage` as the stage that the next move transforms."""
         return replace(self, stage=stage)
 
     def because(self, reason: str) -> Self:

@@ -40,7 +40,7 @@ RIGHT = (1, 0, 0)
 
 FEWEST_COLUMNS = 64
 """The minimum number of columns; each column uses a split element once. The split of an element
-costs as much as about half this number of products."""
+costs as much as about 32 products."""
 
 FEWEST_TERMS = 64
 """The minimum number of terms of a sum; configuring, loading and storing tiles dominates shorter

@@ -1,7 +1,7 @@
-"""Transpose right operands whose columns are far apart into temporaries.
+"""Copy transposed right operands of products to temporaries, so that their rows are contiguous.
 
-A product whose right operand is stored transposed would load each vector element by element. A
-transposed copy costs far less than these loads. Constants need no copy: they are packed at compile
+Without the copy, a product would load each vector element by element. The copy costs far less than
+these loads. Constants need no copy: they are packed at compile
 time.
 """
 

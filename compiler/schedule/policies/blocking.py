@@ -276,7 +276,7 @@ def _is_counted(a: Axis) -> bool:
 
 
 def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
-    """Return the number of bytes of an operand read in one iteration of the loops not in `passing`.
+    """Return the bytes of an operand that all loops in `passing` read, with the other loops fixed.
 
     Overlapping windows read an element several times, and one iteration reads only a slice.
     """

@@ -63,7 +63,7 @@ def _turned(nest: Nest, vector: Axis, across: Axis, lanes: int, ctx: Context) ->
 
 
 def _split_blocks(nest: Nest, vector: str) -> Nest:
-    """Split loops over the blocked channels of an operand, along which it is contiguous."""
+    """Split channel loops by the block size of operands with blocked channels."""
     blocks = {nest.tensors[r.tensor].layout.block for r in nest.reads()} - {1}
     for var, divisor in divided(nest).items():
         if divisor in blocks and var != vector and nest.has(var) and nest.axis(var).size > divisor:

@@ -62,7 +62,7 @@ def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
 
 
 def _beside(left: Changes, lifetimes: Set[tuple[int, int]]) -> Block | None:
-    """Remove the changes of the shortest block with one of `lifetimes`; return this block."""
+    """Subtract a block of the shortest possible lifetime from `left`; return the block."""
     some = [(c - a, a, c) for a, c in lifetimes if left.get(a, 0) > 0 > left.get(c, 0)]
     for _, a, c in sorted(some):
         size = min(left[a], -left[c])

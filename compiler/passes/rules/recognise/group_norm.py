@@ -105,7 +105,7 @@ def _per_channel(c: ConstTensor, x: Tensor, t: TensorType) -> Constant | Skip:
         return reshaped(c.stored, [channels])
     if c.type.n_elements == 1:
         return Constant.of(np.broadcast_to(c.stored.array().reshape(-1), [channels]))
-    return Skip(f"{c.type} is not a number per channel of {x.type}")
+    return Skip(f"{c.type} does not have one element per channel of {x.type}")
 
 
 @rule(

@@ -86,7 +86,7 @@ def _misfit(
         return f"epsilon {epsilon:g} is negative, or the elements, {x.dtype}, are not floats"
     for p in parameters:
         if p is not None and not is_per_element(p, x, x.rank - len(axes)):
-            return f"{p.type} is not a number per normalised element of {x.type}"
+            return f"{p.type} needs one element per normalised element of {x.type}"
     return ""
 
 

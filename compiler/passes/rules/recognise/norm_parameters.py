@@ -22,7 +22,7 @@ def _scaled(
     x: Tensor, old: ConstTensor, scale: Tensor, axis: int, t: TensorType, make: Callable[..., Call]
 ) -> Operand:
     if t != x.type.logical or not is_per_element(scale, x, axis):
-        return Skip(f"a scale {scale.type} is not a number per normalised element of {x.type}")
+        return Skip(f"the scale {scale.type} needs one element per normalised element of {x.type}")
     if isinstance(scale, ConstTensor):
         both = combined(np.multiply, old.stored, scale.stored)
         objection = objection_to(both, old.stored, scale.stored)
@@ -144,7 +144,7 @@ def shift_into_layer_norm(
     added = shift or more
     assert added is not None, "one of the two is added"
     if t != x.type.logical or not is_per_element(added, x, axis):
-        return Skip(f"a shift {added.type} is not a number per normalised element of {x.type}")
+        return Skip(f"the shift {added.type} needs one element per normalised element of {x.type}")
     if old is not None and more is not None:
         both = combined(np.add, old.stored, more.stored)
         if objection := objection_to(both, old.stored, more.stored):

@@ -103,7 +103,7 @@ def merge_squeeze_unsqueeze(
 def merge_reshape_squeeze(
     x: Tensor, p: Tensor, z: bool, q: tuple[int, ...], t: TensorType
 ) -> Operand:
-    """Merge a reshape and the squeeze that reads it into a reshape."""
+    """Replace a reshape and a squeeze of its result by one reshape."""
     return reshaped(x, t)
 
 
@@ -133,7 +133,7 @@ def merge_reshape_squeeze(
     result="t",
 )
 def merge_flatten_squeeze(x: Tensor, p: int, q: tuple[int, ...], t: TensorType) -> Operand:
-    """Merge a flatten and the squeeze that reads it into a reshape."""
+    """Replace a flatten and a squeeze of its result by one reshape."""
     return reshaped(x, t)
 
 

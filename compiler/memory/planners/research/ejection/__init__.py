@@ -14,8 +14,9 @@ from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
-"""Joining thresholds, tried after the smallest known set of joined rectangles. Each attempt gets
-half of the remaining time; the time that remains then is for the unjoined blocks."""
+"""Thresholds for joins. The planner places the smallest known set of joined rectangles first, and
+then the rectangles of each threshold. Each attempt gets half of the remaining time; the unjoined
+blocks get the rest."""
 
 
 @planner(
