@@ -15,38 +15,57 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 CODE = ("compiler", "app", "compilarium")
 FEWEST_WORDS = 5
+LONGEST_PLACE = 100
 
 
 def main() -> None:
-    """Print the sample, one sentence per line, with its kind and its file."""
+    """Print the sample: each sentence with its file, its place, and the sentence before it."""
     parser = argparse.ArgumentParser(prog="python -m tests.sentences")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     found = sorted({*_of_code(), *_of_documents(), *_of_the_page()})
     chance = random.Random(options.seed)
-    for i, (kind, path, sentence) in enumerate(chance.sample(found, options.count), 1):
-        print(f"{i:4} [{kind}] {path}: {sentence}")
+    for i, (path, place, before, sentence) in enumerate(chance.sample(found, options.count), 1):
+        print(f"{i}. {path}, {place}\n   {f'({before}) ' if before else ''}**{sentence}**")
 
 
-def _of_code() -> Iterator[tuple[str, str, str]]:
+Sentence = tuple[str, str, str, str]
+"""The file of a sentence, its place there, the sentence before it or "", and the sentence."""
+
+
+def _of_code() -> Iterator[Sentence]:
     for folder in CODE:
         for path in (ROOT / folder).rglob("*.py"):
             name = str(path.relative_to(ROOT))
-            for kind, text in _texts(ast.parse(path.read_text())):
-                yield from ((kind, name, s) for s in _sentences(text))
+            for place, text in _texts(ast.parse(path.read_text()), "the module"):
+                yield from ((name, place, *s) for s in _sentences(text))
 
 
-def _texts(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield docstrings and other strings that people read as sentences."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            if isinstance(node.value.value, str):
-                yield "docstring", node.value.value
-        elif isinstance(node, ast.Call):
-            for given in (*node.args, *(k.value for k in node.keywords)):
+def _texts(node: ast.AST, place: str) -> Iterator[tuple[str, str]]:
+    """Yield docstrings and other strings that people read as sentences, with their places."""
+    former = ""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
+            if isinstance(child.value.value, str):
+                yield former or place, child.value.value
+        elif isinstance(child, ast.Call):
+            for given in (*child.args, *(k.value for k in child.keywords)):
                 if text := _literal(given):
-                    yield "message", text
+                    yield f"a text in {place}", text
+        yield from _texts(child, _header(child) or place)
+        former = ast.unparse(child) if isinstance(child, ast.Assign | ast.AnnAssign) else ""
+        former = former if len(former) < LONGEST_PLACE else former.partition("=")[0]
+
+
+def _header(node: ast.AST) -> str:
+    """Return the first line of a class or function, else ""."""
+    if isinstance(node, ast.ClassDef):
+        return f"class {node.name}"
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+        return f"def {node.name}({ast.unparse(node.args)}){result}"
+    return ""
 
 
 def _literal(node: ast.AST) -> str:
@@ -62,33 +81,38 @@ def _literal(node: ast.AST) -> str:
     return ""
 
 
-def _of_documents() -> Iterator[tuple[str, str, str]]:
+def _of_documents() -> Iterator[Sentence]:
     for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        name = str(path.relative_to(ROOT))
         prose = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
-        lines = [line for line in prose.split("\n") if not re.match(r"\s*[|#!<]", line)]
-        for sentence in _sentences("\n".join(lines)):
-            yield "document", str(path.relative_to(ROOT)), sentence
+        for section in re.split(r"^(?=#)", prose, flags=re.MULTILINE):
+            heading = section.partition("\n")[0].strip("# ")
+            lines = [line for line in section.split("\n") if not re.match(r"\s*[|#!<]", line)]
+            yield from ((name, heading, *s) for s in _sentences("\n".join(lines)))
 
 
-def _of_the_page() -> Iterator[tuple[str, str, str]]:
+def _of_the_page() -> Iterator[Sentence]:
     for path in (ROOT / "templates").rglob("*.html"):
+        name = str(path.relative_to(ROOT))
         text = re.sub(
             r"<(script|style).*?</\1>|{[{%#].*?[}%#]}", "", path.read_text(), flags=re.DOTALL
         )
         for found in re.split(
             r"</?(?:span|p|li|h\d|dt|dd|td|th|button|label|option)\b[^>]*>", text
         ):
-            for sentence in _sentences(re.sub(r"<[^>]*>", "", found)):
-                yield "page", str(path.relative_to(ROOT)), sentence
+            yield from ((name, "the page", *s) for s in _sentences(re.sub(r"<[^>]*>", "", found)))
 
 
-def _sentences(text: str) -> Iterator[str]:
+def _sentences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the sentences of a text, each after the sentence before it."""
     for paragraph in re.split(r"\n\s*\n|\n\s*[-*] ", text):
         joined = re.sub(r"\s+", " ", paragraph).strip()
+        before = ""
         for sentence in re.split(r"(?<=[.!?:]) (?=[A-Z`\"(])", joined):
             is_example = sentence.startswith("graph ") or " = " in sentence
             if len(sentence.split()) >= FEWEST_WORDS and not is_example:
-                yield sentence
+                yield before, sentence
+            before = sentence
 
 
 if __name__ == "__main__":
