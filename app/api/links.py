@@ -55,8 +55,10 @@ def link(link_id: str) -> Response:
 
 
 def _request_of(job_id: str) -> Mapping[str, Any]:
-    """Return the request of a compared job; the link stores it because it outlives the job. Errors:
-    E-REQUEST-UNKNOWN."""
+    """Return the request of a compared job, which the link stores; the job may be evicted earlier.
+
+    Errors: E-REQUEST-UNKNOWN.
+    """
     asked = queue().find(job_id).request
     if asked.get("kind") != "compile":
         raise CompileError("E-REQUEST-BODY", "only compiled models can be compared")

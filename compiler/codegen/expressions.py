@@ -173,8 +173,8 @@ class Expressions:
     def _all_below(self, tests: list[tuple[Value, Value]]) -> Value:
         """Emit the test whether every number is at least 0 and below its limit.
 
-        If the test of a scalar index fails, the first vector test gets the limit 0, which needs no
-        instruction per vector. The tests are not combined by masks, because LLVM would widen and
+        Tests of scalar indices need no instruction per vector: if one fails, the limit of the first
+        vector test becomes 0. The tests are not combined by masks, because LLVM would widen and
         narrow the masks.
         """
         shared = [self._below(v, limit) for v, limit in tests if not v.lanes]

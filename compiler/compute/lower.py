@@ -86,7 +86,7 @@ def lower_node(node: Node, graph: Graph) -> Lowered | None:
 
 
 def _size_names(operands: Sequence[Type], node: Node) -> dict[affine.Atom, str]:
-    """Name the atoms of operands' sizes, then the symbols that occur only in other sizes.
+    """Name the atoms of operands' sizes, then the symbols that occur only in sizes of results.
 
     For instance, a quotient in an operand's size becomes a named size of the computation, and
     result sizes are expressions of this name.

@@ -1,8 +1,8 @@
 """The export of quantized products: integer sums of products become standard quantized operators.
 
 Passes hoist zero points out of sums of products of bytes, and add a correction as a constant. The
-export separates the correction from the bias, so that one operator subtracts zero points, sums and
-rounds.
+export separates the correction from the bias, so that a single operator
+can subtract the zero points, compute the sum and round it.
 """
 
 from __future__ import annotations

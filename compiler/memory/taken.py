@@ -34,7 +34,7 @@ class Taken:
         return sorted(s for s in stretches if s[0] < limit and offset < s[1])
 
     def add(self, offset: int, limit: int, name: str) -> None:
-        """Add a range of at least one free byte."""
+        """Mark a range of free bytes as taken; the range must not be empty."""
         self._stretches[offset] = (offset, limit, name)
         at = self._piece(offset)
         piece = self._pieces[at]

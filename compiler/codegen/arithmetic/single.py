@@ -188,7 +188,7 @@ def exp_at_most_1(a: Arithmetic, x: Value, rest: Value, factor: Value) -> Value:
 def _fallen(
     a: Arithmetic, r: Value, n: Value, shifted: Value, factor: Value | None = None
 ) -> Value:
-    """Emit 2**n exp(r) times a factor; the lowest nine bits of `shifted` are n + 100, biased."""
+    """Emit 2**n exp(r) times a factor; the lowest nine bits of `shifted` are n + 100 + 127."""
     p = a.fma(polynomial(a, r, _DECAY), a.two("fmul", r, r), r)
     y = a.two("fadd", p, number(r, 1.0)) if factor is None else a.fma(p, factor, factor)
     scaled = a.scaled(y, n)

@@ -2,8 +2,8 @@
 
 The steps are divided into windows, on several levels from many short windows to one window. Each
 window lists its live placed blocks by offset, so a short-lived block is compared with its
-neighbours in time only. On a level, windows are twice as wide as their distance, so a block no
-longer than the distance is contained in one window.
+neighbours in time only. The windows of a level start every d steps and are 2 d steps long, so a
+block of at most d steps is inside one window.
 
 The loops are plain Python over arrays: without numba they run interpreted.
 """

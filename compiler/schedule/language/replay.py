@@ -78,9 +78,9 @@ def replay_lines(
 
 
 def by_level(lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:
-    """Separate the lines on stages from the lines on loops after them.
+    """Split a schedule into its lines about stages and the later lines about loops.
 
-    Errors: E-SCHEDULE-MOVE if a line on stages follows a line on loops.
+    Errors: E-SCHEDULE-MOVE if a line about stages follows a line about loops.
     """
     between: list[Line] = []
     inside: list[Line] = []

@@ -162,7 +162,7 @@ def row_block(
 def _open_block(
     nest: Nest, vector: Axis, rows: Axis, around: Sequence[str], tile: Tile, ctx: Context
 ) -> Block | None:
-    """Choose the block of an open number of rows: a copied block, efficient for any number."""
+    """Choose a block for an open number of rows: the block's operand is copied before use."""
     found = _rows_and_columns(nest, vector, [*around, rows.var])
     if found is None or not _is_apart(nest, found[0]) or not _may_copy(nest, found[0], rows):
         return None

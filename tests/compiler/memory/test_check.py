@@ -8,7 +8,7 @@ def problems(plan: Plan, arena_bytes: int | None = None) -> list[str]:
 
 def test_overlap_of_live_buffers_is_found() -> None:
     plan = Plan((Buffer("a", 100, 0, 3, 0), Buffer("b", 10, 2, 4, 64)))
-    assert problems(plan) == ["a, b: both are alive at step 2, at 0..100 and 64..74"]
+    assert problems(plan) == ["a, b: both are alive at step 2, in bytes 0..100 and 64..74"]
 
 
 def test_overlap_in_time_or_in_space_alone_is_fine() -> None:
@@ -24,7 +24,7 @@ def test_an_overlap_with_an_older_long_lived_buffer_is_found() -> None:
             Buffer("late", 64, 5, 6, 0),
         )
     )
-    assert problems(plan) == ["long, late: both are alive at step 5, at 0..64 and 0..64"]
+    assert problems(plan) == ["long, late: both are alive at step 5, in bytes 0..64 and 0..64"]
 
 
 def test_misalignment_and_places_outside_the_arena_are_found() -> None:

@@ -1,4 +1,4 @@
-"""Search orders of blocks with equal lowest offsets: a diverse set.
+"""A diverse set of orders in which a search tries blocks with equal lowest offsets.
 
 No order suits all problems: for the same blocks, one order may take a thousand steps and another a
 billion. Therefore turns.py interleaves several searches. An order compares blocks by a sequence of

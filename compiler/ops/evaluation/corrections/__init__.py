@@ -82,8 +82,8 @@ TABLE = (
     Correction(
         "Unique",
         "unique",
-        "Rows of strings cannot be compared. With sorted=0, rows are taken from axis 0 for every "
-        "axis, and a single result remains sorted.",
+        "Rows of strings cannot be compared. With sorted=0, onnx.reference ignores `axis` and "
+        "takes rows along axis 0; if only one output is requested, the output remains sorted.",
     ),
 )
 

@@ -25,7 +25,7 @@ MINE, THEIRS, SOME, OTHER = 0, 1, 2, 3
 """Rows of `sets`."""
 
 MOST_PAIRS = 24
-"""Maximum number of roots among which pairs that complete a sum are searched."""
+"""Maximum number of roots in the search for two roots with a given sum of sizes."""
 
 SHARES = (7, 12, 14, 15)
 """Cumulative probabilities, in sixteenths, of sets with 1, 2, 3 and 4 roots; other sets have all

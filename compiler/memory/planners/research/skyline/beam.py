@@ -2,8 +2,8 @@
 
 A state is a partial packing, represented by its *skyline*: the occupied height at each step. The
 next move places a fitting block on the lowest stretch of the skyline. If no block fits, the stretch
-is raised to its lower neighbour, and the memory below is wasted. At each step, the skyline plus
-unplaced bytes is a lower bound of the packing's peak (`need`).
+is raised to its lower neighbour, and the memory below is wasted. At each step, the height
+of the skyline plus the unplaced bytes of the step is a lower bound of the peak (`need`).
 """
 
 from __future__ import annotations
