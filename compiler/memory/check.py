@@ -131,7 +131,8 @@ def _overlaps(buffers: Sequence[Buffer]) -> Iterator[Fault]:
         for other in meets:
             yield Fault(
                 (other[2], name),
-                f"both are alive at step {start}, in bytes {other[0]}..{other[1]} and {offset}..{limit}",
+                f"both are alive at step {start}, in bytes {other[0]}..{other[1]} and "
+                f"{offset}..{limit}",
             )
         if not meets and start < end:
             alive.add(offset, limit, name)

@@ -182,7 +182,7 @@ class _Marker:
         return self._others(sum(self._nbytes(name) for name in read))
 
     def _later_steps(self, loop: Loop) -> float:
-        """Estimate half cycles of reads of other cores' results, by a next kernel divided by rows."""
+        """Estimate the half cycles in which a next kernel by rows reads other cores' results."""
         for s in walk_statements(loop.body):
             if isinstance(s, Store) and self._is_cut_across(s, loop):
                 return self._others(self._nbytes(s.buffer))
