@@ -71,7 +71,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @rms_norm.onnx("com.microsoft:SkipSimplifiedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as RMS normalisation of input + skip + bias, with statistics and this sum as outputs."""
+    """Import as RMS normalisation of input + skip + bias, with statistics and the sum."""
     x, skip, gamma, bias = (n.operand(i) for i in range(4))
     assert x is not None
     if x.type.shape is None:
