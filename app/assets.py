@@ -38,7 +38,7 @@ def register(app: Flask) -> None:
 
 
 def asset(name: str) -> str:
-    """Return the URL of a bundled file, with the digest of its content if it exists."""
+    """Return the URL of a bundled file, with the digest of its content if the file exists."""
     digest = _digest(site_folder("static") / "dist" / name)
     return f"/static/dist/{name}" + (f"?v={digest}" if digest else "")
 

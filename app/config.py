@@ -41,7 +41,7 @@ class Settings:
     links_bytes: int = 4096 * MIB
     """Maximum total size of the texts of all links."""
     links_bytes_per_day: int = 4 * MIB
-    """Maximum total size of the texts in one client address's new links per day."""
+    """Maximum total size per day of the texts in new links from one client address."""
     linked_models_bytes: int = 8192 * MIB
     links_per_minute: int = 30
     reports_per_minute: int = 20

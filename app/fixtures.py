@@ -1,4 +1,4 @@
-"""A complete trace as JSON files, as fetched by the page: `python -m app.fixtures FOLDER`.
+"""A complete trace as the JSON files that the page fetches: `python -m app.fixtures FOLDER`.
 
 Tests of the server and of the page share the files in tests/golden/wire. Ids, dates, seconds,
 versions and the machine vary from run to run, so fixed values replace them.
@@ -58,7 +58,7 @@ _MACHINE = {
 
 
 def payloads() -> Iterator[tuple[str, Any]]:
-    """Fetch file names and payloads of the trace from a temporary server."""
+    """Yield the file names and payloads of the trace, fetched from a temporary server."""
     with tempfile.TemporaryDirectory() as folder:
         app = create_app({"data_folder": Path(folder)})
         try:
@@ -117,8 +117,7 @@ def _first_rows(payload: dict[str, Any], *fields: str) -> dict[str, Any]:
 
 
 def stage_parts(rows: list[dict[str, Any]]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the stored parts of the trace's stages: of all changed stages, and of one unchanged
-    stage.
+    """Yield the stored parts of all changed stages of the trace, and of one unchanged stage.
 
     The trace contains graphs as deltas, and the last graph also in full.
     """

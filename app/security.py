@@ -57,8 +57,7 @@ def _add_headers(response: Response) -> Response:
 
 
 def _refuse_foreign_changes() -> None:
-    """Refuse changes from other sites, which browsers name in headers that other clients do not
-    send.
+    """Refuse changes from other sites; only browsers send the headers that name the site.
 
     Errors: E-REQUEST-ORIGIN.
     """

@@ -1,8 +1,8 @@
 """The server that `compilarium serve` starts: one process, a thread per connection.
 
-Werkzeug's threaded server suffices: each event stream occupies a thread, which is cheap, and child
-processes compile. A refused body is read to its end, so the browser receives the answer instead of
-a broken connection.
+Werkzeug's threaded server suffices: an event stream occupies only a thread, which is cheap, and
+compilations run in child processes. A refused body is read to its end, so the browser receives the
+answer instead of a broken connection.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _anchors(
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the pairs with the longest increasing subsequence of second numbers, by patience
+    """Return the longest subsequence of pairs with increasing second numbers, by patience
     sorting."""
     tops: list[int] = []
     top_at: list[int] = []

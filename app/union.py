@@ -151,7 +151,7 @@ def union_payload(drawing: Drawing, limit: int) -> UnionPayload:
 
 
 def _open_at_first(drawing: Drawing, limit: int) -> set[str]:
-    """Open all groups of a depth, from the outside in, while the number of boxes is within the
+    """Open groups depth by depth, from the outside in, while the number of boxes is within the
     limit.
 
     Only nodes of the imported model count, so the set of open groups is the same for all stages.

@@ -40,8 +40,8 @@ class Stream(Protocol):
 class Upload:
     """An uploaded file with its original name.
 
-    `id` is the SHA-256 digest of the content or, for a model written as text, of its language and
-    digest.
+    `id` is the SHA-256 digest of the content. For a model written as text, `id` is the digest of
+    the language and that content digest.
     """
 
     id: str
@@ -202,7 +202,7 @@ class UploadStore:
 
 
 def _id_of(digest: str, name: str) -> str:
-    """Return the id of an upload: the digest of a model file, or of a text and its language."""
+    """Return an upload's id: a model file's digest, or a digest of a text's digest and language."""
     language = language_of(name)
     return hashlib.sha256(f"{language} {digest}".encode()).hexdigest() if language else digest
 

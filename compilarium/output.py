@@ -24,7 +24,7 @@ _JSON = "compilarium.json"
 
 
 def reporting(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option `--json` to a command, which queries the option by `wants_json`."""
+    """Add the option `--json` to a command; the command calls `wants_json` to query the option."""
     return click.option(
         "--json",
         is_flag=True,

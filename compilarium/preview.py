@@ -66,7 +66,7 @@ def _optimised(graph: Graph) -> Graph:
 
 
 def _open_sizes(graph: Graph) -> str:
-    """Describe whether one program serves all sizes, or why each set of shapes needs a program."""
+    """Describe whether one program serves all sizes, or why each set of shapes needs its own."""
     if possible_parameters(graph):
         return "one program per set of shapes: some inputs are parameters of the code"
     try:

@@ -1,4 +1,4 @@
-"""`why`: report the effects of passes on a node, or why two nodes share a kernel or not."""
+"""`why`: report the effects of passes on a node, or the reason why two nodes are fused or not."""
 
 from __future__ import annotations
 

@@ -87,8 +87,8 @@ def compile(
     `memory_limit_bytes` is the maximum arena size: values are recomputed to stay within the limit.
     `spread="branches"` assigns each kernel to one thread and branches of the graph to different
     threads, by a plan (docs/threads.md). `loops`, the default, divides each kernel's loops among
-    the threads. `seconds` gives the plan of `branches` each kernel's time on one thread, keyed by a
-    value that the kernel computes. `limits` bounds the time and the memory of this call, but not of
+    the threads. For the plan of `branches`, `seconds` maps a value that each kernel computes to the
+    kernel's time on one thread. `limits` bounds the time and the memory of this call, but not of
     runs (docs/limits.md).
     If the model's bytes, the options, the compiler's code and the machine are unchanged, the
     program of an earlier compilation is loaded from disk and runs at once. Access to its trace, or

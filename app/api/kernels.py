@@ -21,7 +21,7 @@ _ABSENT = (404, 409)
 
 @ROUTES.route("GET", f"{_KERNEL}/links", KernelLinks, fails=_ABSENT)
 def kernel_links(job_id: str, kernel: int) -> Response:
-    """Map each line of a kernel's LLVM IR to a line of Loop IR, and of its assembly to LLVM IR."""
+    """Map lines of a kernel's LLVM IR to lines of Loop IR, and lines of its assembly to LLVM IR."""
     return _of_kernel(job_id, kernel, "links")
 
 
@@ -43,7 +43,7 @@ def kernel_text(job_id: str, kernel: int, part: str) -> Response:
     fails=(400, *_ABSENT),
 )
 def kernel_diff(job_id: str, kernel: int, part: str) -> Response:
-    """Compare the texts of two kernels at one level, line by line; the jobs may differ."""
+    """Compare the texts of two kernels, of one job or two jobs, at one level, line by line."""
     level = _checked_part(part)
     kept = Kept(job_id)
     other = Kept(request.args.get("against", job_id))

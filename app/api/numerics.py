@@ -1,4 +1,4 @@
-"""Numerics: errors of each pass, each value and the program of a compiled model."""
+"""Numerics: the numerical errors of a compiled model's passes, values and program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def new_check(job_id: str) -> Response:
 
 @ROUTES.route("GET", _OF_JOB, Numerics, fails=(404, 409))
 def numerics(job_id: str) -> Response:
-    """Return the findings of a check so far: stages, the program, rewrites."""
+    """Return a check's findings so far about stages, the program and rewrites."""
     return Kept(job_id).packed("numerics")
 
 

@@ -171,6 +171,6 @@ def _is_asked(t: Any) -> TypeGuard[type[Asked]]:
 
 
 def _alternatives(t: Any) -> Sequence[Any]:
-    """Return all classes of requests about a result for `Asked`; for another type, the type
+    """For `Asked`, return all classes of requests about a result; for another type, the type
     itself."""
     return tuple(ABOUT_A_RESULT) if t is Asked else (t,)

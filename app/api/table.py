@@ -29,7 +29,7 @@ class Route:
     """A route: the handler, answer and request body of one HTTP method at one URL.
 
     `answer` and `body` are payload types of wire/shapes, or media types if the content is not JSON.
-    The request body that starts a job about a result is the request of this job.
+    For a route that starts a job about a result, `body` is the class of the job's request.
     """
 
     method: str

@@ -1,4 +1,4 @@
-"""Tuning: a search for faster schedules of a compiled model, whose results only its job stores."""
+"""Tuning: a search for faster schedules of a compiled model; only its job stores the results."""
 
 from __future__ import annotations
 

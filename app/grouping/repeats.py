@@ -108,7 +108,8 @@ def _runs_in(items: Sequenced, stretch: range) -> Iterator[Run]:
 
 
 def _likely_periods(signatures: Sequence[int], stretch: range) -> list[int]:
-    """Return the most frequent distances at which one or three consecutive signatures recur."""
+    """Return the most frequent distances at which a signature, or a triple of signatures,
+    recurs."""
     gaps: Counter[int] = Counter()
     for width in (1, 3):
         last: dict[tuple[int, ...], int] = {}
@@ -122,7 +123,7 @@ def _likely_periods(signatures: Sequence[int], stretch: range) -> list[int]:
 
 
 def _periodic(signatures: Sequence[int], stretch: range, period: int) -> Iterator[range]:
-    """Yield maximal stretches of at least two periods with periodic signatures."""
+    """Yield the maximal stretches with periodic signatures that span at least two periods."""
     start = stretch.start
     for i in range(stretch.start, stretch.stop - period + 1):
         if i < stretch.stop - period and signatures[i] == signatures[i + period]:
@@ -133,8 +134,7 @@ def _periodic(signatures: Sequence[int], stretch: range, period: int) -> Iterato
 
 
 def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
-    """Return for each item the number of values that cross from earlier items to it or later
-    items."""
+    """For each item, return the number of values from earlier items that it or later items read."""
     last = {i: i for i in stretch}
     for i in stretch:
         last.update((s, i) for s in items.sources[i] if s in last)
@@ -148,8 +148,7 @@ def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
 def _best_phase(
     items: Sequenced, periodic: range, period: int, cuts: Mapping[int, int]
 ) -> Iterator[Run]:
-    """Yield runs of equal blocks, and start the blocks where the fewest values cross between
-    them."""
+    """Yield runs of equal blocks; the fewest possible values cross from block to block."""
     phases = range(periodic.start, min(periodic.start + period, periodic.stop - 2 * period + 1))
     start = min(phases, key=lambda at: (cuts[at + period], at))
     n_blocks = (periodic.stop - start) // period

@@ -45,7 +45,7 @@ def _chains(order: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[list
 
 
 def depth_first(ids: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Return a depth-first topological order from the results, which keeps chains together.
+    """Return a topological order by depth-first search from the results; it keeps chains together.
 
     The union of several stages may have cycles; an edge that closes a cycle is ignored.
     """

@@ -101,8 +101,10 @@ class Homes:
         return found
 
     def find(self, origins: Sequence[str]) -> str:
-        """Return the key of the group with most of these ONNX nodes, level by level; "" is the
-        root. If several groups have equally many, the first group is chosen."""
+        """Return the key of the group with most of these ONNX nodes, chosen level by level.
+
+        "" is the key of the root. Of several groups with equally many nodes, the first is chosen.
+        """
         key = tuple(origins)
         if key not in self.found:
             self.found[key] = self._find(key)

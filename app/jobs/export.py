@@ -41,7 +41,7 @@ def export_stage(
 ) -> None:
     """Write a stage of a compiled model as an ONNX file and run onnx's checker on it.
 
-    Errors: E-EXPORT-* with the nearest earlier stage that can be written as a hint, E-LIMIT-OUTPUT,
+    Errors: E-EXPORT-*, whose hint names the nearest earlier exportable stage, E-LIMIT-OUTPUT,
     E-RESULT-ABSENT if the compilation was evicted, and the errors of reading the model.
     """
     stage, compiled = request["stage"], Path(request["compiled"])

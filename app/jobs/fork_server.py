@@ -1,4 +1,4 @@
-"""The server's interface to the fork server, a process that has imported the compiler and forks.
+"""Interface to the fork server, a process that has imported the compiler and forks on request.
 
 Importing the compiler takes most of a second. Forking a process that has imported the compiler
 takes a few milliseconds. Requests and answers are JSON lines on a socket, one request at a time:

@@ -39,7 +39,7 @@ KINDS: dict[str, Work] = {
 
 
 def warm_up() -> None:
-    """Import everything that a job may need, and execute first uses that are slow."""
+    """Import everything that a job may need, and call the functions whose first call is slow."""
     assert compiler.driver.__doc__, "a waiting child has the compiler in memory"
     assert compiler.runtime.build.__doc__, "and the way to machine code"
     host_facts()

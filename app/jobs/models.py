@@ -161,7 +161,8 @@ def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
     accepts.
 
     Other image sizes are tried if the default image sizes do not fit.
-    Errors: the errors of the model for the given shapes or the first guess, which the error names.
+    Errors: the errors of the model for the given shapes, or for the first guess; a note states this
+    guess.
     """
     first = assumed_shapes(graph, given)
     if not first:

@@ -80,7 +80,7 @@ def place_model(
 
 
 def _asked(chosen: str) -> Iterator[str]:
-    """Return the requested scheduler, then the quick schedulers for comparison."""
+    """Yield the requested scheduler, then the quick schedulers for comparison."""
     yield chosen
     yield from (s.name for s in SCHEDULERS.values() if s.is_quick and s.name != chosen)
 

@@ -98,7 +98,8 @@ class JobQueue:
     def beside(self, job_id: str) -> list[Job]:
         """Return the stored jobs that have examined this job's result, newest first.
 
-        Jobs with equal requests have equal results.
+        This includes the jobs about an equal earlier job, because equal requests have equal
+        results.
         """
         with self.changed:
             asked = {i: job.request for i, job in self.jobs.items()}

@@ -45,7 +45,7 @@ class ScheduleRequest(Asked):
 def run_schedule(
     request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
 ) -> None:
-    """Compile a kernel with the edited and the original schedule, compare their results and times.
+    """Compile a kernel with the edited and the original schedule; compare the results and times.
 
     The code is stored as soon as it exists. Errors: E-SCHEDULE-* and E-LIMIT-CODE for the text,
     E-RESULT-ABSENT if the computation was evicted.
@@ -78,7 +78,7 @@ def run_schedule(
 
 
 def why_not_run(computation: Computation, edited: Scheduled, options: CodeOptions) -> str:
-    """Return why a kernel is compiled and not run; "" if it can run on random operands."""
+    """Return why a kernel cannot run on random operands; "" if it can."""
     if options.target.name != "host":
         return f"the code is for {options.target.name}, which does not run here"
     if edited.kernel.sizes:

@@ -1,4 +1,4 @@
-"""Graphs of an earlier compilation's stages, which are recomputed by running the passes again."""
+"""Graphs of an earlier compilation's stages, recomputed by running the passes again."""
 
 from __future__ import annotations
 

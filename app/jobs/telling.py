@@ -11,8 +11,7 @@ _EVERY_S = 0.05
 
 
 def sparsely(say: Say) -> Tell:
-    """Return a function that reports finished rounds as events at most every 50 ms, and always the
-    last."""
+    """Return a function that reports finished rounds: at most every 50 ms, and always the last."""
     last = 0.0
 
     def tell(done: int, share: float) -> None:

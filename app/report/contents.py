@@ -14,7 +14,7 @@ from app.report.beside import paths_of
 from compiler.errors import CompileError
 
 LIMIT_BYTES = 48 * 1024 * 1024
-"""Maximum total size of the answers before compression, which a browser parses quickly."""
+"""Maximum total size of the answers before compression; browsers still parse this size quickly."""
 KERNELS_WITH_CODE = 24
 _STEPS = "steps?offset=0&limit=5000"
 _CONTEXTS = (3, 1000)

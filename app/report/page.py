@@ -40,7 +40,7 @@ class Packed:
 def report_html(name: str, held: Packed, fragment: str, facts: Mapping[str, Any]) -> str:
     """Render the HTML file of a report.
 
-    `name` is the name of the model, `fragment` the initial view, `facts` are facts about the job.
+    `name` is the model's name, `fragment` the initial view, and `facts` the facts about the job.
 
     Errors: E-RESULT-ABSENT when the page is not bundled.
     """

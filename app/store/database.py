@@ -42,7 +42,7 @@ class Database:
 
     @contextmanager
     def session(self) -> Generator[Session]:
-        """Open a session, committed at the end of the block, or rolled back when it raises."""
+        """Open a session; commit at the end of the `with` block, or roll back on an exception."""
         with Session(self.engine) as session, session.begin():
             yield session
 

@@ -15,8 +15,8 @@ class LinkRow(Base):
     """An immutable short link. Units: Unix seconds.
 
     `digest` identifies the state (`links.Shared.digest`); `other` is JSON or "". `n_bytes` is the
-    total size of `fragment` and `other`. Each new link sums this column, which reads only the
-    index.
+    total size of `fragment` and `other`. Storing a new link sums this column; the sum reads only
+    the index.
     """
 
     __tablename__ = "links"

@@ -52,8 +52,10 @@ def _rewrite(d: Decision, answer: Answer, places: Places) -> BisectedRewrite:
 
 
 def reduced(repro: Repro, text: str, *, opens: bool, n_bytes: int) -> ReducedModel:
-    """Return the reduced model; `opens` if its text is complete; the ONNX file has `n_bytes`
-    bytes."""
+    """Return the reduced model.
+
+    `opens` states whether its text is complete; `n_bytes` is the size of its ONNX file.
+    """
     shown, n_cut = cut_text(text.split("\n"))
     return {
         "n_nodes": len(repro.case.graph.nodes),

@@ -73,7 +73,7 @@ def chained(deltas: Iterable[shapes.StageDelta]) -> shapes.StageGraph:
 def spliced(
     old: Sequence[T], new: Sequence[T], key: Callable[[T], Hashable]
 ) -> list[tuple[int, int, list[T]]]:
-    """Return the pieces that turn the old into the new items; the keys of each list are unique."""
+    """Return the pieces that turn the old items into the new; the keys of each list are unique."""
     places = {key(item): place for place, item in enumerate(old)}
     pieces: list[tuple[int, int, list[T]]] = [(0, 0, [])]
     for item in new:

@@ -35,7 +35,7 @@ def result_prefix(graph: Graph) -> str:
 
 
 def family(node: Node) -> str:
-    """Return the family that colours a node: a kind of operator, `control` or `opaque`."""
+    """Return the family that sets a node's colour: a kind of operator, `control` or `opaque`."""
     if node.op == "fusion":
         return str(node.attrs.get("kind", "opaque"))
     if node.regions:

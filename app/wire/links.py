@@ -17,7 +17,7 @@ from compiler.targets.options import CodeOptions
 
 
 def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list[int]:
-    """Return for each line of a kernel's LLVM IR the line of Loop IR that it implements, else -1.
+    """Map each line of a kernel's LLVM IR to the line of Loop IR that it implements, else to -1.
 
     The list is empty if a second code generation gives a different text.
     """
@@ -54,9 +54,9 @@ def kernel_links(
 
 
 def asm_links(program: Program, plain: Mapping[str, str], llvm: str) -> dict[str, list[int]]:
-    """Return for each function, by line of assembly, the line of LLVM IR that it implements, or -1.
+    """For each function, map each assembly line to the LLVM IR line that it implements, or to -1.
 
-    A list is empty if debug locations change the function's assembly, because the links could be
+    If debug locations change a function's assembly, its list is empty, because links could be
     wrong.
     """
     functions = {k.symbol for k in program.kernels if k.symbol}

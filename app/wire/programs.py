@@ -81,7 +81,7 @@ def _download(kind: str, text: str) -> tuple[str, _Download]:
 
 
 def first_kernels(program: Program) -> Iterator[tuple[int, KernelInfo]]:
-    """Yield the native kernels, only the first of several kernels with the same function."""
+    """Yield the native kernels; of several kernels with the same function, only the first."""
     first = first_users(program.kernels)
     for number, k in enumerate(program.kernels):
         if k.native and first[number] == number:
@@ -104,8 +104,7 @@ def kernel_text(number: int, part: KernelPart, text: str) -> KernelText:
 
 
 def schedule_steps(kernel: KernelInfo, program: Program) -> list[ScheduleStep]:
-    """Return for each line of a kernel's schedule the effect of its move, and the loops after the
-    move."""
+    """For each line of a schedule, return the effect of its move and the resulting loops."""
     assert kernel.computation is not None
     lines = parse_schedule("\n".join(kernel.moves))
     try:
@@ -242,8 +241,10 @@ def provenance(stages: Mapping[int, Graph], program: Program) -> Provenance:
 
 
 def _origins(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield the ONNX nodes from which a node and the nodes in its regions were created, with
-    operators."""
+    """Yield pairs: an ONNX node, and the operator of a graph node created from it.
+
+    The graph nodes are the given node and the nodes in its regions.
+    """
     yield from ((origin, node.op) for origin in node.origins)
     if node.op != "fusion":
         for inner in (n for region in node.regions.values() for n in all_nodes(region)):

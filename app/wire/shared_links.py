@@ -19,7 +19,7 @@ from app.wire.shapes.shared_links import SharedLink
 from compiler.errors import CompileError
 
 FRAGMENT_CHARACTERS = 100_000
-"""Maximum length of a fragment; fits two texts, each of which static/js/text/writing.js limits."""
+"""Maximum length of a fragment; two texts of maximum length fit (static/js/text/writing.js)."""
 _N_PAIRS = 2_000
 _PLAIN = re.compile(r"[A-Za-z0-9%&=+.,:/_~*!'()@;?-]*")
 _KEY = re.compile(r"[a-z][a-z0-9-]{0,19}")

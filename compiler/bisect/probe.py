@@ -228,7 +228,7 @@ class Probe:
         return ""
 
     def _moved(self, graph: Graph, allowed: float) -> str:
-        """Describe a result that differs from the model's result by more than allowed, else ""."""
+        """Describe a result that differs from the model's by more than `allowed`; "" if none."""
         for r in self.rounds[:1]:
             for d in compare(evaluated(graph, r.feeds), r.own):
                 if d.relative_error > allowed:
@@ -277,7 +277,7 @@ class Probe:
         return Outcome("slow", f"it takes {ratio:.2f} times as long as without rewrites", "program")
 
     def baseline_run(self, feeds: Mapping[str, Any]) -> object:
-        """Run the program compiled without rewrites once."""
+        """Run, once, the program that was compiled without rewrites."""
         assert self.baseline is not None, "the program without rewrites exists"
         return self.baseline.run(feeds)
 

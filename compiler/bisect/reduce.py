@@ -90,7 +90,7 @@ def fewer_nodes(case: Case, still: Callable[[Case | None], bool]) -> Case:
 
 
 def all_values(case: Case) -> Feeds:
-    """Return the values that the graph computes, by name, up to a failing node."""
+    """Return the graph's values by name, except the values of failing nodes and their readers."""
     graph, values = case.graph, dict[str, Any](case.feeds)
     for node in graph.nodes:
         reads = {i: values[i] for i in node.reads if i in values}

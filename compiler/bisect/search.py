@@ -22,7 +22,7 @@ from compiler.trace import Decision, Gate
 Tell = Callable[[str], None]
 
 SINGLES_SECONDS = 20.0
-"""The time limit in seconds for trying each rule alone, since a single rule is the best answer."""
+"""Maximum total time in seconds for trying each rule alone; a single rule is the best answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class Answer:
 
     `decisions` is a minimal set of rewrites; `rules` has the rule of each rewrite, in the same
     order. `wrong_alone` names the rules whose rewrites are wrong by themselves; other rules only
-    create preconditions. `last` is the rewrite at which the model breaks in pipeline order.
+    create preconditions. `last` is the rewrite at which the model breaks if rewrites are allowed in
+    pipeline order.
     `passes` are the passes that break the model without a rewrite. `stable` is False if two runs
     differed.
     """

@@ -30,8 +30,8 @@ class Finding:
     """The comparison of one computation of the model with the yardstick.
 
     `stage` is `imported` or the name of a pass for a graph, `program` for the compiled program, or
-    the name of a peer. Our reference evaluates the graphs. The stage `program and` a peer's name is
-    the comparison of the program with this peer. A finding that is not `judged` is reported but
+    the name of a peer. Our reference evaluates the graphs. A stage `program and NAME` is the
+    comparison of the program with the peer NAME. A finding that is not `judged` is reported but
     does not fail the check: errors of a peer are not errors of the compiler. `wide` has the errors
     against the model in f64. `objection` reports a failure on another kind of inputs, or the reason
     why a peer has no results. `moved` is the largest difference from the results of the previous
@@ -61,7 +61,7 @@ class Finding:
 
 
 def allowed_error(tolerance: float, imported: Finding | None, in_codes: bool) -> float:
-    """Return the allowed error of stages: the tolerance, or twice the imported model's error.
+    """Return the allowed error of stages: the tolerance or, if larger, twice the model's own error.
 
     A quantized model rounds in steps, and a tie between two quantized values may round either way,
     so one step is always allowed. If the imported f32 model deviates from the f64 model by more

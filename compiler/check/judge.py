@@ -42,7 +42,7 @@ def keeps_bits(graph: Graph) -> bool:
 
 
 def adds_up(graph: Graph) -> bool:
-    """Return whether the graph has sums of products, which need not overflow to infinity."""
+    """Return whether the graph has sums of products, in which another order may avoid overflow."""
     return any(
         (o := OPERATORS.get(n.op)) is None or (o.kind in _SUMS and not o.exact)
         for n in all_nodes(graph)
@@ -85,11 +85,11 @@ def judge(
     """Compare a result with the original (`own`) and, where they differ, with the f64 result.
 
     `bits` requires equal bits. `budget` is the allowed error relative to the result's scale, in
-    addition to the effect of noise. `made_wide` computes the same result in f64. If the f64 result
-    is correct, overflow counts as rounding, and so does any effect of `extreme` inputs. With
-    `underflow`, an infinity of the original may be the logarithm of an underflowed number. Every
-    result with at least the magnitude of log(smallest normal number) counts as correct in place of
-    such an infinity.
+    addition to the effect of noise. `made_wide` computes the same result in f64. If this f64 result
+    is correct, an overflow of the result counts as rounding; with `extreme` inputs, every
+    difference counts as rounding. With `underflow`, an infinity of the original may be the
+    logarithm of an underflowed number. Every result with at least the magnitude of log(smallest
+    normal number) counts as correct in place of such an infinity.
     """
     if same_bits(made, own):
         return FINE

@@ -1,8 +1,8 @@
 """Reduction of tensor sizes, to judge a rewrite at a fraction of the cost.
 
-Sizes that occur only in the shapes of inputs (of images, of sequences) are reduced in both graphs
-of a rewrite. A failure is verified with the original sizes before it is reported, since a bound may
-depend on a size indirectly.
+Sizes that occur only in the shapes of inputs, such as images or sequences, are reduced in both
+graphs of a rewrite. A failure is verified with the original sizes before it is reported, since a
+bound may depend on a size indirectly.
 """
 
 from __future__ import annotations

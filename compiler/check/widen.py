@@ -1,8 +1,9 @@
 """Conversion of graphs to f64, in which rounding errors are small enough for a reference.
 
 Constants, inputs, attributes and casts of narrower floats become f64 if type rules permit. Nodes
-without an f64 form (quantised operators, control flow, foreign operators) keep their types between
-casts, and are reported. Sequences and optionals stay narrow, since no native operator casts them.
+without an f64 form (quantised operators, control flow, foreign operators) keep their types, are
+surrounded by casts, and are reported. Sequences and optionals stay narrow, since no native operator
+casts them.
 """
 
 from __future__ import annotations

@@ -85,8 +85,7 @@ class Block:
 
 
 class Emitter:
-    """The emitter of one function; a value of `level` d belongs to scope d, the function body is
-    scope 0.
+    """The emitter of one function; values of `level` d belong to scope d, and scope 0 is the body.
 
     With line tracking, each line is a `Line`; `at` is the current line of the Loop IR.
     """
@@ -176,7 +175,7 @@ class Emitter:
         return self.op(text, dtype, lanes, *operands)
 
     def call_if(self, condition: Value, name: str, value: Value, *operands: Value) -> Value:
-        """Select a value, or the result of a call of a pure function if a rare condition holds."""
+        """Replace `value` with the result of a pure function if a rare condition holds."""
         level = max(o.level for o in (condition, value, *operands))
         key = f"{condition.ref} {name} {value.ref} {' '.join(o.ref for o in operands)}"
         scope = self.scopes[level]

@@ -237,7 +237,7 @@ BATCH_CHARACTERS = 60_000
 class Objects:
     """Object files of functions; LLVM compiles them while later functions are emitted.
 
-    LLVM serves one caller at a time, so a single thread compiles; it does not hold the GIL.
+    LLVM serves one caller at a time, so a single thread compiles, without holding the GIL.
     """
 
     def __init__(self, target: Target, effort: int = EFFORT) -> None:
@@ -263,7 +263,7 @@ class Objects:
         self._made.append(self._pool.submit(object_code, ir, self._target, None, self._effort))
 
     def close(self, callers: str, declarations: Sequence[str]) -> None:
-        """Add the functions that call all previous ones as the last module; nothing may follow."""
+        """Add the last module: the functions that call all previous ones; nothing may follow."""
         if self._texts:
             self._send()
         self.add(callers, declarations)

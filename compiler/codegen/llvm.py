@@ -274,7 +274,7 @@ class _Writer:
         return self.squares[id(loop)]
 
     def _square(self, square: Square, cache: Cache) -> None:
-        """Load operands that are contiguous along the loop as vectors, and transpose them."""
+        """Load, as vectors, the operands that are contiguous along the loop, and transpose them."""
         loop, lanes, env = square.loop, square.lanes, self.env
         assert isinstance(loop.start, int)
         assert isinstance(lanes.start, int)
@@ -347,7 +347,7 @@ class _Writer:
     def _conditional(
         self, block: Block, body: tuple[Statement, ...], write: Callable[[], None]
     ) -> None:
-        """Emit a conditional block; loads from buffers that it stores to do not move across it."""
+        """Emit a conditional block; loads from buffers that it writes do not move across it."""
         written = stored_buffers(body)
         self.memory.enter_loop(written, self.out.level)
         write()

@@ -1,7 +1,7 @@
 """The data of each server-sent event of a job.
 
-Order: `queued` (repeated when the position changes), `started`, then the other events as they
-occur, and at the end `finished`, `failed` or `cancelled`.
+The events come in this order: `queued` (repeated when the position changes), `started`, the other
+events as they occur, and finally `finished`, `failed` or `cancelled`.
 """
 
 from __future__ import annotations

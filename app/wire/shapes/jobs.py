@@ -240,8 +240,8 @@ class LaunchOrder(TypedDict):
     """The effect of the launch order on memory. Units: bytes; `live_bytes` has a figure per launch.
 
     Fields with `given_` describe the launch order after the passes, before reordering. `method`
-    found another order by the methods in `found_by`; the program uses this order if its arena is
-    smaller (`is_taken`). `is_lowest` is true if no order has a lower peak.
+    searched for a better order, with the methods in `found_by`; the program uses the order found if
+    its arena is smaller (`is_taken`). `is_lowest` is true if no order has a lower peak.
     """
 
     method: Method

@@ -36,7 +36,7 @@ class CheckedRun(TypedDict):
 
 
 class CheckedStage(CheckedRun):
-    """A checked stage, whose graph the reference computed.
+    """A checked stage; the reference implementation computed its outputs.
 
     `moved` is the difference between the outputs of this and the previous stage; `has_moved` is
     true if the outputs differ. `n_moved` counts values that differ from the imported model's value

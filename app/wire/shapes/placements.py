@@ -109,8 +109,10 @@ class PlacedTask(TypedDict):
 
 
 class PlacedMove(TypedDict):
-    """A transfer of a value; `task` is the task that produces the value, or its first reader.
-    Units: seconds."""
+    """A transfer of a value. Units: seconds.
+
+    `task` is the task that produces the value or, for an input, its first reader.
+    """
 
     datum: str
     link: str

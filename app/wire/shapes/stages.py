@@ -229,11 +229,10 @@ class KernelDiff(Payload, TextDiff):
 
 
 class KernelLinks(Payload):
-    """Links between the lines of a kernel's texts, counted from 0; -1 for no link, empty if
-    unknown.
+    """Links between the lines of a kernel's texts; a list is empty if its links are unknown.
 
     `llvm` maps each line of LLVM IR to the line of Loop IR that it implements; `asm` maps each line
-    of assembly to a line of LLVM IR.
+    of assembly to a line of LLVM IR. Lines count from 0; -1 stands for no link.
     """
 
     kernel: int
@@ -281,6 +280,6 @@ class OnnxNode(TypedDict):
 
 
 class Provenance(Payload):
-    """The nodes of each stage, kernels, buffers and functions that come from each ONNX node."""
+    """For each ONNX node, the resulting nodes of each stage, kernels, buffers and functions."""
 
     onnx: list[OnnxNode]

@@ -47,8 +47,7 @@ class Targets(Payload):
 
 
 class TargetLinks(TypedDict):
-    """For each line, the number (from 0) of the line at the level above that it implements, or
-    -1."""
+    """Each line's counterpart at the level above, as a line number (from 0), or -1 for none."""
 
     llvm: list[int]
     asm: list[int]

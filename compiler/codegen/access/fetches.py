@@ -52,7 +52,7 @@ def fetch(m: Memory, a: Arithmetic, b: Buffer, places: Places) -> Value:
 
 
 def _fetch_neighbours(m: Memory, b: Buffer, position: Value, rest: Resolved) -> Value | None:
-    """Load all lanes at once if their elements are contiguous along the last axis, else None."""
+    """Load all lanes at once, or return None if they are not contiguous along the last axis."""
     offsets = m.indices.lane_offsets(rest)
     if offsets is None or offsets != list(range(offsets[0], offsets[0] + len(offsets))):
         return None

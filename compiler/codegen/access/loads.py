@@ -266,5 +266,5 @@ def _finish(m: Memory, b: Buffer, text: str, lanes: int, level: int) -> Value:
 
 
 def _key(m: Memory, b: Buffer, text: str) -> str:
-    """Return the value number of a load, which a store to the buffer changes."""
+    """Return the value number of a load; each store to the buffer changes this number."""
     return f"{text};{b.name}.{m.version(b)}"

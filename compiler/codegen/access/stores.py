@@ -158,7 +158,7 @@ def _write_masked(m: Memory, b: Buffer, at: Value, value: Value, mask: Value) ->
 
 
 def _emit(m: Memory, b: Buffer, text: str) -> None:
-    """Emit one store, after which loads from the buffer are not reused."""
+    """Emit one store; later reads of the buffer do not reuse earlier loads."""
     m.note_store(b)
     m.out.line(text)
 

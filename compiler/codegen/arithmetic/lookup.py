@@ -60,7 +60,7 @@ def picked(a: Arithmetic, table: Sequence[float], index: Value) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Piecewise polynomials in the distance from the centre of a piece, in index order."""
+    """Polynomials by index of the piece; their variable is the distance from the piece's centre."""
 
     centers: tuple[float, ...]
     coefficients: tuple[tuple[float, ...], ...]

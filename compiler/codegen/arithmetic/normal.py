@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def erf(a: Arithmetic, x: Value) -> Value:
-    """Emit the error function: an odd polynomial near 0, 1 - exp(polynomial) for other numbers."""
+    """Emit the error function: an odd polynomial near 0, and 1 - exp(polynomial) elsewhere."""
     t = a.intrinsic("fabs", x)
     s = a.two("fmul", x, x)
     r = a.fma(number(x, -1.72853470e-5), t, number(x, 3.83197126e-4))

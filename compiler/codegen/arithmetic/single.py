@@ -134,14 +134,14 @@ def _times_ln2(a: Arithmetic, x: Value, bias: int = 0) -> tuple[Value, Value]:
 
 
 def _split(a: Arithmetic, x: Value, bias: int = 0) -> tuple[Value, Value, Value]:
-    """Split x into n ln 2 + r; return n, n with bias and rounding constant added, and r."""
+    """Split x into n ln 2 + r; return n, then the sum of n, bias and rounding constant, then r."""
     n, shifted = _times_ln2(a, x, bias)
     r = a.fma(n, number(x, -0.693359375), x)
     return n, shifted, a.fma(n, number(x, 2.12194440e-4), r)
 
 
 def _reduced(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
-    """Split x into n ln 2 + r; return n, n plus the rounding constant, and expm1(r)."""
+    """Split x into n ln 2 + r; return n, then n plus the rounding constant, then expm1(r)."""
     n, shifted, r = _split(a, x)
     p = polynomial(a, r, _EXP)
     return n, shifted, a.fma(p, a.two("fmul", r, r), r)
@@ -171,7 +171,7 @@ _UP = 100
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """Emit exp(x) for a rounded difference x <= 0: no upper clamp, and ln 2 as a single number."""
+    """Emit exp(x) for a rounded difference x <= 0: without upper clamp, with ln 2 as one number."""
     if not a.has_fma:
         return exp(a, x)  # n ln 2 would be rounded
     x = at_least(a, x, -105.0)

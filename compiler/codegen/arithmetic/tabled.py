@@ -50,7 +50,7 @@ def exp(a: Arithmetic, x: Value) -> Value:
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """Emit exp(x) for a rounded difference x <= 0: no upper clamp, and ln 2 as a single number."""
+    """Emit exp(x) for a rounded difference x <= 0: without upper clamp, with ln 2 as one number."""
     x = at_least(a, x, -105.0)
     n, root, _ = _sixteenths(a, x)
     return _scaled(a, _grown(a, root, a.fma(n, number(x, -math.log(2)), x)), n)

@@ -8,8 +8,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Add the column, and fill it with the total length of the two texts of each link, which are
-    ASCII."""
+    """Add the column, and fill it with the total length of each link's two ASCII texts."""
     op.add_column("links", sa.Column("n_bytes", sa.BigInteger, nullable=False, server_default="0"))
     op.execute("UPDATE links SET n_bytes = length(fragment) + length(other)")
     op.create_index("ix_links_n_bytes", "links", ["n_bytes"])
