@@ -38,7 +38,7 @@ class Handler(WSGIRequestHandler):
     timeout = _SILENT_CONNECTION_S
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Log failures of the server only."""
+        """Log only failures of the server."""
         if str(code).startswith("5"):
             log.warning("%s answered %s", self.requestline[:200], code)
 

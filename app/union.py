@@ -42,8 +42,7 @@ class Drawing:
 
     @staticmethod
     def of(skeletons: Sequence[Mapping[str, Any]]) -> Drawing:
-        """Build the union of the skeletons of all stages, in order; an unchanged stage repeats a
-        skeleton.
+        """Build the union of the skeletons, one per stage in order, also for unchanged stages.
 
         The first stage, the imported model, defines the groups; later stages never change them.
         """
@@ -80,11 +79,11 @@ class Drawing:
                     self.group_of[node_id] = self.group_of[beside]
 
     def keys(self) -> dict[str, str]:
-        """Return the key of each node, which names the node in the DOT text."""
+        """Return the key by which the DOT text names each node."""
         return {node_id: f"n{number}" for number, node_id in enumerate(self.labels)}
 
     def levels(self) -> dict[str, dict[tuple[str, str], None]]:
-        """Return for each group the edges between its children, as pairs of keys.
+        """For each group, return the edges between its children, as pairs of keys.
 
         An edge of the model is drawn in segments. A group that contains only one end of the edge
         has a segment to or from its port. The innermost group that contains both ends has a segment

@@ -27,7 +27,7 @@ WAITING_LIMIT_S = 10.0
 """Maximum time in seconds that a text waits for earlier texts."""
 
 _N_TEXTS = 500
-"""Number of texts that one child process checks, which bounds the effect of memory leaks."""
+"""Number of texts per child process; this limit bounds the effect of memory leaks."""
 
 
 class TextReader:

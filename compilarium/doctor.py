@@ -125,7 +125,7 @@ def _machine() -> Iterator[Finding]:
 
 
 def _speeds() -> Iterator[Finding]:
-    """Report the speeds of this machine, which predictions use."""
+    """Report the speeds of this machine; predictions use these speeds."""
     from compiler.machine.keep import known
 
     m = known()

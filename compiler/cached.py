@@ -234,7 +234,7 @@ def _write(path: Path, text: str) -> None:
 
 @cache
 def _code() -> str:
-    """Return an identifier of this package's code, which changes with each edit."""
+    """Return an identifier that changes with each edit of this package's code."""
     import llvmlite
     import numpy as np
 

@@ -273,7 +273,7 @@ def _scopes(items: Sequence[Item], edges: Edges) -> dict[str, tuple[str, ...]]:
 
 
 def _take_over_repeat(group: Group) -> None:
-    """Inline the only child of a group if it is a group."""
+    """Inline the only child of a group if this child is a group."""
     if group.times == 1 and len(group.children) == 1:
         only = group.children[0]
         if isinstance(only, Group):

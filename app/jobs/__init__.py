@@ -1,1 +1,1 @@
-"""Jobs, which run outside of requests: a queue, and child processes with limits."""
+"""Jobs that run outside of requests: a queue, and child processes with limits."""

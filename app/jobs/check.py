@@ -171,7 +171,7 @@ def check_compiled(
 
 
 def _second_opinion(model: Path | bytes) -> dict[str, Run]:
-    """Return another runtime if installed; used only if the two references disagree."""
+    """Return another runtime, if installed, for use only if the two references disagree."""
     name = "onnxruntime"
     if not installed(name):
         return {}
@@ -197,8 +197,7 @@ def _stage_numbers(rows: Sequence[Stage], events: Sequence[Event]) -> list[int]:
 def _with_specialised(
     stages: Sequence[int], findings: Iterator[Finding]
 ) -> Iterator[tuple[int, int, Finding]]:
-    """Yield findings with their indices and stages, and one for "specialise", which changes no
-    values."""
+    """Yield findings with index and stage; add one for "specialise", which changes no values."""
     for number, (stage, found) in enumerate(zip(stages, findings, strict=True)):
         yield number, stage, found
         if number == 0 and stages[1:2] == [2]:

@@ -26,8 +26,7 @@ _LOOK_EVERY_S = 0.01
 
 
 class ForkServer:
-    """Creates forks of a process `python -m module`, which the first call of `fork` or `warm_up`
-    starts."""
+    """Creates forks of a process `python -m module`, started at the first `fork` or `warm_up`."""
 
     def __init__(self, module: str, log_folder: Path) -> None:
         self.module, self.log_folder = module, log_folder

@@ -26,7 +26,7 @@ MEASURE_S = 1.0
 kernels."""
 _MOST_ROUNDS = 50
 REFERENCE_FLOPS_LIMIT = 20_000_000_000
-"""Maximum number of flops for which the slow reference implementation is run."""
+"""Maximum number of flops of a model that the slow reference implementation runs."""
 
 
 def measure(

@@ -63,7 +63,7 @@ class Job:
     ended_s: float = 0.0
     server_pid: int = field(default_factory=os.getpid)
     form: str = ""
-    """Format of the stored result, `app.wire.form`; "" in older jobs."""
+    """Format of the stored result, as `app.wire.form` returned it; "" in older jobs."""
     events: list[Event] = field(default_factory=list)
 
     @property

@@ -55,7 +55,7 @@ class Shared:
 
     @property
     def n_bytes(self) -> int:
-        """The stored size in bytes: the total length of fragment and request, which are ASCII."""
+        """The stored size in bytes: the total length of fragment and request, both ASCII."""
         return len(self.fragment) + len(self.other_text)
 
 

@@ -64,7 +64,7 @@ def or_null(check: Check) -> Check:
 
 
 def fields_of(value: Any, name: str, allowed: Collection[str] | None) -> dict[str, Any]:
-    """Return an object's fields if all are allowed; `allowed` None allows any field. Errors:
+    """Return an object's fields if all are allowed; None for `allowed` permits any field. Errors:
     E-REQUEST-BODY."""
     if not isinstance(value, dict):
         raise needed(name, "an object", value)

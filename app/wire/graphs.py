@@ -114,7 +114,7 @@ def _region(graph: Graph, prefix: str) -> shapes.Region:
 
 
 def _edges(graph: Graph, prefix: str) -> Iterator[shapes.Edge]:
-    """Return rows [from, to, operand index, value]; index -1 for a value that a region captures."""
+    """Return rows [from, to, operand index, value]; index is -1 for values that regions capture."""
     makers = {v.name: v.name for v in graph.inputs}
     makers.update((o, n.output) for n in graph.nodes for o in n.outputs if o)
     for node in graph.nodes:

@@ -29,7 +29,7 @@ def part_of(stage: int) -> str:
 def summary(
     request: Mapping[str, Any], check: Check, commands: Mapping[str, str]
 ) -> shapes.Numerics:
-    """Return the facts known before the first stage; `rows` gets a row for each checked stage."""
+    """Return the facts known before the first stage; `rows` later gets a row per checked stage."""
     return {
         "version": VERSION,
         "job": request["job"],

@@ -76,7 +76,7 @@ def part_of(scheduler: str) -> str:
 
 
 def placed_tasks(request: Mapping[str, Any], tasks: TaskGraph, platform: Platform) -> Placements:
-    """Return the facts known before scheduling; `rows` gets a row for each scheduler."""
+    """Return the facts known before scheduling; `rows` later gets a row for each scheduler."""
     return {
         "version": VERSION,
         "job": request["job"],

@@ -19,7 +19,7 @@ def part_of(target: str) -> str:
 
 
 def summary(request: Mapping[str, Any], name: str) -> Targets:
-    """Return the facts known before code generation; `rows` gets a row for each target."""
+    """Return the facts known before code generation; `rows` later gets a row for each target."""
     return {
         "version": VERSION,
         "job": request["job"],

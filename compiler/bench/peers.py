@@ -1,4 +1,4 @@
-"""Peers: other runtimes for measurements and checks; optional packages, imported on use."""
+"""Peers: other runtimes for measurements and checks, in optional packages imported on use."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _onnxruntime(model: bytes | Path, threads: int) -> Peer:
 
 
 def _openvino(model: bytes | Path, threads: int, hint: str | None = "f32") -> Peer:
-    """Load a model in OpenVINO at f32; OpenVINO's default on processors with bf16 is bf16."""
+    """Load a model in OpenVINO at f32; OpenVINO's default is bf16 on processors with bf16."""
     import openvino as ov  # pyright: ignore[reportMissingImports]
 
     core = ov.Core()

@@ -27,7 +27,7 @@ class Times:
 
     @property
     def least(self) -> float:
-        """Return the minimum time over all rounds, which estimates the time on an undisturbed
+        """Return the minimum time over all rounds, an estimate of the time on an undisturbed
         machine."""
         return min(self.seconds)
 

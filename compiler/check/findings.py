@@ -91,7 +91,7 @@ class Verdict:
     """All findings on a model; `yardstick` names the reference, and `note` gives the reason for its
     choice.
 
-    `narrow` names the nodes without an f64 form, whose types stay unchanged in the f64 model.
+    `narrow` names the nodes without an f64 form; their types stay unchanged in the f64 model.
     `rewrites` contains the judged rewrites, out of `n_rewrites`. `broken` describes a compiler bug
     that ended the passes, if any. `in_codes` marks models that round to integers of at most eight
     bits.

@@ -91,7 +91,7 @@ class Check:
 
     @property
     def allowed(self) -> float:
-        """Return the allowed error of stages, which is final after the first stage."""
+        """Return the allowed error of stages; the value is final after the first stage."""
         return allowed_error(self.wanted.tolerance, self.imported, self.in_codes)
 
     @property
@@ -186,7 +186,7 @@ class Check:
     def _stage(
         self, stage: str, graph: Graph, events: Sequence[Event]
     ) -> tuple[Finding, Mapping[str, Any] | None]:
-        """Return the finding on a stage for all inputs, and its results for the first inputs."""
+        """Return a stage's finding for all inputs, and the stage's results for the first inputs."""
         values: Mapping[str, Any] = {}
 
         def compute() -> Mapping[str, Any]:

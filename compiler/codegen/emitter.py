@@ -62,7 +62,7 @@ class Scope:
 
 @dataclass(slots=True)
 class OpenLoop:
-    """The state of an open loop, which `close_loop` needs."""
+    """The state of an open loop, for `close_loop`."""
 
     label: str
     done: str
@@ -76,7 +76,7 @@ class OpenLoop:
 
 @dataclass(slots=True)
 class Block:
-    """The state of an open conditional or while block, which `close_block` needs."""
+    """The state of an open conditional or while block, for `close_block`."""
 
     label: str
     done: str

@@ -1,4 +1,4 @@
-"""LLVM text -> machine code: compile, cache on disk, load and call; assembly and object files."""
+"""LLVM text -> machine code: compilation, disk cache, loading, calls; assembly and object files."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ class Objects:
         self._declarations: dict[str, None] = {}
 
     def add(self, text: str, declarations: Sequence[str]) -> None:
-        """Add a function and its declarations; functions added in sequence form one module."""
+        """Add a function and its declarations; several consecutive functions form one module."""
         self._texts.append(text)
         self._declarations.update(dict.fromkeys(declarations))
         if sum(map(len, self._texts)) >= BATCH_CHARACTERS:

@@ -112,8 +112,10 @@ class TypedName(TypedDict):
 
 
 class Shape(TypedDict):
-    """The shape of an input in the compilation; `assumed` if neither model nor user defines the
-    shape."""
+    """The shape of an input in the compilation.
+
+    `assumed` is true if neither model nor user defines the shape.
+    """
 
     dims: list[int | str]
     assumed: bool
@@ -240,8 +242,8 @@ class LaunchOrder(TypedDict):
     """The effect of the launch order on memory. Units: bytes; `live_bytes` has a figure per launch.
 
     Fields with `given_` describe the launch order after the passes, before reordering. `method`
-    searched for a better order, with the methods in `found_by`; the program uses the order found if
-    its arena is smaller (`is_taken`). `is_lowest` is true if no order has a lower peak.
+    found another order, with the help of the methods in `found_by`; the program uses this other
+    order if its arena is smaller (`is_taken`). `is_lowest` is true if no order has a lower peak.
     """
 
     method: Method

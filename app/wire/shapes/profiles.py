@@ -10,8 +10,10 @@ from compiler.machine.roofline import Bound, Unit
 
 
 class Peak(TypedDict):
-    """Peak speed of one core with one of its multiplication units; `is_used` if this run uses the
-    unit."""
+    """Peak speed of one core with one of its multiplication units.
+
+    `is_used` is true if this run uses the unit.
+    """
 
     unit: Unit
     flops_per_second: float

@@ -28,7 +28,7 @@ class Places:
 
 
 def fetch(m: Memory, a: Arithmetic, b: Buffer, places: Places) -> Value:
-    """Load the elements at computed indices, clamped to the axes; 0 from an empty buffer."""
+    """Load the elements at computed indices, clamped to the axes; an empty buffer gives 0."""
     if b.n_elements == 0:
         return constant(0, b.dtype)
     position = constant(0, DType.i64)
@@ -72,7 +72,7 @@ def inside_buffer(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) 
 
 
 def put(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value], value: Value) -> None:
-    """Store to an element at computed indices, which must be in bounds."""
+    """Store to an element at computed indices; the indices must be in bounds."""
     write(m, b, _element(m, b, _position(m, a, b, places)), value)
 
 

@@ -16,7 +16,7 @@ are gathered."""
 
 
 def load(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
-    """Load the elements of all lanes; a scalar if all lanes read the same element.
+    """Load the elements of all lanes; load a scalar if all lanes read the same element.
 
     Lanes with a false guard have an unspecified result, and read nothing outside the buffer.
     """

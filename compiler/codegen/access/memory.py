@@ -75,7 +75,7 @@ class Memory:
         self._versions[b.name] += 1
 
     def version(self, b: Buffer) -> int:
-        """Return a number of the contents of a buffer, which changes with each store."""
+        """Return the version number of a buffer's contents; each store changes the number."""
         return self._versions[b.name]
 
     def load_level(self, b: Buffer, *operands: Value) -> int:

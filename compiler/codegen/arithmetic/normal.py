@@ -79,8 +79,8 @@ _CUBIC = _LINEAR * 0.044715
 def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
     """Emit (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2: the sigmoid of twice tanh's argument.
 
-    The argument of the exponential is a sum of two f32: it would magnify the rounding error of a
-    single f32.
+    The argument of the exponential is a sum of two f32, because the exponential would magnify the
+    rounding error of a single f32.
     """
     t = between(a, x, -12.0, 12.0)
     square, square_lost = exact_product(a, t, t)

@@ -106,7 +106,7 @@ def exact_product(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def _halves(a: Arithmetic, x: Value) -> tuple[Value, Value]:
-    """Split a number into two numbers of 12 bits each, whose products are exact."""
+    """Split a number into two parts of 12 bits each; products of such parts are exact."""
     masked = a.two("and", as_integer(a, x), integer(x, -4096))
     high = as_float(a, masked)
     return high, a.two("fsub", x, high)

@@ -99,8 +99,8 @@ _FEW_BITS = 2.0**-18
 def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
     """Emit (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2: the sigmoid of twice tanh's argument.
 
-    The argument of the exponential is a sum of two f32: it would magnify the rounding error of a
-    single f32.
+    The argument of the exponential is a sum of two f32, because the exponential would magnify the
+    rounding error of a single f32.
     """
     x = between(a, x, -12.0, 6.0)
     square = a.two("fmul", x, x)
@@ -130,7 +130,7 @@ def _sixteenths(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _rest(a: Arithmetic, n: Value, x: Value, factor: Value | None = None) -> Value:
-    """Emit x - n ln 2; with a factor, emit x * factor - n ln 2, with an exact product."""
+    """Emit x - n ln 2 or, if there is a factor, x * factor - n ln 2 from an exact product."""
     high, low = (number(x, -part) for part in _LN2)
     if factor is None:
         return a.fma(n, low, a.fma(n, high, x))
