@@ -46,7 +46,7 @@ class Shape(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """The payload types of a module, and the named types that no earlier module declares."""
+    """The payload types of a module, and its other named types that no earlier module declares."""
 
     words: str
     named: Mapping[str, Any]
@@ -72,7 +72,7 @@ def topics() -> Iterator[Topic]:
 
 
 def _has_name(t: Any) -> bool:
-    """Return whether a module's global variable is a type without a class, such as a union."""
+    """Return whether a type, such as a union, has no class, so that only a variable names it."""
     return get_origin(t) in (Literal, tuple, types.UnionType)
 
 

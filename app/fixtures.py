@@ -170,7 +170,7 @@ def _events(stream: str) -> list[dict[str, Any]]:
 
 
 def steady(value: Any, job: str) -> Any:
-    """Replace all values in a payload that depend on the run or the machine."""
+    """In a payload, replace all values that depend on the run or the machine."""
     if isinstance(value, list):
         return [steady(v, job) for v in value]
     if isinstance(value, dict):

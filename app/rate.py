@@ -23,7 +23,7 @@ class Rate:
         self._lock = threading.Lock()
 
     def count(self, address: str, now_s: float | None = None, amount: int = 1) -> None:
-        """Count a request from an address, unless it exceeds the rate. Errors: E-LIMIT-RATE."""
+        """Count a request from an address, unless this exceeds the rate. Errors: E-LIMIT-RATE."""
         now = time.monotonic() if now_s is None else now_s
         with self._lock:
             if len(self._times) >= _MANY:

@@ -67,7 +67,7 @@ class Sequenced:
 
 
 def runs(items: Sequenced) -> list[Run]:
-    """Select disjoint runs of repeated blocks greedily, those that hide the most items first."""
+    """Greedily select disjoint runs of repeated blocks, first the runs that hide the most items."""
     found: list[Run] = []
     stretches = [range(len(items.signatures))]
     for _ in range(_SEARCHES):

@@ -28,8 +28,7 @@ _TICK_S = 0.1
 _LOOK_AT_FOLDER_EVERY_S = 0.5
 _TAIL_BYTES = 4000
 _ENDING_S = 30.0
-"""Time limit in seconds for a child to exit after it has closed its pipe, ample on a busy
-machine."""
+"""Time limit in seconds for a child's exit after closing its pipe; ample on a busy machine."""
 
 OnMessage = Callable[[str, Mapping[str, Any]], None]
 

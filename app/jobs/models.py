@@ -51,7 +51,7 @@ def asked_of(compilation: Path) -> dict[str, Any]:
 
 
 def options_of(request: Mapping[str, Any]) -> Options:
-    """Return the compiler's options that a compilation's request asks for."""
+    """Return the compiler options of a compilation's request."""
     options, without = request["options"], request.get("without")
     return Options(
         request["pipeline"],
@@ -110,7 +110,7 @@ def _sample_file(sample: Sample, cache: Path) -> Path | bytes:
 
 
 def _weights_key(sample: Sample) -> str:
-    """Return the cache key of random weights, from the file, the seed, and the method."""
+    """Derive the cache key of random weights from the file, the seed and the method."""
     digest = hashlib.sha256(sample.path.read_bytes())
     digest.update(f"{sample.seed}".encode())
     digest.update(Path(random_weights.__code__.co_filename).read_bytes())

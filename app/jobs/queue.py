@@ -24,7 +24,7 @@ from compiler.errors import CompileError
 log = logging.getLogger("compilarium.jobs")
 
 CANCEL_S = 5.0
-"""Maximum time that a cancelling request waits for the end of a running job."""
+"""Maximum time in seconds that a cancelling request waits for the end of a running job."""
 
 
 class JobQueue:

@@ -147,8 +147,7 @@ def _load_events(path: Path) -> list[Event]:
 
 
 def _is_alive(pid: int) -> bool:
-    """Return whether the process with this id is running and is another server, which may own the
-    job."""
+    """Return whether this id belongs to another running server, which may own the job."""
     if pid == os.getpid():
         return False
     try:

@@ -52,7 +52,7 @@ class Finding:
 
     @staticmethod
     def asked_for(request: Mapping[str, Any]) -> Finding | None:
-        """Return the finding of a job; None for a kind of job that reports exclude."""
+        """Return the finding of a job; None if reports exclude this kind of job."""
         asked = _ASKED.get(str(request.get("kind")))
         if asked is None:
             return None

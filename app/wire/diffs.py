@@ -11,8 +11,7 @@ CONTEXT, MAX_CONTEXT = 3, 1000
 
 
 def diff_of(old: CutText, new: CutText, context: int) -> TextDiff:
-    """Return the diff of two texts as rows `[mark, old line, new line, text]`, and the rows'
-    counts."""
+    """Return the diff of two texts: rows [mark, old line, new line, text], and counts of rows."""
     old_lines, new_lines = old["text"].split("\n"), new["text"].split("\n")
     rows = diff_rows(old_lines, new_lines)
     shown: list[DiffRow] = []

@@ -23,7 +23,7 @@ _LITERAL_CHARACTERS = 200
 
 
 def result_prefix(graph: Graph) -> str:
-    """Return the prefix of the ids of results: a run of arrows with which no value's name begins.
+    """Return the prefix of result ids: a sequence of arrows with which no name of a value begins.
 
     Passes create new names, but no name that begins with more arrows.
     """

@@ -100,8 +100,7 @@ def _parts(k: KernelInfo) -> list[KernelPart]:
 
 
 def first_users(kernels: Sequence[KernelInfo]) -> list[int]:
-    """Return for each kernel the number of the first kernel with the same function, usually its
-    own."""
+    """For each kernel, return the first kernel with the same function, usually itself."""
     first: dict[str, int] = {}
     return [first.setdefault(k.symbol, i) if k.symbol else i for i, k in enumerate(kernels)]
 

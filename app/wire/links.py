@@ -31,7 +31,7 @@ def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list
 def kernel_links(
     program: Program, threads: int, assembly: str
 ) -> Iterator[tuple[str, KernelLinks]]:
-    """Yield names and payloads of the links of kernels, once for kernels with the same function.
+    """Yield name and payload of each kernel's links; kernels with the same function share one.
 
     `assembly` is the program's assembly, passed in because its generation is slow.
     """

@@ -62,8 +62,7 @@ def trial_row(trial: Trial, place: int) -> TuneTrial:
 
 
 def judged(row: TunedKernel, report: KernelReport) -> TunedKernel:
-    """Return a computation's row after longer timing of its best candidates, also in the whole
-    model."""
+    """Return a computation's row after longer timing of the best candidates, also in the model."""
     return {
         **row,
         "schedule": report.schedule or row["schedule"],

@@ -154,7 +154,7 @@ class Probe:
         return found if s.looks_for(found.kind) else replace(found, kind="", detail="")
 
     def judged(self, gate: Gate) -> list[Judged]:
-        """Judge each rewrite that the gate allows separately."""
+        """Judge, one by one, the rewrites that the gate allows."""
         rewrites, _ = self._passes(Recorder(self.settings.gated(gate)), self.settings)
         return list(judge_rewrites(rewrites, [r.feeds for r in self.rounds[:1]]))
 

@@ -1,4 +1,4 @@
-"""Detection of models that round to integers of at most eight bits: ties may round either way."""
+"""Detection of models that round to integers of at most 8 bits, where ties may round either way."""
 
 from __future__ import annotations
 

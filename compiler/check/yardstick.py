@@ -26,7 +26,7 @@ OURS = "reference"
 Run = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 UPGRADE_TO = 15
-"""The opset to which the onnx package's converter upgrades older models first.
+"""The opset to which older models are first upgraded, by the converter of the onnx package.
 
 onnx.reference interprets some old operators by newer rules: Softmax before opset 13 loses its
 default axis, and BatchNormalization of opsets 9 to 13 includes the statistics of the batch. The

@@ -120,7 +120,7 @@ class Emitter:
     # Operations
 
     def op(self, text: str, dtype: DType, lanes: int, *operands: Value) -> Value:
-        """Emit an operation without side effects; `text` is its right-hand side."""
+        """Emit an operation without side effects; `text` is the instruction's right-hand side."""
         level = 0
         for o in operands:
             if o.level > level:

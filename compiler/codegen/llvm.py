@@ -111,7 +111,7 @@ def _function(kernel: Kernel, symbol: str, writer: _Writer) -> tuple[FunctionTex
 
 
 def _times(e: Expr, var: str) -> int | None:
-    """Return the factor of an expression that is a symbol times a number, else None."""
+    """Return the factor if the expression is `var` times a number; otherwise, return None."""
     if isinstance(e, int) or e.constant or len(e.terms) != 1:
         return None
     ((atom, factor),) = e.terms
@@ -168,7 +168,7 @@ class _Writer:
         """Emit an early return for a call whose results are all empty.
 
         Hoisted loads could be out of bounds if all results are empty. Only sizes passed as
-        arguments can be 0; other loops have at least one iteration.
+        arguments can be 0; loops over other sizes have at least one iteration.
         """
         made = [b.n_elements for b in kernel.params if b.role == "output"]
         if any(isinstance(n, int) and n for n in made) or all(isinstance(n, int) for n in made):

@@ -46,7 +46,7 @@ class Memory:
     # Pointers
 
     def base(self, b: Buffer, r: Resolved) -> Value:
-        """Emit the pointer to an element without the constant offset, one addition per loop."""
+        """Emit the pointer to an element, without the constant offset, by one addition per loop."""
         known = self.out.scopes[-1].pointers
         key = (b.name, r.atoms)
         pointer = known.get(key)
@@ -90,7 +90,7 @@ class Memory:
     # Masks
 
     def mask(self, guard: Value | None) -> Value:
-        """Emit the mask of the active lanes of the vector loop for which the guard holds."""
+        """Emit the mask of those active lanes of the vector loop in which the guard holds."""
         lane = self.indices.env.lane
         assert lane is not None
         if lane.is_full:

@@ -146,7 +146,7 @@ def _write_masked(m: Memory, b: Buffer, at: Value, value: Value, mask: Value) ->
 
     A constant mask must have more than one live lane; callers store a single lane as a scalar.
     LLVM 22 (x86 with AVX-512) turns a masked store of a truncated vector with one live lane
-    into a scalar store of the element before truncation, which overwrites adjacent elements.
+    into a scalar store of the element before truncation. Such a store overwrites adjacent elements.
     """
     assert not _has_one_live_lane(mask), f"one lane of {b.name} needs a scalar store"
     kind = memory_type(b.dtype, value.lanes)

@@ -185,8 +185,8 @@ def _power(a: Arithmetic, code: Value) -> Value:
 def _exponent(a: Arithmetic, bits: Value) -> Value:
     """Encode the power of two nearest to an f32, ties up; NaN for numbers that are not positive.
 
-    The biased f32 exponent of the smallest f8e8m0 is 0; numbers between it and the next power are
-    rounded up.
+    The biased f32 exponent of the smallest f8e8m0 is 0; numbers between this smallest number and
+    the next power are rounded up.
     """
     half = 1 << (MANTISSA - 1)
     is_tiny = a.test("icmp ult", bits, _same(bits, 1 << MANTISSA))
