@@ -26,9 +26,9 @@ export interface Bisection {
   reduced: ReducedModel | null;
 }
 
-// The data of each server-sent event of a job. Order: `queued` (repeated when the position
-// changes), `started`, then the other events as they occur, and at the end `finished`, `failed`
-// or `cancelled`.
+// The data of each server-sent event of a job. The events come in this order: `queued` (repeated
+// when the position changes), `started`, the other events as they occur, and finally `finished`,
+// `failed` or `cancelled`.
 
 /** The job waits; `position` in the queue counts from 1. */
 export interface QueuedEvent { position: number; }
@@ -183,8 +183,8 @@ export interface Model {
 }
 /** A value's name and type as text. */
 export interface TypedName { name: string; type: string; }
-/** The shape of an input in the compilation; `assumed` if neither model nor user defines the
- * shape. */
+/** The shape of an input in the compilation. `assumed` is true if neither model nor user defines
+ * the shape. */
 export interface Shape { dims: (number | string)[]; assumed: boolean; }
 /** The duration of a phase. */
 export interface Timing { phase: string; seconds: number; }
@@ -232,8 +232,8 @@ export interface Handover { before: number; after: number; n_bytes: number; }
 export interface Method { name: string; words: string; source?: string; }
 /** The effect of the launch order on memory. Units: bytes; `live_bytes` has a figure per launch.
  * Fields with `given_` describe the launch order after the passes, before reordering. `method`
- * found another order by the methods in `found_by`; the program uses this order if its arena is
- * smaller (`is_taken`). `is_lowest` is true if no order has a lower peak. */
+ * found another order, with the help of the methods in `found_by`; the program uses this other
+ * order if its arena is smaller (`is_taken`). `is_lowest` is true if no order has a lower peak. */
 export interface LaunchOrder {
   method: Method; found_by: Method[]; is_changed: boolean; is_taken: boolean; is_lowest: boolean;
   given_peak_bytes: number; peak_bytes: number; given_arena_bytes: number; arena_bytes: number;
@@ -288,10 +288,10 @@ export interface CheckedRun {
   mark: Mark; objection: string; seconds: number; relative_error: number | null;
   wide_error: number | null; ulps: number | null; outputs: CheckedOutput[];
 }
-/** A checked stage, whose graph the reference computed. `moved` is the difference between the
- * outputs of this and the previous stage; `has_moved` is true if the outputs differ. `n_moved`
- * counts values that differ from the imported model's value of the same name. `values_stage` is
- * the stage under which the values are stored, null if no values are stored. */
+/** A checked stage; the reference implementation computed its outputs. `moved` is the difference
+ * between the outputs of this and the previous stage; `has_moved` is true if the outputs differ.
+ * `n_moved` counts values that differ from the imported model's value of the same name.
+ * `values_stage` is the stage under which the values are stored, null if no values are stored. */
 export interface CheckedStage {
   mark: Mark; objection: string; seconds: number; relative_error: number | null;
   wide_error: number | null; ulps: number | null; outputs: CheckedOutput[]; stage: number;
@@ -315,9 +315,9 @@ export interface Numerics {
   first_wrong: number | null; rewrites: CheckedRewrites | null; broken: string;
   check_command: string; bisect_command: string;
 }
-/** Errors of a value against f64; `moved` if the value differs from the imported model's value.
- * `node` is the id of the node that produces the value. `counts` is a histogram of elements by
- * error in ULP. `places` are the upper bounds of the bins, of which the last is unbounded. */
+/** Errors of a value against f64; `moved` is true if the imported model's value differs. `node`
+ * is the id of the node that produces the value. `counts` is a histogram of elements by error in
+ * ULP. `places` are the upper bounds of the bins, of which the last is unbounded. */
 export interface CheckedValue {
   name: string; node: string; absolute_error: number | null; relative_error: number | null;
   ulps: number | null; moved: boolean; counts: number[];
@@ -371,8 +371,8 @@ export interface PlacedTask {
   task: string; device: string; start: number; end: number; operators: string[]; origins: string[];
   is_critical: boolean;
 }
-/** A transfer of a value; `task` is the task that produces the value, or its first reader.
- * Units: seconds. */
+/** A transfer of a value. Units: seconds. `task` is the task that produces the value or, for an
+ * input, its first reader. */
 export interface PlacedMove {
   datum: string; link: string; source: string; to: string; start: number; end: number;
   nbytes: number; task: string; is_critical: boolean;
@@ -390,8 +390,8 @@ export interface Placement {
 
 export type Level = "L1" | "L2" | "L3" | "DRAM";
 export type Unit = "f32" | "int8" | "bf16" | "int8_tiles" | "bf16_tiles";
-/** Peak speed of one core with one of its multiplication units; `is_used` if this run uses the
- * unit. */
+/** Peak speed of one core with one of its multiplication units. `is_used` is true if this run
+ * uses the unit. */
 export interface Peak { unit: Unit; flops_per_second: number; is_used: boolean; }
 /** Bandwidth of one core from a memory level; `bytes` is the level's size, null for main memory. */
 export interface MemoryLevel { level: Level; bytes: number | null; bytes_per_second: number; }
@@ -584,9 +584,9 @@ export interface KernelDiff {
   n_added: number; n_removed: number; cut: number; rows: DiffRow[]; part: KernelPart;
   kernel: number; against: KernelOfJob;
 }
-/** Links between the lines of a kernel's texts, counted from 0; -1 for no link, empty if
- * unknown. `llvm` maps each line of LLVM IR to the line of Loop IR that it implements; `asm`
- * maps each line of assembly to a line of LLVM IR. */
+/** Links between the lines of a kernel's texts; a list is empty if its links are unknown. `llvm`
+ * maps each line of LLVM IR to the line of Loop IR that it implements; `asm` maps each line of
+ * assembly to a line of LLVM IR. Lines count from 0; -1 stands for no link. */
 export interface KernelLinks { kernel: number; llvm: number[]; asm: number[]; }
 /** A step of the ledger that concerns two neighbouring nodes, and the stage of its pass. */
 export interface Chapter {
@@ -603,7 +603,7 @@ export interface OnnxNode {
   name: string; op: string; nodes: Record<string, string[]>; constants: Record<string, string[]>;
   kernels: number[]; buffers: number[]; functions: string[];
 }
-/** The nodes of each stage, kernels, buffers and functions that come from each ONNX node. */
+/** For each ONNX node, the resulting nodes of each stage, kernels, buffers and functions. */
 export interface Provenance { onnx: OnnxNode[]; }
 
 // A kernel's code for several machines.
@@ -623,7 +623,7 @@ export interface TargetRow {
 export interface Targets {
   job: string; kernel: number; name: string; classes: InstructionClass[]; rows: TargetRow[];
 }
-/** For each line, the number (from 0) of the line at the level above that it implements, or -1. */
+/** Each line's counterpart at the level above, as a line number (from 0), or -1 for none. */
 export interface TargetLinks { llvm: number[]; asm: number[]; }
 /** A kernel at each level; `cut` counts omitted lines. */
 export interface KernelLevels {
