@@ -1,8 +1,9 @@
 """Cost model of convolution algorithms, in cycles of a core with 512-bit vectors.
 
-The model counts products at the rate of the register tiles, weights streamed from beyond the L2
-cache, and tile transforms. Only the ratio of two costs matters. Shorter vectors increase the share
-of products in the time, so a choice for 512 bits also pays for shorter vectors.
+A cost is the time of the products at the rate of the register tiles, plus the time to load the
+weights from beyond the L2 cache, plus the time of tile transforms. Only the ratio of two costs
+matters. With shorter vectors, products take a larger share of the time, so an algorithm that saves
+products and pays with 512-bit vectors also pays with shorter ones.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from compiler.dataclass import dataclass
 from compiler.ops.convolution.winograd import Tiling
 
 PRODUCTS_PER_CYCLE = 27.5
-"""Products per cycle: two vectors of 16 lanes, minus overhead of loads, short tiles, loop tails."""
+"""Products per cycle: two vectors of 16 lanes, less for loads, short tiles and loop tails."""
 
 Products = Literal["f32", "bf16", "bf16_tiles", "parts"]
 """Hardware for a direct sum: vectors, matrix tiles, or three tile products of bf16 parts of f32."""
@@ -40,10 +41,10 @@ TRANSFORM_CYCLES = {2: (70, 50), 4: (220, 160)}
 """Cycles to transform sixteen channels of an image tile and a result tile, by result tile size."""
 
 LEAST_TILES = 7
-"""Number of tiles below which the time stays constant: too few accumulators are in flight."""
+"""Fewer tiles than this take as long as this many, since too few accumulators are in flight."""
 
 COPY_BYTES_PER_CYCLE = 3
-"""Bytes copied per cycle from plain order into channel blocks, which gathers distant elements."""
+"""Bytes copied per cycle from plain order into channel blocks, by gathering distant elements."""
 
 LANES = 16
 

@@ -221,7 +221,7 @@ class _Folder:
         )
 
     def piece(self, operand: str, node: Node) -> int:
-        """Return the size in bytes of an operand whose last reader is the node."""
+        """Return the number of bytes of an operand that become dead when the node is folded."""
         held = held_bytes(self.ed.constants[operand])
         if self.ed.n_uses(operand) == 1:
             return held - self.cut_off.get(operand, 0)
@@ -231,7 +231,7 @@ class _Folder:
         return pieces[node.output]
 
     def result_bytes(self, user: Node, operand: str) -> int:
-        """Return the bytes of a reader's results; above the operand's if the reader cannot fold."""
+        """Return the bytes of a reader's results, or a larger number if the reader cannot fold."""
         whole = held_bytes(self.ed.constants[operand])
         folds = all(not i or i in self.ed.constants for i in user.reads) and not user.regions
         known = [t.nbytes for t in user.types if isinstance(t, TensorType) and t.is_static]

@@ -123,7 +123,7 @@ def _is_moved(node: Node) -> bool:
 
 @dataclass
 class _Cone:
-    """The predecessors of a value that can compute fewer elements, and the values read."""
+    """The nodes before a value that shrink with it, and the values to slice where they end."""
 
     ed: Editor
     value: str

@@ -223,7 +223,7 @@ class _Counts(Rebuild):
         return self._built(made, node)
 
     def _at_least_none(self, number: Tensor) -> Operand:
-        """Return the maximum of the number and 0; a size needs no maximum."""
+        """Return the maximum of the number and 0; sizes are never negative and stay unchanged."""
         found = None if number.value is None else only(number.value)
         is_size = found is not None and not may_exceed(0, found)
         return number if is_size else max_(number, _NONE)

@@ -49,7 +49,7 @@ def need_steps(
 
 
 def codes(dtype: DType, n_channels: int) -> Array:
-    """Return all values of an integer type in a row per channel; raise Objection for too many."""
+    """Return a row per channel with all values of an integer type; raise Objection if too many."""
     if dtype not in QUANTIZED or not dtype.is_integer:
         raise Objection(f"{dtype} has too many values to enumerate")
     low, high = limits(dtype)

@@ -23,13 +23,13 @@ X = Any("x")
 Attrs = dict[str, Anything]
 
 LEAST_GAIN = 1.5
-"""Smallest ratio of taps before a rewrite to taps after it; a pass stores an intermediate image."""
+"""Smallest ratio of taps before and after a rewrite that pays for an intermediate image."""
 LEAST_TAPS = 16
 """Smallest number of taps of a window worth separating; shorter windows stay in registers."""
 
 
 def _estimated(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
-    """Return sizes, positions and window of a pool, with at least four windows along open sizes."""
+    """Return sizes, positions and window of a pool; open sizes span at least four windows."""
     pooling = pooling_of(attrs)
     spans = map(extent, pooling.kernel, pooling.dilations)
     sizes = [
@@ -285,7 +285,7 @@ def _fewer(x: Tensor, attrs: Attrs, sizes: list[int], places: list[int], window:
 
 
 def _runs(n_taps: int) -> tuple[int, int, int]:
-    """Split a window of `n_taps`: taps of the first window, taps and dilation of the second."""
+    """Split a window in two; return the taps of the first, and taps and dilation of the second."""
     root = math.isqrt(n_taps)
     found: list[tuple[int, int, int]] = []
     for run in range(root, 2 * root + 1):
