@@ -27,8 +27,8 @@ DIRECT: dict[Products, tuple[float, int]] = {
 }
 """Products per cycle, and bytes per weight.
 
-Tile rates assume rows that are three quarters full, slightly below the rate measured with full
-rows.
+The rates of matrix tiles are for rows that are three quarters full; the measured rates with full
+rows are slightly higher.
 """
 
 LEAST_OUTPUTS = 64
@@ -38,7 +38,7 @@ FAR_BYTES_PER_CYCLE = 8
 """Bytes per cycle for weights evicted from L1 and L2 since the last run (measured: 7 to 15)."""
 
 TRANSFORM_CYCLES = {2: (70, 50), 4: (220, 160)}
-"""Cycles to transform sixteen channels of an image tile and a result tile, by result tile size."""
+"""For each size of a result tile: cycles to transform 16 channels of an image and a result tile."""
 
 LEAST_TILES = 7
 """Fewer tiles than this take as long as this many, since too few accumulators are in flight."""

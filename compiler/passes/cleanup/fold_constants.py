@@ -1,7 +1,8 @@
 """Constant folding with a budget.
 
 Splats of any size stay a single number; shape arithmetic becomes constants. Nodes with any other
-result are folded while the stored constants stay within the growth that the options allow.
+result are folded as long as the total size of stored constants stays within the limit of the
+options.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ SLACK_BYTES = 1 << 16
 """Growth in bytes that is always allowed, for small parameters of models with few weights."""
 
 FLOPS_LIMIT = 200_000_000
-"""Limit on the number of operations of a fold: references favour clarity over speed."""
+"""Limit on the number of operations of a fold, which runs a slow reference implementation."""
 
 UNIFORM_LIMIT = 1 << 20
-"""Largest number of elements of a result that is tested for equality of all elements."""
+"""Largest number of elements of a result that is tested for being a splat."""
 
 
 @graph_pass(

@@ -60,7 +60,7 @@ class Affine:
 
 @dataclass(slots=True)
 class Edits:
-    """The nodes that absorb a scale or shift: their changed operands, with labels."""
+    """The nodes that absorb a scale or shift, with their changed operands."""
 
     ed: Editor
     found: list[tuple[Node, dict[int, tuple[str, Constant]]]] = field(default_factory=list)

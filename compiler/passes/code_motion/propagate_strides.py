@@ -71,7 +71,7 @@ def propagate_strides(graph: Graph, log: Log) -> Graph:
 
 
 def _steps(ed: Editor, value: str) -> Steps | None:
-    """Return the common step, along each image axis, with which all readers read a value."""
+    """Return the step along each image axis that all readers of a value share, else None."""
     readers, t = ed.users(value), ed.type(value)
     if not readers or ed.is_result(value) or not isinstance(t, TensorType) or not t.is_static:
         return None

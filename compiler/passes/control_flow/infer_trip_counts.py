@@ -125,7 +125,7 @@ class _Counts(Rebuild):
         return True
 
     def _known_inside(self, node: Node, found: InductionVariables) -> dict[str, np.ndarray]:
-        """Return the known values in the body, where the loop's condition is true."""
+        """Return the values known inside the body, including that the loop's condition is true."""
         return {**found.known, node.regions["body"].inputs[1].name: np.array(True)}
 
     def _count(self, node: Node, counted: Sequence[Test], left: Sequence[str]) -> None:

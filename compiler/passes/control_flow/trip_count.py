@@ -1,8 +1,8 @@
 """Trip counts of loops with counters: induction variables and their bounds.
 
-A state with a constant integer increment per iteration is an induction variable. Arithmetic gives
-the number of iterations for which a comparison of an induction variable with a loop-invariant value
-holds.
+A state with a constant integer increment per iteration is an induction variable. If a comparison
+relates an induction variable to a loop-invariant value, the number of iterations for which it holds
+follows by arithmetic.
 Source: LLVM's ScalarEvolution (add recurrences, exit counts), XLA's while-loop analysis.
 """
 
@@ -186,7 +186,7 @@ _COMPARED: Mapping[str, tuple[bool, int]] = {
     "greater_equal": (True, 1),
     "equal": (False, 0),
 }
-"""For each comparison: whether it requires a > b, and the addend that permits equality."""
+"""For each comparison of a and b: whether a must be the larger, and 1 if equality suffices."""
 
 
 def _ends_once(test: Test) -> bool:

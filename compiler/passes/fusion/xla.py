@@ -1,4 +1,4 @@
-"""The policy `xla`: fuses producers into all readers by time saved, then merges siblings."""
+"""The policy `xla`: fuses producers in order of time saved, then merges sibling kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of a kernel whose operands may be rounded, and the reasons against other products."""
+"""Selection of the products whose operands may be rounded, and the reasons against the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constant arithmetic for rules: computed in f64, rounded once, splats preserved."""
+"""Constant arithmetic for rules, computed in f64 and rounded once; splats stay splats."""
 
 from __future__ import annotations
 

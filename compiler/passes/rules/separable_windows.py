@@ -1,4 +1,4 @@
-"""Rules that separate large windows of pools: a pass per axis, or two passes of short windows."""
+"""Rules that split a pool with large windows: into a pass per axis, or two with short windows."""
 
 from __future__ import annotations
 
