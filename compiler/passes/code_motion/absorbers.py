@@ -1,4 +1,4 @@
-"""Rules by operator for moving a scale or shift from result to operands, or absorbing it."""
+"""Functions that move a scale or shift from an operator's result to its operands, or absorb it."""
 
 from __future__ import annotations
 

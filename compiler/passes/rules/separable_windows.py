@@ -164,7 +164,8 @@ def _need_wide(x: Tensor) -> None:
 def average_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
     """Separate an average pool into a pass per axis, if all elements have equal weight.
 
-    The number of elements in a window is a product over axes, even with padding and at the borders.
+    The number of elements in a window is the product of its numbers along the axes, even with
+    padding and at the borders.
     """
     _need_wide(x)
     return _axis_by_axis(x, attrs, o.average_pool)
