@@ -41,7 +41,7 @@ TRANSFORM_CYCLES = {2: (70, 50), 4: (220, 160)}
 """For each size of a result tile: cycles to transform 16 channels of an image and a result tile."""
 
 LEAST_TILES = 7
-"""Fewer tiles than this take as long as this many, since too few accumulators are in flight."""
+"""With fewer tiles than this the time stays constant, since too few accumulators are in flight."""
 
 COPY_BYTES_PER_CYCLE = 3
 """Bytes copied per cycle from plain order into channel blocks, by gathering distant elements."""

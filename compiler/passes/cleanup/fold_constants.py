@@ -241,7 +241,7 @@ class _Folder:
     def compute(
         self, node: Node, operands: Sequence[Constant | None]
     ) -> list[Constant | None] | str:
-        """Run the reference implementation of a node; return the results, or the reason of a failure."""
+        """Run a node's reference implementation; return the results, or the reason if it fails."""
         arrays = [None if c is None else c.array() for c in operands]
         operator = OPERATORS.get(node.op)
         try:

@@ -46,7 +46,7 @@ Steps = tuple[int, ...]
     """,
 )
 def propagate_strides(graph: Graph, log: Log) -> Graph:
-    """Move strides of 1x1 convolutions to the nodes that compute the input.
+    """Move strides of 1x1 convolutions to the nodes that compute their inputs.
 
     The strides move to the preceding convolution or pool, through elementwise operators and
     concatenations. If another reader needs all elements of an intermediate value, a slice selects
@@ -123,7 +123,7 @@ def _is_moved(node: Node) -> bool:
 
 @dataclass
 class _Cone:
-    """The nodes before a value that shrink with it, and the values to slice where they end."""
+    """The nodes before a value that shrink with it, and the values to slice at their operands."""
 
     ed: Editor
     value: str

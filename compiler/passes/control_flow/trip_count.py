@@ -141,7 +141,7 @@ class Tests:
         return self._comparison(value, node, holds)
 
     def _within(self, value: str, test: Test, holds: bool) -> Test:
-        """Return the test; name a condition that the body computes by the outermost value."""
+        """Return the test; a condition that the body computes gets the outermost value's name."""
         if isinstance(test, Opaque):
             return Opaque(value if holds else "", test.because)
         return test

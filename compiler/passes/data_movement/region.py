@@ -32,7 +32,7 @@ NEVER = 1 << 50
 """The cost of a forbidden choice."""
 
 _AS_IT_IS, _REORDERED = 0, 1
-"""Numbers of two kernels for all outside nodes: those with original, those with permuted axes."""
+"""Numbers of the two kernels for outside nodes with original axes, and with permuted axes."""
 
 INJECTIVE = with_trait("injective")
 """Operators that fuse with an adjacent transpose."""

@@ -28,7 +28,7 @@ ROUNDINGS = 2e-6
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """The result of a replacement for a match to which the rule does not apply, with the reason."""
+    """The result of a replacement if the rule does not apply to the match, with the reason."""
 
     because: str
 

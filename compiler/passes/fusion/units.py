@@ -232,7 +232,7 @@ class Units:
         return second
 
     def copy_into(self, unit: Unit, reader: Unit) -> dict[str, Node]:
-        """Duplicate a unit into a reader; return the copies by their originals."""
+        """Duplicate a unit into a reader; return the copy of each original node."""
         if self._namer is None:
             self._namer = Editor(self.graph)
         names = {n: self._namer.fresh(n) for n in unit.names}

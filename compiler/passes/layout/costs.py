@@ -1,4 +1,4 @@
-"""Costs of layouts: seconds of kernels and copies by the roofline model, as integer picoseconds.
+"""Costs of layouts: times of kernels and copies by the roofline model, in whole picoseconds.
 
 Only differences between layouts matter. The cost of a kernel therefore includes only the bytes
 moved, with padding of blocks, and the share of vector lanes that a convolution fills.

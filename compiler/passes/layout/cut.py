@@ -1,7 +1,7 @@
 """Minimum cuts by Dinic's algorithm with integer capacities.
 
-Source: E. A. Dinic 1970. A minimum cut as the minimum of an energy: Kolmogorov and Zabih 2004,
-"What energy functions can be minimized via graph cuts?".
+Source: E. A. Dinic 1970; for minimum cuts that minimise an energy, Kolmogorov and Zabih 2004, "What
+energy functions can be minimized via graph cuts?".
 """
 
 from __future__ import annotations

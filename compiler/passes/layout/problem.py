@@ -43,7 +43,7 @@ LABELS: dict[str, tuple[int, ...]] = {
 }
 
 STEP = 4
-"""Number of bytes that one instruction sums; also the block of byte images of up to 4 channels."""
+"""Number of bytes that one instruction sums, and channel block of byte images up to 4 channels."""
 
 WORDS = ("plain order", "blocks of channels", "channels last")
 RULES = ("plain_order", "block_channels", "channels_last")

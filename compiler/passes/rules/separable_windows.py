@@ -1,4 +1,4 @@
-"""Rules that split a pool with large windows: into a pass per axis, or two with short windows."""
+"""Rules that split a pool with large windows into a pass per axis, or into two passes."""
 
 from __future__ import annotations
 
