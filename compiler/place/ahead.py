@@ -144,7 +144,7 @@ def _again(before: Timeline, ranks: Sequence[float]) -> Timeline:
 
 
 def _ways_on(line: Timeline, ranks: Sequence[float]) -> list[list[float]]:
-    """Return the longest remaining path per task and device; readers are on their best devices."""
+    """Return the longest remaining path per task and device, with readers on their best devices."""
     p, device = line.problem, line.device
     after = [list(row) for row in p.tail]
     """For each task and device: the longest remaining path if all readers remain on their previous

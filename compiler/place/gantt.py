@@ -50,7 +50,7 @@ def gantt_svg(graph: TaskGraph, platform: Platform, schedule: Schedule) -> str:
 
 
 def _rows(platform: Platform, schedule: Schedule) -> list[tuple[str, list[Activity]]]:
-    """Return the rows with their activities: all devices, then each used channel of links."""
+    """Return the rows with their activities: first all devices, then all used channels of links."""
     rows: list[tuple[str, list[Activity]]] = [
         (d.name, [s for s in schedule.slots if s.device == d.name]) for d in platform.devices
     ]

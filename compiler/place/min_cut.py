@@ -10,8 +10,7 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 TICKS = 1_000_000_000
-"""The integer that represents the total time of all tasks on their slowest devices, and thus the
-resolution of the cut's integer capacities."""
+"""The number of capacity units that equals the total time of all tasks on their slowest devices."""
 
 
 @scheduler(

@@ -15,8 +15,9 @@ from compiler.place.tasks import Datum, Task, TaskGraph
 def tasks_of(graph: Graph) -> TaskGraph:
     """Return the tasks of a graph in node order, with the costs that the operators declare.
 
-    Views are not tasks: the readers of a view read its underlying value. All constants that only
-    one task reads form a single datum, as packed weights do. Values of open sizes count as 0 bytes.
+    Views are not tasks: the readers of a view read its underlying value. For each task, the
+    constants that no other task reads form a single datum, as packed weights do. Values of open
+    sizes count as 0 bytes.
     """
     source = view_sources(graph)
     users: dict[str, int] = {}

@@ -1,8 +1,9 @@
 """Cost model of convolution algorithms, in cycles of a core with 512-bit vectors.
 
-The model counts products at the rate of the register tiles, weights streamed from beyond the L2
-cache, and tile transforms. Only the ratio of two costs matters. Shorter vectors increase the share
-of products in the time, so a choice for 512 bits also pays for shorter vectors.
+A cost is the time of the products at the rate of the register tiles, plus the time to load the
+weights from beyond the L2 cache, plus the time of tile transforms. Only the ratio of two costs
+matters. With shorter vectors, products take a larger share of the time, so an algorithm that saves
+products and pays with 512-bit vectors also pays with shorter ones.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from compiler.dataclass import dataclass
 from compiler.ops.convolution.winograd import Tiling
 
 PRODUCTS_PER_CYCLE = 27.5
-"""Products per cycle: two vectors of 16 lanes, minus overhead of loads, short tiles, loop tails."""
+"""Products per cycle: two vectors of 16 lanes, less for loads, short tiles and loop tails."""
 
 Products = Literal["f32", "bf16", "bf16_tiles", "parts"]
 """Hardware for a direct sum: vectors, matrix tiles, or three tile products of bf16 parts of f32."""
@@ -26,8 +27,8 @@ DIRECT: dict[Products, tuple[float, int]] = {
 }
 """Products per cycle, and bytes per weight.
 
-Tile rates assume rows that are three quarters full, slightly below the rate measured with full
-rows.
+The rates of matrix tiles are for rows that are three quarters full; the measured rates with full
+rows are slightly higher.
 """
 
 LEAST_OUTPUTS = 64
@@ -37,13 +38,13 @@ FAR_BYTES_PER_CYCLE = 8
 """Bytes per cycle for weights evicted from L1 and L2 since the last run (measured: 7 to 15)."""
 
 TRANSFORM_CYCLES = {2: (70, 50), 4: (220, 160)}
-"""Cycles to transform sixteen channels of an image tile and a result tile, by result tile size."""
+"""For each size of a result tile: cycles to transform 16 channels of an image and a result tile."""
 
 LEAST_TILES = 7
-"""Number of tiles below which the time stays constant: too few accumulators are in flight."""
+"""With fewer tiles than this the time stays constant, since too few accumulators are in flight."""
 
 COPY_BYTES_PER_CYCLE = 3
-"""Bytes copied per cycle from plain order into channel blocks, which gathers distant elements."""
+"""Bytes copied per cycle from plain order into channel blocks, by gathering distant elements."""
 
 LANES = 16
 

@@ -14,7 +14,7 @@ from compiler.trace import Log
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Cost of a graph. The cost excludes `n_open` nodes that have open sizes or no cost facet."""
+    """Cost of a graph, excluding the `n_open` nodes with open sizes or without a cost facet."""
 
     n_nodes: int
     n_kernels: int

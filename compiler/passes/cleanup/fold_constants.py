@@ -1,7 +1,8 @@
 """Constant folding with a budget.
 
 Splats of any size stay a single number; shape arithmetic becomes constants. Nodes with any other
-result are folded while the stored constants stay within the growth that the options allow.
+result are folded as long as the total size of stored constants stays within the limit of the
+options.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ SLACK_BYTES = 1 << 16
 """Growth in bytes that is always allowed, for small parameters of models with few weights."""
 
 FLOPS_LIMIT = 200_000_000
-"""Limit on the number of operations of a fold: references favour clarity over speed."""
+"""Limit on the number of operations of a fold, which runs a slow reference implementation."""
 
 UNIFORM_LIMIT = 1 << 20
-"""Largest number of elements of a result that is tested for equality of all elements."""
+"""Largest number of elements of a result that is tested for being a splat."""
 
 
 @graph_pass(
@@ -221,7 +222,7 @@ class _Folder:
         )
 
     def piece(self, operand: str, node: Node) -> int:
-        """Return the size in bytes of an operand whose last reader is the node."""
+        """Return the number of bytes of an operand that become dead when the node is folded."""
         held = held_bytes(self.ed.constants[operand])
         if self.ed.n_uses(operand) == 1:
             return held - self.cut_off.get(operand, 0)
@@ -231,7 +232,7 @@ class _Folder:
         return pieces[node.output]
 
     def result_bytes(self, user: Node, operand: str) -> int:
-        """Return the bytes of a reader's results; above the operand's if the reader cannot fold."""
+        """Return the bytes of a reader's results, or a larger number if the reader cannot fold."""
         whole = held_bytes(self.ed.constants[operand])
         folds = all(not i or i in self.ed.constants for i in user.reads) and not user.regions
         known = [t.nbytes for t in user.types if isinstance(t, TensorType) and t.is_static]
@@ -240,7 +241,7 @@ class _Folder:
     def compute(
         self, node: Node, operands: Sequence[Constant | None]
     ) -> list[Constant | None] | str:
-        """Evaluate a node by its reference; return the results, or the reason for a failure."""
+        """Run a node's reference implementation; return the results, or the reason if it fails."""
         arrays = [None if c is None else c.array() for c in operands]
         operator = OPERATORS.get(node.op)
         try:

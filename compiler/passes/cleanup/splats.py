@@ -14,7 +14,7 @@ from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import uniform
 
 _COPIES = with_trait("single_source")
-"""Operators other than views whose results contain only elements of the first operand."""
+"""Operators, other than views, whose results contain only elements of the first operand."""
 
 
 def splat_results(node: Node, operands: Sequence[Constant | None]) -> list[Constant] | None:

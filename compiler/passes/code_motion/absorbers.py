@@ -1,4 +1,4 @@
-"""Rules by operator for moving a scale or shift from result to operands, or absorbing it."""
+"""Functions that move a scale or shift from an operator's result to its operands, or absorb it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Affine:
 
 @dataclass(slots=True)
 class Edits:
-    """The nodes that absorb a scale or shift: their changed operands, with labels."""
+    """The nodes that absorb a scale or shift, with their changed operands."""
 
     ed: Editor
     found: list[tuple[Node, dict[int, tuple[str, Constant]]]] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Edits:
 
 
 def absorb(edits: Edits, value: str, reader: Node, a: Affine) -> None:
-    """Find the nodes that absorb a scale or shift; raise Objection if a path has no such node."""
+    """Find the nodes that absorb a scale or shift; raise Objection if one is missing on a path."""
     maker = edits.ed.producer(value)
     if maker is None or len(maker.outputs) != 1:
         raise Objection(f"{value} is not computed from weights")
@@ -300,4 +300,4 @@ WAYS: dict[str, Callable[[Edits, Node, Affine], None]] = {
     "gather": _move,
     "expand": _move,
 }
-"""The handler of each operator for a scale or shift of its result."""
+"""For each operator: the function that absorbs or moves a scale or shift of its result."""

@@ -121,7 +121,7 @@ def later(
 
 
 def earlier(ed: Editor, log: Log, rule: str, node: Node, after: Node) -> None:
-    """Exchange data movement and the elementwise node after it, so that this node runs first."""
+    """Exchange data movement and the elementwise node after it, so that the latter runs first."""
     t = ed.type(node.inputs[0])
     assert isinstance(t, TensorType)
     fresh = ed.fresh(f"{after.output}.early")

@@ -46,7 +46,7 @@ Steps = tuple[int, ...]
     """,
 )
 def propagate_strides(graph: Graph, log: Log) -> Graph:
-    """Move strides of 1x1 convolutions to the nodes that compute the input.
+    """Move strides of 1x1 convolutions to the nodes that compute their inputs.
 
     The strides move to the preceding convolution or pool, through elementwise operators and
     concatenations. If another reader needs all elements of an intermediate value, a slice selects
@@ -71,7 +71,7 @@ def propagate_strides(graph: Graph, log: Log) -> Graph:
 
 
 def _steps(ed: Editor, value: str) -> Steps | None:
-    """Return the common step, along each image axis, with which all readers read a value."""
+    """Return the step along each image axis that all readers of a value share, else None."""
     readers, t = ed.users(value), ed.type(value)
     if not readers or ed.is_result(value) or not isinstance(t, TensorType) or not t.is_static:
         return None
@@ -123,7 +123,7 @@ def _is_moved(node: Node) -> bool:
 
 @dataclass
 class _Cone:
-    """The predecessors of a value that can compute fewer elements, and the values read."""
+    """The nodes before a value that shrink with it, and the values to slice at their operands."""
 
     ed: Editor
     value: str

@@ -167,7 +167,7 @@ def _objection_to_largest(ed: Editor, node: Node, first: Node) -> str:
 
 
 def _increases(ed: Editor, node: Node) -> bool:
-    """Whether the scalar operands are known, and a node increases for them."""
+    """Whether the scalar operands of a node are known and make it an increasing function."""
     numbers = [_number(ed.constant(i)) for i in node.inputs[1:] if i]
     known = [n for n in numbers if n is not None]
     return len(known) == len(numbers) and OPERATORS[node.op].increases(known, node.attrs)

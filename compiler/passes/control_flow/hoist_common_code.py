@@ -192,7 +192,7 @@ class _Choice:
 
 
 def _without(region: Graph, names: Mapping[str, str]) -> Graph:
-    """Return a region without the hoisted nodes, which reads their values from outside."""
+    """Remove the hoisted nodes from a region, which then reads their values from outside."""
     kept = (n for n in region.nodes if n.output not in names)
     results = tuple(replace(r, value=names.get(r.value, r.value)) for r in region.results)
     return replace(region, nodes=tuple(n.with_inputs(names) for n in kept), results=results)

@@ -125,7 +125,7 @@ class _Counts(Rebuild):
         return True
 
     def _known_inside(self, node: Node, found: InductionVariables) -> dict[str, np.ndarray]:
-        """Return the known values in the body, where the loop's condition is true."""
+        """Return the values known inside the body, including that the loop's condition is true."""
         return {**found.known, node.regions["body"].inputs[1].name: np.array(True)}
 
     def _count(self, node: Node, counted: Sequence[Test], left: Sequence[str]) -> None:
@@ -223,7 +223,7 @@ class _Counts(Rebuild):
         return self._built(made, node)
 
     def _at_least_none(self, number: Tensor) -> Operand:
-        """Return the maximum of the number and 0; a size needs no maximum."""
+        """Return the maximum of the number and 0; sizes are never negative and stay unchanged."""
         found = None if number.value is None else only(number.value)
         is_size = found is not None and not may_exceed(0, found)
         return number if is_size else max_(number, _NONE)

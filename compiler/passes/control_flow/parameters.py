@@ -2,9 +2,9 @@
 
 ONNX passes parameters as tensors, and a model may declare these tensors as inputs. Code for a fixed
 value is much faster than code for all values. A program is therefore compiled for the parameter
-values of a call, as for the shapes. An input is a parameter only if some node has no code without
-its value; data are never parameters. Source: XLA's compile-time constant operands, TensorRT's shape
-tensors.
+values of a call, as for the shapes. An input is a parameter only if some node has no code unless
+the value of the input is known; data are never parameters. Source: XLA's compile-time constant
+operands, TensorRT's shape tensors.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def possible_parameters(graph: Graph) -> tuple[str, ...]:
 
 
 def needed_parameters(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
-    """Return a minimal subset of the values for which as many nodes have code as for all values."""
+    """Return a minimal subset of the values that gives code to as many nodes as all values do."""
     kept = dict(values)
     best = _n_without_code(graph, kept)
     for name in values:

@@ -1,8 +1,8 @@
 """Trip counts of loops with counters: induction variables and their bounds.
 
-A state with a constant integer increment per iteration is an induction variable. Arithmetic gives
-the number of iterations for which a comparison of an induction variable with a loop-invariant value
-holds.
+A state with a constant integer increment per iteration is an induction variable. If a comparison
+relates an induction variable to a loop-invariant value, the number of iterations for which it holds
+follows by arithmetic.
 Source: LLVM's ScalarEvolution (add recurrences, exit counts), XLA's while-loop analysis.
 """
 
@@ -35,9 +35,9 @@ KEEPS = VIEWS | {"cast"}
 class AddRecurrence:
     """An add recurrence {start, +, step}: an integer that grows by `step` per iteration.
 
-    Its start is `constant` plus the sum of coefficient * value; `terms` has these loop-invariant
-    values by name. An integer that is loop-invariant itself has step 0. Source: SCEVAddRecExpr of
-    LLVM, affine with a constant step.
+    The start is `constant` plus a sum of products: `terms` pairs the name of each loop-invariant
+    value with its coefficient. An integer that is loop-invariant itself has step 0. Source:
+    SCEVAddRecExpr of LLVM, affine with a constant step.
     """
 
     constant: int
@@ -45,7 +45,7 @@ class AddRecurrence:
     step: int = 0
 
     def plus(self, other: AddRecurrence, times: int = 1) -> AddRecurrence:
-        """Return the sum of this recurrence and `times` the other."""
+        """Return this recurrence plus the other recurrence multiplied by `times`."""
         terms = dict(self.terms)
         for name, n in other.terms:
             terms[name] = terms.get(name, 0) + times * n
@@ -55,7 +55,7 @@ class AddRecurrence:
         )
 
     def shifted(self, iterations: int) -> AddRecurrence:
-        """Return the recurrence whose start is the value after so many iterations."""
+        """Return the recurrence whose start is the value after this number of iterations."""
         return replace(self, constant=self.constant + iterations * self.step)
 
     @property
@@ -141,7 +141,7 @@ class Tests:
         return self._comparison(value, node, holds)
 
     def _within(self, value: str, test: Test, holds: bool) -> Test:
-        """Return the test; a test that the body computes gets the name of the outermost value."""
+        """Return the test; a condition that the body computes gets the outermost value's name."""
         if isinstance(test, Opaque):
             return Opaque(value if holds else "", test.because)
         return test
@@ -186,7 +186,7 @@ _COMPARED: Mapping[str, tuple[bool, int]] = {
     "greater_equal": (True, 1),
     "equal": (False, 0),
 }
-"""For each comparison: whether it requires a > b, and the addend that permits equality."""
+"""For each comparison of a and b: whether a must be the larger, and 1 if equality suffices."""
 
 
 def _ends_once(test: Test) -> bool:
@@ -288,7 +288,7 @@ def _own(state: str) -> str:
 
 
 def combined(node: Node, recurrence_of: Recurrences) -> AddRecurrence | None:
-    """Return the result of a node on recurrences if it is a recurrence again, else None."""
+    """Return the result of a node whose operands are recurrences, or None if it is not affine."""
     if node.op in KEEPS:
         return recurrence_of(node.inputs[0])
     how = _COMBINED.get(node.op)
@@ -310,7 +310,7 @@ _COMBINED: Mapping[str, Callable[..., AddRecurrence | None]] = {
     "sub": lambda a, b: a.plus(b, -1),
     "mul": _product,
 }
-"""The result of each operator on recurrences that is a recurrence again."""
+"""For each operator that maps recurrences to a recurrence: the function that computes it."""
 
 
 def only(known: Array) -> Expr:

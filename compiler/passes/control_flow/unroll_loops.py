@@ -54,9 +54,10 @@ LARGE = 512
 def unroll_loops(graph: Graph, log: Log) -> Graph:
     """Replace a short loop with a copy of its body for each iteration.
 
-    After unrolling, the iteration number is a constant, so slices that grow have known sizes and
-    can be compiled. If the body can be compiled without unrolling, the limit on nodes is lower.
-    Unrolling saves calls and lets adjacent iterations share a kernel, but increases code size.
+    After unrolling, the iteration number is a constant, so slices that grow with each iteration
+    have known sizes and can be compiled. If the body can be compiled without unrolling, the limit
+    on nodes is lower. Unrolling saves calls and lets adjacent iterations share a kernel, but
+    increases code size.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
         return graph

@@ -231,7 +231,7 @@ class _Settler:
         return found
 
     def longest(self, sizes: tuple[Dim, ...]) -> _Read | None:
-        """Return the longest prefix of a list that equals sizes of one value, at least one open."""
+        """Return the longest prefix of the list formed by sizes of one value, at least one open."""
         best: _Read | None = None
         for value, start in self.places.get(sizes[0], ()):
             n = _common(self.sources[value][start:], sizes)

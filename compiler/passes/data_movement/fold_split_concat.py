@@ -173,7 +173,7 @@ class _Joiner:
         return found or list(node.inputs[:1])
 
     def groups(self, node: Node, values: list[str], axis: int) -> list[list[str]]:
-        """Group operands into runs of adjacent slices of a tensor, where a run saves copies."""
+        """Group operands: adjacent slices of a tensor form one group if that saves copies."""
         parts = [self.part(v, axis) for v in values]
         runs: list[list[int]] = []
         for i in range(len(values)):
@@ -196,7 +196,7 @@ class _Joiner:
         return part if part is not None and part.axis == axis else None
 
     def saves(self, node: Node, members: list[str], axis: int) -> bool:
-        """Whether a run of slices is an existing tensor, or replaces nodes that become dead."""
+        """Whether a run of slices equals an existing tensor, or replaces nodes that become dead."""
         if isinstance(self.joined(members, axis), str):
             return True
         alone = sum(self.ed.n_uses(v) == 1 for v in members)

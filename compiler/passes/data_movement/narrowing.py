@@ -11,7 +11,7 @@ from compiler.ir.types import Dim, TensorType
 from compiler.passes.data_movement.orders import POSITIONAL
 
 Needs = Mapping[int, int]
-"""The axis of the slice for each operand to slice, by operand number."""
+"""For each operand to slice, by its number: the axis of the slice."""
 
 
 def needs(ed: Editor, node: Node, axis: int) -> Needs | None:

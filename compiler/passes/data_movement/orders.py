@@ -96,7 +96,7 @@ def _dims(ed: Editor, value: str) -> tuple[Dim, ...]:
 
 
 POSITIONAL = with_trait("positional")
-"""Elementwise operators whose elements depend on positions, or that change sizes."""
+"""Elementwise operators that compute elements by position, or that change sizes."""
 
 
 def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
@@ -150,7 +150,7 @@ def _arg(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
 
 
 def _named_axes(ed: Editor, node: Node, n: Dim) -> list[int] | None:
-    """Return the axes that a slice or pad lists, else the first n axes; None if unknown."""
+    """Return the axes of a slice or pad: the listed ones, else the first n; None if unknown."""
     given = node.inputs[3] if len(node.inputs) > 3 else ""
     if given:
         return numbers(ed.tensor(given))

@@ -55,7 +55,7 @@ def size_along(ed: Editor, value: str, axis: int) -> int | None:
 
 
 def taken_by(ed: Editor, value: str) -> Part | None:
-    """Return a value computed by a split or a slice as a `Part` of the operand."""
+    """If a split or slice computes the value, return it as a `Part` of the operand, else None."""
     node = ed.producer(value)
     if node is None or node.op not in ("split", "slice") or not all_plain(ed, node):
         return None
@@ -88,7 +88,7 @@ def _sliced(ed: Editor, node: Node, x: Tensor) -> Part | None:
 
 
 def resolved(ed: Editor, part: Part) -> Part:
-    """Return the same elements as a slice of the earliest tensor with these elements contiguous."""
+    """Return an equal slice of the earliest tensor that holds these elements contiguously."""
     while True:
         inner = _behind(ed, part)
         if inner is None:
@@ -97,7 +97,7 @@ def resolved(ed: Editor, part: Part) -> Part:
 
 
 def _behind(ed: Editor, part: Part) -> Part | None:
-    """Return the equal slice of an operand of the source's producer, or None."""
+    """Return an equal slice of an operand of the node that computes the source, or None."""
     node = ed.producer(part.source)
     if node is None or not all_plain(ed, node):
         return None

@@ -1,4 +1,4 @@
-"""Nodes around a transpose that could run with permuted axes, and the copies per choice."""
+"""Nodes around a transpose that could run with permuted axes, and the copies of each choice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NEVER = 1 << 50
 """The cost of a forbidden choice."""
 
 _AS_IT_IS, _REORDERED = 0, 1
-"""Kernel numbers that represent outside nodes with original axes, and with permuted axes."""
+"""Numbers of the two kernels for outside nodes with original axes, and with permuted axes."""
 
 INJECTIVE = with_trait("injective")
 """Operators that fuse with an adjacent transpose."""
@@ -40,7 +40,7 @@ INJECTIVE = with_trait("injective")
 
 @dataclass(slots=True)
 class Region:
-    """Nodes that could run with permuted axes, and the permutation of each value between nodes."""
+    """Nodes that could run with permuted axes, and the permutation of each value between them."""
 
     ed: Editor
     orders: dict[str, Perm] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Region:
 
     @staticmethod
     def around(ed: Editor, seed: Node) -> Region:
-        """Return the region at the output of a transpose or, if empty, the region at its input."""
+        """Return the region at the output of a transpose or, if that is empty, at its input."""
         region = Region(ed)
         region.grow(seed.output, tuple(seed.attrs["perm"]))
         if not region.nodes:
@@ -99,7 +99,7 @@ class Region:
         return 2 * t.assumed.nbytes + KERNEL_BYTES
 
     def source(self, value: str) -> str:
-        """Return the operand of the transpose that computes a value with permuted axes, or ""."""
+        """If a transpose from permuted axes computes the value, return its operand, else ""."""
         node = self.ed.producer(value)
         if node is None or node.op != "transpose" or not is_plain(self.ed, node.inputs[0]):
             return ""
@@ -192,7 +192,7 @@ class Region:
 def _decides_sizes(ed: Editor, node: Node) -> bool:
     """Whether elements of operands determine a size of a result.
 
-    If the node were copied with permuted axes, the symbol of the result's size would change.
+    If the node were copied with permuted axes, the size of its result would get a new symbol.
     """
     known = open_symbols(ed.tensor(i).type for i in node.inputs if i)
     return not open_symbols(ed.tensor(v).type for v in node.outputs if v) <= known

@@ -124,7 +124,7 @@ def _broadcasts(node: Node) -> bool:
 
 
 def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | str:
-    """Return the result types of a reader of unrepeated elements, or the reason for a rejection."""
+    """Return the reader's result types for unrepeated elements, or the reason against them."""
     few = ed.tensor(node.inputs[0])
     if node.op == "fill":
         few = Tensor("few", TensorType(node.tensor.dtype, ()))
@@ -136,7 +136,7 @@ def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | st
 
 
 def _behind_reader(ed: Editor, node: Node, log: Log) -> str:
-    """Repeat the only reader's result instead of its operand, if its other operands are smaller."""
+    """Repeat the result of the only reader instead of its operand if other operands are smaller."""
     users = ed.users(node.output)
     if len(users) != 1 or ed.is_result(node.output) or not all_plain(ed, users[0]):
         return ""

@@ -1,4 +1,4 @@
-"""Code motion of transposes to copy fewer bytes and cancel pairs."""
+"""Code motion of transposes, so that pairs cancel and fewer bytes are copied."""
 
 from __future__ import annotations
 

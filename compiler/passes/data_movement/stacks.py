@@ -42,7 +42,7 @@ def concat_of_views(ed: Editor, node: Node, axis: int) -> Operand | None:
 
 
 def _view(ed: Editor, value: str, axis: int) -> _View | None:
-    """Return the tensor of which a value is a view with axes of size 1, and these axes."""
+    """If a value is a view that inserts axes of size 1, return the viewed tensor and these axes."""
     node = ed.producer(value)
     if node is None or node.op not in ("unsqueeze", "reshape") or not is_plain(ed, node.inputs[0]):
         return None

@@ -64,7 +64,7 @@ def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
     """Return the cost of a node for reports, or a lower bound if `node_cost` returns None.
 
     In a fusion, nodes without a declared cost add nothing. For a node with open sizes or without a
-    declared cost, only operands and results of known size count, as bytes moved.
+    declared cost, the bytes moved are those of its operands and results of known size.
     """
     values = [*(types[i] for i in node.inputs if i), *node.types]
     found = node_cost(node, types.__getitem__) if all(map(_is_sized, values)) else None

@@ -19,8 +19,9 @@ def excerpt(ed: Editor, nodes: Sequence[Node], value: str) -> Graph:
     """Build the graph that computes a value with some of an editor's nodes.
 
     Values that the excerpt reads but does not compute become inputs. Constants stay constants, and
-    small values with known elements become constants. The excerpt computes values that depend on
-    open sizes. The excerpt omits nodes that the value does not need.
+    small values with known elements become constants. Values whose elements depend on open sizes do
+    not become inputs: the excerpt includes the nodes that compute them. Nodes that `value` does not
+    need are omitted.
     """
     makers = {o: n for n in nodes for o in n.outputs if o}
     order: dict[str, Node] = {}
@@ -89,7 +90,7 @@ def _gather(
     order: dict[str, Node],
     outside: dict[str, None],
 ) -> None:
-    """Return the nodes behind a value in topological order, and the outside values they read."""
+    """Add the nodes behind a value to `order`, operands first, and outside values to `outside`."""
     node = makers.get(value) or _maker_of_sizes(ed, value)
     if node is None:
         outside[value] = None

@@ -1,4 +1,4 @@
-"""Rules that fold a node to one of its operands, as rows of tables, and the graphs of examples."""
+"""Rules that fold a node to one of its operands: their declaration by table rows, and examples."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from compiler.passes.engine.rule import Rule, Skip, rule
 class Example:
     """A graph that computes a value by `lines`, and reads it once.
 
-    `kept` are lines before `lines`, which remain after the fold; `operand` is the value that
-    replaces the last of `lines`. `reader` is a call with `{}` for the value. Its node has the same
-    type and the next letter as its name. Without a reader, the value is the result.
+    `kept` are the preceding lines, which remain after the fold; `operand` is the value that
+    replaces the result of the last line. `reader` is a call with `{}` for the value. The result of
+    this call has the type of the value, and the next letter as its name. Without a reader, the
+    value is the result.
     """
 
     lines: Sequence[str]

@@ -1,4 +1,4 @@
-"""Facts about elements that follow from their producers: value ranges, and integrality.
+"""Facts about the elements of a value, derived from its producers: ranges, and integrality.
 
 A range excludes NaN: each element is NaN or within the range. The analysis examines only a few
 nodes to stay cheap. A fact that the analysis does not find is unknown, not false.
@@ -27,7 +27,7 @@ ANY: Range = (-math.inf, math.inf)
 POSITIVE: Range = (0.0, math.inf)
 
 _COPIES = with_trait("single_source")
-"""Operators other than views whose results contain only elements of the first operand."""
+"""Operators, other than views, whose results contain only elements of the first operand."""
 
 _INTEGRAL, _INTEGER_PRESERVING = with_trait("integral"), with_trait("integer_preserving")
 _AFFINE = with_trait("affine")
@@ -210,9 +210,9 @@ def _is_no_product(ed: Editor, value: str, depth: int = DEPTH) -> bool:
 
 
 NO_PRODUCT = Fact("plain {}", _is_no_product)
-"""A value that no product or convolution computes, not even before scales, shifts and views.
+"""A value that is neither a product or convolution nor the scale, shift or view of one.
 
-Weights of products and convolutions can absorb factors.
+The weights of a product or convolution can absorb a factor of its result.
 """
 
 COMPUTED = Fact("computed {}", lambda ed, value: value not in ed.constants)

@@ -1,7 +1,8 @@
 """Passes inside control flow: every pass also runs on the regions of a graph's nodes.
 
-To a pass, a region is a graph: captured values are inputs of known types, captured constants are
-constants. The resulting graph replaces the region, and each step in the ledger names the region.
+To a pass, a region is a graph: captured values are inputs of known types, and captured constants
+are constants. The resulting graph replaces the region, and each step in the ledger names the
+region.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ ROUNDINGS = 2e-6
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """The result of a replacement for a match to which the rule does not apply, with the reason."""
+    """The result of a replacement if the rule does not apply to the match, with the reason."""
 
     because: str
 
@@ -47,9 +47,9 @@ class Rule:
 
     `near_miss` is a graph that resembles the pattern but must not change. `error` limits the change
     of results, relative to their scale; 0 means bit-identical results. `single_use` requires that
-    no other node reads the inner values of the pattern, since the replacement would repeat
-    expensive work. `result` names the argument of the replacement that receives the type of the
-    root. `source` is the file and line of the declaration, relative to the package.
+    no other node reads the inner values of the pattern, because the replacement would otherwise
+    repeat expensive work. `result` names the argument of the replacement that receives the type of
+    the root. `source` is the file and line of the declaration, relative to the package.
     """
 
     name: str
@@ -132,7 +132,7 @@ def rule(
 ) -> Callable[[Callable[..., Any]], Rule]:
     """Declare a function as the replacement of a rule; its name and docstring become the rule's.
 
-    The row of a table of rules gives a name and words, because rows share a function.
+    In a table of rules all rows share one function, so each row gives a name and words.
     """
 
     def declare(body: Callable[..., Any]) -> Rule:
@@ -153,7 +153,7 @@ def rule(
 
 
 def _row() -> str:
-    """Return the place of the statement or row that a module executes."""
+    """Return the file and line of the statement or table row that a module is executing."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back

@@ -85,7 +85,7 @@ class EGraph:
         return "\n".join(lines)
 
     def dot(self) -> str:
-        """Format for Graphviz: a box for each class and its nodes; extracted nodes are filled."""
+        """Format for Graphviz: each class is a box around its nodes; extracted nodes are filled."""
         names = self.names()
         lines = ["digraph egraph {", "  compound=true; rankdir=BT; node [shape=box];"]
         at: dict[str, str] = {}

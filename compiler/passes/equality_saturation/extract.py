@@ -1,4 +1,4 @@
-"""Extraction of the cheapest terms of an e-graph, counting shared terms once.
+"""Extraction of the cheapest terms of an e-graph; shared terms count once.
 
 Bottom up, each class selects the node with the lowest cost, including the costs of its operands.
 The cost counts each required class once, as a set instead of a tree. Then local search changes

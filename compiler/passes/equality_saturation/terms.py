@@ -1,7 +1,7 @@
 """Regions of a graph as egglog terms: the supported operators, and the syntax of calls.
 
-A value from outside the region is `(L "name")`. A call such as `(N2 "add" "" a b)` has the number
-of operands, the operator, its non-default attributes, and the operands.
+A value from outside the region is `(L "name")`. A call such as `(N2 "add" "" a b)` states the
+number of operands, the operator, its non-default attributes, and the operands.
 """
 
 from __future__ import annotations

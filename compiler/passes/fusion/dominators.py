@@ -13,7 +13,7 @@ from compiler.ir.graph import Graph
 
 
 class PostDominators:
-    """The tree of post-dominators of a graph's nodes, by their outputs; "" is its root.
+    """The tree of post-dominators of a graph's nodes, named by their outputs; the root is "".
 
     Producers of graph results are children of the root, since their readers are outside the graph.
     Nodes without readers are children of the root too.

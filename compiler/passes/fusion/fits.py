@@ -1,8 +1,8 @@
 """Conditions for lowering units to one kernel: functions return the unmet condition, or "".
 
-A kernel is a single loop nest. A kernel contains elementwise nodes of equal shape, or a
-contraction, pool or reduction with an epilogue. Other kernels contain a reduction with a prologue
-that has no other readers, or reductions over the same axes of operands of equal shape.
+A kernel is a single loop nest. Some kernels contain elementwise nodes of equal shape, others a
+contraction, pool or reduction with an epilogue. Further kernels contain a reduction with a prologue
+that has no other readers, or several reductions over the same axes of operands of equal shape.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _shapes(a: Node, b: Node) -> str:
 
 
 def _lanes(root: Node, others: Iterable[Node]) -> str:
-    """Return the reason that vectors of nodes and of the root differ in lane count, or ""."""
+    """Return the reason if vectors of the root and of other nodes differ in lane count, else ""."""
     for n in others:
         if not share_lanes(n, root):
             return f"the element types differ in size: {root.type} and {n.type}"

@@ -1,4 +1,4 @@
-"""The policy `greedy`: merges pairs of kernels by the bytes that they share."""
+"""The policy `greedy`: merges pairs of kernels, first the pair that shares the most bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fusion plans by growth: profitable duplicates, groups, and reasons."""
+"""Fusion plans that result from growing groups: profitable duplicates, groups, and reasons."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Kernels under construction: nodes, operands, stored values, and topological order.
 
 Unlike groups grown from anchors, units may have several outputs, so a path may leave and re-enter a
-unit. Each merge updates the topological order incrementally, as by Pearce and Kelly (2006, dynamic
-topological sort). Two units with a path through a third unit are never merged.
+unit. Each merge updates the topological order incrementally with the algorithm of Pearce and Kelly
+(2006, dynamic topological sort). Two units with a path through a third unit are never merged.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class Units:
         return Way(is_long=True) if in_front is None else Way((), False, tuple(came), in_front)
 
     def _in_front(self, a: Unit, b: Unit) -> tuple[Unit, ...] | None:
-        """Return the units between two units on which the second unit depends; None if too many."""
+        """Return the units after `a` in order on which `b` depends; None if too many."""
         found: dict[Unit, None] = {}
         pending = [b]
         while pending:
@@ -232,7 +232,7 @@ class Units:
         return second
 
     def copy_into(self, unit: Unit, reader: Unit) -> dict[str, Node]:
-        """Duplicate a unit into a reader; return the copies by their originals."""
+        """Duplicate a unit into a reader; return the copy of each original node."""
         if self._namer is None:
             self._namer = Editor(self.graph)
         names = {n: self._namer.fresh(n) for n in unit.names}

@@ -1,4 +1,4 @@
-"""The policy `xla`: fuses producers into all readers by time saved, then merges siblings."""
+"""The policy `xla`: fuses producers in order of time saved, then merges sibling kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 from compiler.trace import Log
 
 CANDIDATES = 8
-"""Largest number of earlier readers with which a reader of a value is compared, latest first."""
+"""For each reader of a value: largest number of earlier readers tried for merging, latest first."""
 
 
 @policy(

@@ -141,7 +141,7 @@ def _explain(problem: Problem, energy: Energy, chosen: Sequence[int], log: Log) 
 
 
 def _explain_borders(problem: Problem, log: Log) -> None:
-    """Record a step for each image without a halo because border tests cost less than a copy."""
+    """Record a step for each image that gets no halo because border tests cost less than a copy."""
     for value, uses in problem.uses.items():
         reach = "x".join(map(str, problem.reach(uses)))
         if reach and value not in problem.refused and not problem.pads_plain(value):

@@ -1,4 +1,4 @@
-"""Costs of layouts: seconds of kernels and copies by the roofline model, as integer picoseconds.
+"""Costs of layouts: times of kernels and copies by the roofline model, in whole picoseconds.
 
 Only differences between layouts matter. The cost of a kernel therefore includes only the bytes
 moved, with padding of blocks, and the share of vector lanes that a convolution fills.
@@ -20,15 +20,15 @@ ALONG_PIXELS, UNALIGNED, STRIDED = 0.9, 0.65, 0.5
 """Shares of peak throughput of a convolution whose lanes run along pixels.
 
 `ALONG_PIXELS` accounts for scalar loads of weights (measured: 0.84 to 0.98). `UNALIGNED` is for
-windows, with unaligned vectors and rows that end within vectors (measured: 0.55 to 0.75). `STRIDED`
-is for strides, which load every other pixel (measured: 0.4 to 0.6).
+windows: their vectors are unaligned, and rows end within vectors (measured: 0.55 to 0.75).
+`STRIDED` is for strides, which load every other pixel (measured: 0.4 to 0.6).
 """
 
 STRIDED_ALONE, SHORT_ALONE = 0.15, 0.2
 """Shares of peak for depthwise convolutions with strides, and with rows shorter than a vector.
 
-A vector assembled from single elements serves few products (measured shares: 0.1 to 0.15, and 0.15
-to 0.3).
+Vectors are assembled from single elements, and each is used in few products (measured shares: 0.1
+to 0.15, and 0.15 to 0.3).
 """
 
 COPIES = 0.3
@@ -41,7 +41,8 @@ A copy transposes square blocks in registers, and much of its data stays in cach
 STEPS, WITHOUT_STEPS = 4.0, 0.2
 """Speed of an 8-bit convolution relative to f32, with and without dot-product instructions.
 
-Dot-product instructions require adjacent channels (measured: 3 to 4 with, 0.1 to 0.3 without them).
+Dot-product instructions require adjacent channels. The measured speed is 3 to 4 with these
+instructions, and 0.1 to 0.3 without.
 """
 
 BORDER_TESTS = 1.0

@@ -1,7 +1,7 @@
 """Minimum cuts by Dinic's algorithm with integer capacities.
 
-Source: E. A. Dinic 1970. A minimum cut as the minimum of an energy: Kolmogorov and Zabih 2004,
-"What energy functions can be minimized via graph cuts?".
+Source: E. A. Dinic 1970; for minimum cuts that minimise an energy, Kolmogorov and Zabih 2004, "What
+energy functions can be minimized via graph cuts?".
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Cut:
     def sink_side(self) -> list[bool]:
         """Return for each vertex whether it is on the sink's side of a minimum cut.
 
-        Among all minimum cuts, this cut has the smallest side of the sink: the vertices that arcs
-        with residual capacity connect to the sink.
+        Among all minimum cuts, this cut has the smallest side of the sink: the vertices from which
+        a path with residual capacity leads to the sink.
         """
         while self._augment(self._levels()):
             pass

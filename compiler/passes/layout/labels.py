@@ -106,7 +106,7 @@ class _Move:
         return found
 
     def _add(self, c: Copy, stays: dict[int, int]) -> None:
-        """Add a copy to the network, or its cost to `stays` if that depends only on the maker."""
+        """Add a copy to the network; add a cost that depends only on the maker to `stays`."""
         spared = c.maker is not None and self.chosen[c.maker] in c.labels
         maker = None if c.maker is None else self.at.get(c.maker)
         wanting = [r for r in c.readers if self.chosen[r] in c.labels]
@@ -130,7 +130,7 @@ class _Move:
         self._unless_all_move(leavers, maker if spared and maker is not None else 1, c.cost)
 
     def _when_any_moves(self, maker: int, readers: list[int], cost: int) -> None:
-        """Add a cost if any reader takes the new label and the maker does not; maker 0 cannot."""
+        """Add a cost if any reader moves and the maker stays; maker 0, the source, always stays."""
         if len(readers) == 1:
             self.cut.arc(maker, readers[0], cost)
         elif readers:
@@ -140,7 +140,7 @@ class _Move:
                 self.cut.arc(hub, r, ENDLESS)
 
     def _unless_all_move(self, readers: list[int], maker: int, cost: int) -> None:
-        """Add a cost if any reader keeps its label and the maker does not; maker 1 never does."""
+        """Add a cost if any reader stays and the maker moves; maker 1, the sink, always moves."""
         if len(readers) == 1:
             self.cut.arc(readers[0], maker, cost)
             return

@@ -43,7 +43,7 @@ LABELS: dict[str, tuple[int, ...]] = {
 }
 
 STEP = 4
-"""Number of bytes that one instruction sums; also the block of byte images of up to 4 channels."""
+"""Number of bytes that one instruction sums, and channel block of byte images up to 4 channels."""
 
 WORDS = ("plain order", "blocks of channels", "channels last")
 RULES = ("plain_order", "block_channels", "channels_last")
@@ -294,8 +294,8 @@ class Problem:
     def _add_plain(self, energy: Energy, value: str, labels: frozenset[int], cost: int) -> None:
         """Add plain copies of a value that readers need in plain order, or that no kernel computes.
 
-        Windows with a halo need a second copy. If some window reads the value with a halo for every
-        label, the copy with the halo always exists.
+        Windows with a halo need a second copy. If some window reads the value with a halo whatever
+        the labels are, the copy with the halo always exists.
         """
         maker = self.maker.get(value)
         padded = [u for u in self.uses.get(value, ()) if u.reach] if self.pads_plain(value) else []

@@ -215,4 +215,4 @@ _REACH: dict[str, Callable[[Node, Sequence[Dim], Sequence[int]], tuple[int, ...]
     "conv_codes": _reach_of_window,
     "conv_transpose": _reach_transposed,
 }
-"""The extent of the window over the borders of the input, for each convolution."""
+"""For each convolution operator: the extent of the window beyond the borders of the input."""

@@ -63,7 +63,7 @@ def _size(node: Node, axis: int) -> int:
 
 
 def products_by_operand(graph: Graph) -> Iterator[tuple[str, list[Node]]]:
-    """Yield each operand that several products with different weights read, and the products."""
+    """Yield each operand that several products with different weights read, with these products."""
     readers: dict[tuple[str, str], list[Node]] = {}
     for node in graph.nodes:
         if node.op in ("matmul", "conv") and node.inputs[0] not in graph.constants:

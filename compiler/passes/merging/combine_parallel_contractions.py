@@ -156,7 +156,7 @@ def _joint_cost(ed: Editor, branches: Branches, before: Cost | None) -> Cost | N
 
 
 def _is_read_in_place(ed: Editor, end: Node) -> bool:
-    """Whether a slice needs no copy, since a transpose behind views reads the combined result."""
+    """Whether a slice needs no copy because a transpose behind views reads the combined result."""
     value = end.output
     while not ed.is_result(value) and ed.n_uses(value) == 1:
         user = ed.users(value)[0]

@@ -2,7 +2,7 @@
 
     simplify{until=fixpoint},fold_constants{max_growth=1.1},fuse{policy=anchor}
 
-is the text form. The name of a preset represents its lines, and `-fuse` removes a pass from the
+is the text form. The name of a preset stands for its lines, and `-fuse` removes a pass from the
 preceding lines: `default,-fuse`. A group repeats passes that create matches for each other until an
 iteration changes nothing: `until_stable{at_most=4}(simplify,fold_constants),fuse`.
 """
@@ -90,7 +90,7 @@ class Pipeline:
         return tuple(line for group in groups for line in group)
 
     def advice(self) -> list[str]:
-        """Warnings for passes that run before a pass that would make them more effective."""
+        """Warnings about facts that would help a pass but that no earlier pass provides."""
         found: list[str] = []
         for i, line in enumerate(self.passes):
             given = {g for earlier in self.passes[:i] for g in earlier.declared.gives}

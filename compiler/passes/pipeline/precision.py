@@ -73,7 +73,7 @@ def _choosing(pipeline: Pipeline, options: Mapping[str, Any]) -> Pipeline:
 
 
 def _with_bf16(pipeline: Pipeline) -> Pipeline:
-    """Append bf16 products to a pipeline; convolutions keep f32 Winograd where it is faster."""
+    """Append the passes for bf16 products; convolutions keep f32 Winograd where it is faster."""
     made = _choosing(pipeline, {"budget": FAST_BUDGET, "direct": "bf16"})
     if any(x.name == "lower_precision" for x in pipeline.passes):
         return made

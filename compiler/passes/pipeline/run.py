@@ -18,7 +18,7 @@ Progress = Callable[[Event], None]
 
 
 class PassBug(RuntimeError):
-    """The error for a pass that failed or broke the graph; names this pass and its predecessors."""
+    """The error of a pass that failed or broke the graph; names the pass and those before it."""
 
     def __init__(self, message: str, pass_name: str, ran: Sequence[str]) -> None:
         before = f"after {', '.join(ran)}" if ran else "as the first pass"

@@ -51,8 +51,8 @@ class Body:
         """Return the body with conversions.
 
         `comes` and `goes` are the lower-precision inputs and results of the body. `products` are
-        the nodes with rounded operands: lower-precision inputs are rounded, and the body rounds
-        other operands.
+        the nodes with rounded operands: inputs in lower precision are rounded already, and the body
+        rounds all other operands.
         """
         inputs = [self._input(v, v.name in comes) for v in self.graph.inputs]
         for n in self.graph.nodes:

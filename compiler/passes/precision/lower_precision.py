@@ -82,12 +82,13 @@ def lower_precision(graph: Graph, log: Log, *, to: Literal["bf16"] = "bf16") -> 
     """Round operands of products to bf16 (8 binary digits); store values between products as bf16.
 
     Operands of matrix products and convolutions are rounded to bf16, constants at compile time.
-    Products of two bf16 numbers are exact in f32, and accumulate in f32. Values between kernels on
-    paths between products are stored as bf16, in half the bytes. All other arithmetic inside
-    kernels stays f32: sums, softmax, normalisation, activations. Inputs and results of the graph,
-    and values on no path to a product (scores, boxes, lengths), keep their types. A rounding has a
-    relative error of at most 2^-8, and on average a third of this bound. Denormal numbers become 0.
-    Source: Kalamkar et al. 2019, "A study of BFLOAT16", arXiv:1905.12322.
+    Products of two bf16 numbers are exact in f32, and accumulate in f32. A value that one kernel
+    passes to another on a path between products is stored as bf16, in half the bytes. All other
+    arithmetic inside kernels stays f32: sums, softmax, normalisation, activations. Inputs and
+    results of the graph, and values on no path to a product (scores, boxes, lengths), keep their
+    types. A rounding has a relative error of at most 2^-8, and on average a third of this bound.
+    Denormal numbers become 0. Source: Kalamkar et al. 2019, "A study of BFLOAT16",
+    arXiv:1905.12322.
     """
     chosen = _chosen_products(graph, log)
     if not any(chosen.values()):
@@ -98,7 +99,7 @@ def lower_precision(graph: Graph, log: Log, *, to: Literal["bf16"] = "bf16") -> 
 
 
 def _chosen_products(graph: Graph, log: Log) -> dict[str, list[str]]:
-    """Return the products to round, by kernel; record the reasons against other products."""
+    """Return the products whose operands are rounded, by kernel; record reasons against others."""
     chosen: dict[str, list[str]] = {}
     for node in graph.nodes:
         types = node.regions["body"].types if node.op == "fusion" else graph.types

@@ -1,4 +1,4 @@
-"""Products of a kernel whose operands may be rounded, and the reasons against other products."""
+"""Selection of the products whose operands may be rounded, and the reasons against the others."""
 
 from __future__ import annotations
 
@@ -77,4 +77,4 @@ _TERMS: dict[str, Callable[[Node, TensorType, TensorType], int]] = {
     "conv": _of_conv,
     "conv_transpose": _of_conv_transpose,
 }
-"""The number of terms in the sum of each result element, with assumed open sizes, by operator."""
+"""For each operator: the number of terms in a result element's sum, with assumed open sizes."""

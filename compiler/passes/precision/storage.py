@@ -120,7 +120,7 @@ class Storage:
         return False
 
     def moved(self, node: Node) -> list[str]:
-        """Return the f32 operands of data movement, whose elements the results contain."""
+        """Return the f32 operands of a data movement node; its results contain their elements."""
         return [i for i in node.inputs if i and _is_f32(self.graph.types[i])]
 
     def moves_bits(self, node: Node) -> bool:
@@ -132,7 +132,7 @@ class Storage:
 
 
 def product_operands(node: Node, products: Mapping[str, Collection[str]]) -> dict[str, None]:
-    """Return the operands of a kernel, in order, that only products of rounded operands read."""
+    """Return, in order, the operands of a kernel that only products of rounded operands read."""
     chosen = products.get(node.output, ())
     if node.op != "fusion":
         return dict.fromkeys(node.inputs[:2]) if chosen else {}

@@ -71,7 +71,7 @@ def codes_of(ed: Editor, value: str) -> Codes | str:
 
 
 def run_codes_of(ed: Editor, value: str) -> RunCodes | None:
-    """Return the u8 operands of a dequantize whose scale is known only at run time, or None."""
+    """Return the operands of a u8 dequantize with a scale known only at run time, else None."""
     node = ed.producer(value)
     if node is None or node.op != "dequantize" or node.attrs["block_size"]:
         return None
@@ -87,7 +87,7 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
     """Return the constant integers of dequantized weights, or the reason against their use.
 
     A transpose, or a squeeze of the first axis, may follow the dequantize. The weights may also be
-    the slice for one direction of recurrent weights.
+    the slice of recurrent weights for one direction.
     """
     node = ed.producer(value)
     if node is not None and node.op in MOVED:

@@ -179,7 +179,7 @@ def _convolution(ed: Editor, node: Node) -> Call | str:
 def _with_borders(
     ed: Editor, node: Node, zero: Array | str, kernel: tuple[int, ...]
 ) -> Operand | str:
-    """Pad the image with its zero point by the width that windows extend over the borders."""
+    """Pad the image with its zero point as far as windows extend beyond the borders."""
     x, at = ed.tensor(node.inputs[0]), node.attrs
     if x.type.shape is None:
         return "the rank of the image is open"

@@ -261,7 +261,7 @@ def scale_before_matmul(
 def _of_columns(
     x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> tuple[Constant, int]:
-    """Return the per-column constant of the left operand as a vector, and its weight axis."""
+    """Return the left operand's per-column constant as a vector, and the matching weight axis."""
     _need_floats(w)
     _need_ranks(x, x.type)
     rows = w.rank - 1 if transpose_b or w.rank == 1 else w.rank - 2

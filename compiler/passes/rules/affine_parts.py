@@ -48,7 +48,7 @@ def channels(c: ConstTensor, rank: int, axis: int, n: int, x: Tensor | None = No
 
 
 def scaled(w: Constant, scale: Constant, shape: Sequence[int], inner: Sequence[int]) -> Constant:
-    """Scale weights: `inner` and `shape` are the broadcastable shapes of weights and scale.
+    """Multiply weights in the shape `inner` by a scale in the shape `shape`, with broadcasting.
 
     The result has the shape of the weights. Raises Objection if values would overflow or lose
     digits, or if a splat above the limit would have to be materialised.

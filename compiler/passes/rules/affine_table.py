@@ -54,8 +54,8 @@ def scale_of_table(
 ) -> Operand:
     """Fold a scale of gathered rows into the table.
 
-    A table element has the same factor in every gather of its row. Each table element is therefore
-    scaled once, at compile time.
+    The factor of a table element is the same whenever a gather reads its row. Each table element is
+    therefore scaled once, at compile time.
     """
     return _changed(o.mul, table, rows, c, axis, t)
 

@@ -1,4 +1,4 @@
-"""Constant arithmetic for rules: computed in f64, rounded once, splats preserved."""
+"""Constant arithmetic for rules, computed in f64 and rounded once; splats stay splats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.passes.engine.rule import Skip
 Array = np.ndarray[Any, np.dtype[Any]]
 
 EXACT_BY_ROUNDING = (np.add, np.subtract, np.multiply)
-"""Operators whose f64 result, rounded to f32, is the exact f32 result: f64 has enough digits."""
+"""Operators whose f64 result, rounded to f32, equals the f32 result: f64 has enough digits."""
 
 
 def scalar(value: float, dtype: DType) -> Constant:

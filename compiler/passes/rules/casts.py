@@ -36,8 +36,8 @@ X = Any("x")
 def merge_casts(x: Tensor, p: DType, q: DType) -> Operand:
     """Merge two consecutive casts if the middle type represents every value of the source type.
 
-    Integers cast through floats qualify if the mantissa holds all digits, such as i32 through f64.
-    Consecutive truncations of integers merge into a single truncation.
+    Integers cast through floats qualify if the mantissa holds all digits, for example i32 through
+    f64. Consecutive truncations of integers merge into a single truncation.
     """
     if not _holds(p, x.dtype) and not _keeps_low_bits(x.dtype, p, q):
         return Skip(f"{p} cannot represent every {x.dtype}, so the first cast changes values")

@@ -1,7 +1,7 @@
 """Evaluation of quantize and dequantize for every value of a quantized type.
 
-An 8-bit type has 256 values. A property that all values of the type have, with given constant
-scales and zero points, holds for every tensor, including effects of rounding.
+An 8-bit type has 256 values. If a property holds for all values of the type with the given constant
+scales and zero points, it holds for every tensor, including effects of rounding.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def need_steps(
 
 
 def codes(dtype: DType, n_channels: int) -> Array:
-    """Return all values of an integer type in a row per channel; raise Objection for too many."""
+    """Return a row per channel with all values of an integer type; raise Objection if too many."""
     if dtype not in QUANTIZED or not dtype.is_integer:
         raise Objection(f"{dtype} has too many values to enumerate")
     low, high = limits(dtype)

@@ -229,7 +229,7 @@ def log_of_sigmoid(x: Tensor) -> Operand:
     """,
 )
 def log_of_rest_of_sigmoid(x: Tensor) -> Operand:
-    """Rewrite `log(1 - sigmoid(x))` as `-softplus(x)`: for x above 17 the sigmoid is 1 in f32."""
+    """Rewrite `log(1 - sigmoid(x))` as `-softplus(x)`: in f32 sigmoid(x) is 1 for x above 17."""
     return o.neg(o.softplus(x))
 
 
@@ -257,7 +257,7 @@ def log_of_rest_of_sigmoid(x: Tensor) -> Operand:
     """,
 )
 def log_of_softmax(x: Tensor, axis: int) -> Operand:
-    """Rewrite `log(softmax(x))` as log_softmax(x), finite even if a probability underflows."""
+    """Rewrite `log(softmax(x))` as log_softmax(x), finite where softmax underflows to 0."""
     return o.log_softmax(x, axis=axis)
 
 

@@ -127,7 +127,7 @@ KNOWN_AS: Mapping[str, Mapping[str, str]] = {
     },
     "views.units": {},
 }
-"""For each family: system -> names of its passes, classes or source files; empty if none."""
+"""For each family, by system: names of similar passes, classes or source files; may be empty."""
 
 
 def families() -> dict[str, Family]:

@@ -118,7 +118,7 @@ def inverse_of_scaled(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """,
 )
 def inverse_of_inverse(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """Replace a constant divided by b/x with x times a constant, without a division."""
+    """Fold `a / (b / x)` to `x * (a / b)`, for constants a and b: no division remains."""
     return _inverse(x, a, b, lambda ratio, x: o.mul(x, ratio))
 
 

@@ -169,8 +169,8 @@ def reciprocal_of_quotient(x: Tensor, y: Tensor) -> Operand:
 def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
     """Fold `x * (1/y)` to `x / y`: one operation instead of two.
 
-    The rule requires as many divisors as results: with fewer divisors, broadcast reciprocals avoid
-    divisions.
+    The rule requires as many divisors as results: with fewer divisors, it takes fewer divisions to
+    compute the reciprocals and broadcast them.
     Source: DivMulFusion of ONNX Runtime.
     """
     if not t.dtype.is_float:
@@ -251,8 +251,8 @@ def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
 def divided_by_quotient(x: Tensor, y: Tensor, z: Tensor, t: TensorType) -> Operand:
     """Fold `x / (y / z)` to `x * z / y`: one division instead of two.
 
-    The rule requires as many quotients y / z as results: fewer divisions would cost less than the
-    multiplications by z.
+    The rule requires as many quotients y / z as results: with fewer quotients, the saved divisions
+    would cost less than the additional multiplications by z.
     """
     objection = _objection(x)
     if objection is not None:

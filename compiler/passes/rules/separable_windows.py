@@ -1,4 +1,4 @@
-"""Rules that separate large windows of pools: a pass per axis, or two passes of short windows."""
+"""Rules that split a pool with large windows into a pass per axis, or into two passes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ X = Any("x")
 Attrs = dict[str, Anything]
 
 LEAST_GAIN = 1.5
-"""Smallest ratio of taps before a rewrite to taps after it; a pass stores an intermediate image."""
+"""Smallest ratio of taps before and after a rewrite that pays for an intermediate image."""
 LEAST_TAPS = 16
 """Smallest number of taps of a window worth separating; shorter windows stay in registers."""
 
 
 def _estimated(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
-    """Return sizes, positions and window of a pool, with at least four windows along open sizes."""
+    """Return sizes, positions and window of a pool; open sizes span at least four windows."""
     pooling = pooling_of(attrs)
     spans = map(extent, pooling.kernel, pooling.dilations)
     sizes = [
@@ -164,7 +164,8 @@ def _need_wide(x: Tensor) -> None:
 def average_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
     """Separate an average pool into a pass per axis, if all elements have equal weight.
 
-    The number of elements in a window is a product over axes, even with padding and at the borders.
+    The number of elements in a window is the product of its numbers along the axes, even with
+    padding and at the borders.
     """
     _need_wide(x)
     return _axis_by_axis(x, attrs, o.average_pool)
@@ -285,7 +286,7 @@ def _fewer(x: Tensor, attrs: Attrs, sizes: list[int], places: list[int], window:
 
 
 def _runs(n_taps: int) -> tuple[int, int, int]:
-    """Split a window of `n_taps`: taps of the first window, taps and dilation of the second."""
+    """Split a window in two; return the taps of the first, and taps and dilation of the second."""
     root = math.isqrt(n_taps)
     found: list[tuple[int, int, int]] = []
     for run in range(root, 2 * root + 1):

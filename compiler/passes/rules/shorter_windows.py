@@ -138,7 +138,7 @@ def average_pool_of_everything(x: Tensor, **attrs: Anything) -> Operand:
 def taps_off_the_image(
     x: Tensor, w: ConstTensor, bias: Tensor | None, groups: int, **attrs: Anything
 ) -> Operand:
-    """Remove the weights of a convolution that read only padding at all positions."""
+    """Remove weights that read only padding at all positions of the convolution."""
     sizes, kernel = spatial_sizes(x), tuple(w.type.static_shape[2:])
     given = (attrs["strides"], attrs["pads"], attrs["dilations"], attrs["auto_pad"])
     window = resolve(sizes, kernel, *given)

@@ -19,7 +19,7 @@ MAX_POOL = attributes("kernel", "strides", "pads", "dilations", "ceil_mode", "au
 
 
 def empty_window(attrs: Mapping[str, Any]) -> str:
-    """Return the reason that pool windows may be entirely in the padding, or "" if they are not."""
+    """Return the reason that a pool window may lie entirely in the padding, or "" if none can."""
     kernel, n = attrs["kernel"], len(attrs["kernel"])
     pads = attrs["pads"] if attrs["auto_pad"] == "notset" else (0,) * (2 * n)
     for d, size in enumerate(kernel):

@@ -28,7 +28,7 @@ class Theirs:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """The pipeline of another compiler: its passes in order, similarities and differences.
+    """The pipeline of another compiler: its passes in order, and a comparison with ours.
 
     `source` is the file or document from which the order is taken.
     """

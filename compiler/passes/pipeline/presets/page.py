@@ -45,7 +45,7 @@ def _ours() -> Iterator[str]:
 
 
 def _preset(name: str, p: Pipeline, first: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of a preset; `first` names the first preset of each line and reason."""
+    """Yield the lines of a preset; `first` maps each line to the first preset that contains it."""
     yield f"### {name}\n"
     yield f"{p.words}\n"
     for earlier, lines in groupby(p.lines, lambda x: first.get(_with_reason(x))):

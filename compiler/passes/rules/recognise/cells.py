@@ -81,7 +81,7 @@ def _recognise(ed: Editor, root: Node, log: Log) -> bool:
 
 
 def _order(ed: Editor, values: Mapping[str, str], shown: Type) -> tuple[str, str]:
-    """Return the reason that gates are not slices of one value, or "", and the gates in order."""
+    """Return the reason that gates are not slices of one value, else "", and the gates in order."""
     c, new = ed.type(values["c"]), ed.type(values["new"])
     if not isinstance(c, TensorType) or c.shape is None or not c.shape or not c == new == shown:
         return f"the cell {values['c']} is {c}, the new cell {new}, the hidden state {shown}", ""

@@ -77,7 +77,7 @@ def sigmoid_written_out(x: Tensor) -> Operand:
     """,
 )
 def swish_of_sigmoid(x: Tensor, alpha: float | None) -> Operand:
-    """Recognise `x*sigmoid(x)` as swish (SiLU), and `x*sigmoid(a*x)`, quick gelu, as swish."""
+    """Recognise `x*sigmoid(x)` (SiLU) and `x*sigmoid(a*x)` (quick gelu) as swish."""
     return o.swish(x) if alpha is None else o.swish(x, alpha=float(alpha))
 
 

@@ -300,7 +300,7 @@ def merge_unsqueeze_flatten(x: Tensor, p: tuple[int, ...], q: int, t: TensorType
 def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType) -> Operand:
     """Replace a shape computed from the sizes of the tensor with a constant.
 
-    In the constant, 0 keeps the size of an axis, and the size of a single -1 is inferred.
+    In the constant, 0 keeps the size of an axis, and -1 marks the one axis of inferred size.
 
     Exporters read the sizes of a tensor, select some, and concatenate them. A constant expresses
     the same shape without computation at run time.

@@ -27,7 +27,7 @@ def reshaped(x: Tensor, t: TensorType) -> Operand:
 
 
 def open_shape(old: Sequence[Dim] | None, new: Sequence[Dim]) -> Array | Skip:
-    """Encode a shape with open sizes for a reshape: 0 keeps a size, a single -1 is inferred."""
+    """Encode a shape with open sizes for a reshape: 0 keeps a size, one -1 is an inferred size."""
     kept = list(old or ())
     sizes: list[int] = []
     for i, d in enumerate(new):
