@@ -1,4 +1,4 @@
-"""The best plan of a few orders: the start of program planning and of searches."""
+"""The best plan of a few placement orders, with which program planning and searches start."""
 
 from __future__ import annotations
 

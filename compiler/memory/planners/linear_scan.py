@@ -66,7 +66,7 @@ def linear_scan(problem: Problem, options: Options) -> Outcome:
 
 
 def _chosen(slots: list[_Slot], b: Block) -> _Slot:
-    """Return the free slot with least waste, else the slot that grows least, else a new slot."""
+    """Return the free slot with least waste, else the largest free slot, else a new slot."""
     free = [s for s in slots if s.free <= b.start]
     if not free:
         slots.append(_Slot(b.size, b.end))

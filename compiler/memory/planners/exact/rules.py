@@ -66,7 +66,7 @@ def leaves_gap(level: int, fits_below: int) -> bool:
 
 @compiled
 def lifted_bound(board: Board, block: int) -> int:
-    """Return the lowest offset of a block above its base; NOWHERE if it must be on its base.
+    """Return the lowest possible offset of a block above its base; NOWHERE if none is possible.
 
     An unplaced block that is alive at the same time must be below the lifted block; otherwise the
     lifted block could be lowered. The unplaced block must be able to begin below the end that the

@@ -1,4 +1,4 @@
-"""The outer search: for a plan within one capacity, or for improving bounds of the optimum.
+"""The outer search, for a plan within one capacity or for better bounds of the optimum.
 
 Without a given capacity, the smallest capacity is searched from both sides. A packing lowers the
 upper bound; a proof of infeasibility raises the lower bound. A capacity that is undecided after a

@@ -41,8 +41,8 @@ WORSE = 0.1
 """Probability of accepting a result with one rectangle more; squared for two more."""
 
 TRIAL, LEFT = 1 / 6, 0.9
-"""After the fraction TRIAL of the time, joining stops if rectangles exceed the fraction LEFT of
-blocks."""
+"""TRIAL is a fraction of the time: after it, joining stops if more than LEFT rectangles per block
+remain."""
 
 MOST_KNOWN = 100_000
 """Maximum number of cached equal sums; the cache is cleared beyond it."""
@@ -84,7 +84,7 @@ class Rejoining:
         return tuple(j for j in self._fewest if any(i < n for i, _ in j.parts))
 
     def take_over(self, rectangles: tuple[Joined, ...]) -> bool:
-        """Adopt another search's rectangles of all `blocks` if fewer; return whether adopted."""
+        """Adopt rectangles of all `blocks` if fewer than so far; return whether adopted."""
         fewer = len(rectangles) < len(self._fewest)
         if fewer:
             self._fewest = rectangles
@@ -130,7 +130,7 @@ class Rejoining:
 
 
 def _apart_at(rectangle: Joined, step: int) -> Iterator[Joined]:
-    """Yield the rectangles from which a rectangle was joined, until none has a join at a step."""
+    """Undo joins of a rectangle until no joined part spans a step; yield the parts."""
     if rectangle.before and rectangle.start < step < rectangle.end:
         for inner in (*rectangle.before, *rectangle.behind):
             yield from _apart_at(inner, step)

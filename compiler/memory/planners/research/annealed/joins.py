@@ -177,7 +177,7 @@ def completed(f: Forest, n: int, need: int) -> int:
 
 @compiled
 def matching(f: Forest, step: int, total: int, side: int) -> int:
-    """Fill THEIRS with a set on one side of a step with a given sum; return its size."""
+    """Fill THEIRS with a set of a given sum on one side of a step; return its size."""
     n, node = 0, f.steps[step, side]
     while node >= 0:
         if f.nodes[node, SIZE] <= total:

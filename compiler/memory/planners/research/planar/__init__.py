@@ -28,7 +28,7 @@ CHANCES = (CAREFUL, BOLD, 0.0)
 """Joining thresholds before a sweep, in order; after wrong joins, no solution exists."""
 
 MOST_SPARE = 0.15
-"""A problem with more intervals of spare memory than this fraction of its blocks is not tight."""
+"""Maximum number of intervals of spare memory in a tight problem, as a fraction of its blocks."""
 
 WIDTHS = (2, 8, 32, 128, 512)
 """Beam widths of successive rounds. With spare memory there are only two rounds, since wider beams

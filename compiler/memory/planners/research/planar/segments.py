@@ -35,11 +35,12 @@ MOST_CHOICES = 500
 """Maximum number of choices tried for the division of a step."""
 
 MOST_SPARE = 12
-"""Maximum number of leaves of spare memory that are tried, and of sets that may leave spare
-memory."""
+"""Maximum number of spare leaves that are tried, and of sets that are tried as predecessors of new
+spare memory."""
 
 MOST_SPLIT = 6
-"""Maximum number of blocks among which the blocks that begin next to spare memory are searched."""
+"""Maximum number of starting blocks that are tried as successors in the first of two segments with
+spare memory."""
 
 UNLIKELY = 4.0
 """Penalty, as a logarithm, for an unnecessary change of spare memory."""
@@ -61,7 +62,8 @@ class Pair(NamedTuple):
 
 
 Fits: TypeAlias = dict[int, list[tuple[int, Pair]]]
-"""Maps each leaf to its pairs; with each pair, the bits of all its leaves."""
+"""Maps each leaf to the pairs that contain it; each pair comes with the set of all its leaves, as
+bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +263,7 @@ def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
 
 
 def _chance(pairs: Sequence[Pair], rest: int) -> float:
-    """Return the log of the expected number of divisions as good as this one by chance.
+    """Return the logarithm of the number of equally good divisions expected by chance.
 
     One of the equal sums follows from the others, so the sum of the largest segment does not count.
     """

@@ -37,7 +37,7 @@ class Reduction:
             whole[:] = False
         padded = (size[whole] + mask[whole]) & ~mask[whole]
         self.bottom = int(padded.sum())
-        """Bytes at the bottom that blocks alive at every step occupy."""
+        """Bytes at the bottom, occupied by the blocks that are alive at every step."""
         self._offsets = np.maximum(pinned, 0)
         self._offsets[whole] = np.cumsum(padded) - padded
         self._moving = np.flatnonzero(~whole & (size > 0))

@@ -154,7 +154,7 @@ class Search:
 
 
 def _by_span(blocks: Arrays) -> Any:
-    """Order by classes of lifetimes of factor eight, longest first; within a class, by size."""
+    """Order by lifetime class (a factor of eight each), longest first; within a class, by size."""
     life = blocks.end - blocks.start
     unit = max(1, int(blocks.end.max()) // 200)
     classes = np.ceil(np.log2((life - 1) // unit + 1) / 3)

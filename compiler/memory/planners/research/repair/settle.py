@@ -206,7 +206,7 @@ def _settle_as_of(sources: str) -> Kept[[Arrays, Lists, State, Costs, int, int],
 
 
 def _first_fit_as_of(sources: str) -> Kept[[Arrays, Lists, Any, Any], None]:
-    """Return the compiled repair loop, cached under the digest of its sources."""
+    """Return the compiled first-fit loop, cached under the digest of its sources."""
 
     def first_fit(blocks: Arrays, lists: Lists, offsets: Any, order: Any) -> None:
         _ = sources
