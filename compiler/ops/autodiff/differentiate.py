@@ -152,8 +152,8 @@ def _through_branches(
 ) -> list[tuple[str, str]]:
     """Add an If with the same condition whose branches compute gradients of captured values.
 
-    The new If recomputes the branch of the original If that was taken. Nodes with other regions
-    have no gradient rule: see `_go_back`.
+    The new If recomputes the branch that the original If took. Nodes with other regions have no
+    gradient rule: see `_go_back`.
     """
     captured = dict.fromkeys(n for g in node.regions.values() for n in g.free_names)
     wanted = [n for n in captured if n in depends and _is_float(editor.type(n))]

@@ -71,7 +71,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class One:
-    """All elements of an axis that an image axis of one element yields; each uses another tap."""
+    """All result elements along an axis with one image element; each uses a different tap."""
 
     n_places: Expr
     begin: int

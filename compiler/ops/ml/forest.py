@@ -84,7 +84,7 @@ def forest(
 
 
 def _fetched(table: Array, at: Array) -> Array:
-    """Return the elements that generated code reads: indices are clamped; no element gives 0."""
+    """Return the elements that generated code reads: indices are clamped; empty tables give 0."""
     if table.shape[0] == 0:
         return np.zeros((*at.shape, *table.shape[1:]), table.dtype)
     return table[np.clip(at, 0, table.shape[0] - 1)]
