@@ -20,7 +20,7 @@ QUICK: Sequence[tuple[Key, Fit]] = (
 """Orders to try; the best order for most problems is first."""
 
 FEWEST_SECONDS = 0.05
-"""The shortest time in seconds for which a search is started."""
+"""The minimum available time, in seconds, for which a search is started."""
 
 
 def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]) -> Outcome:

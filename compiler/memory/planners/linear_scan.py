@@ -14,7 +14,7 @@ from compiler.memory.problem import Problem
 
 @dataclass(slots=True)
 class _Slot:
-    """Memory that holds one block at a time; `free` is the end of its last block."""
+    """Memory that holds one block at a time; `free` is the step at which its last block ends."""
 
     size: int
     free: int

@@ -264,7 +264,7 @@ def _all(combine: Callable[[Scalar, Scalar], Scalar], parts: Sequence[Scalar]) -
 def _counted_samples(
     region: _Region, steps: list[Handle], images: Handle, out: Handle, mode: str
 ) -> None:
-    """Lower a number of samples per bin that depends on the data, to loops.
+    """Lower a data-dependent number of samples per bin to loops.
 
     The coordinates of a sample are computed once for all channels.
     """

@@ -66,7 +66,7 @@ def _every_place_sees_the_pixel(n_places: int, w: Window, d: int) -> bool:
 class Trimmed:
     """A window with fewer taps and nonnegative pads that has the same number of positions.
 
-    `first` is the index along each axis, in the original window, of the first remaining tap.
+    `first` is the first remaining tap's index in the original window, along each axis.
     """
 
     first: tuple[int, ...]

@@ -308,8 +308,8 @@ class _Reader:
         return Characters(accepts)
 
     def member(self, classes: list[Callable[[str], bool]]) -> str | None:
-        """Parse a member of brackets: a character; for a class, extend `classes` and return
-        None."""
+        """Parse a member of brackets; return a character, or None for a class added to
+        `classes`."""
         if self.took("[:"):
             end = self.text.find(":]", self.at)
             name = self.text[self.at : max(end, self.at)]

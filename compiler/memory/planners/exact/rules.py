@@ -69,9 +69,9 @@ def lifted_bound(board: Board, block: int) -> int:
     """Return the lowest possible offset of a block above its base; NOWHERE if none is possible.
 
     An unplaced block that is alive at the same time must be below the lifted block; otherwise the
-    lifted block could be lowered. The unplaced block must be able to begin below the end that the
-    lifted block would have on its base. The lowest top of all blocks that can be below is thus a
-    lower bound of the lifted block's offset.
+    lifted block could be lowered. The lowest possible offset of this unplaced block must be below
+    the end that the lifted block would have on its base. The lowest top of all such blocks is thus
+    a lower bound of the lifted block's offset.
     """
     bound = NOWHERE
     top = board.block[BASE, block] + board.block[SIZE, block]

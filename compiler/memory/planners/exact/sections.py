@@ -1,7 +1,7 @@
 """A problem as arrays: sections of time, the blocks of each section, and pairs alive together.
 
-A section is a span of time in which no block starts after another has ended. Spans whose live
-blocks are all alive in a neighbouring span are redundant and omitted. There are at most as many
+A section is a span of time in which no block starts after another has ended. A span is redundant
+and omitted if all its live blocks are also alive in a neighbouring span. There are at most as many
 sections as blocks, and each block is alive in consecutive sections.
 """
 

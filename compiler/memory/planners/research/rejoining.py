@@ -34,8 +34,8 @@ BLUR = 1.0
 """Standard deviation of the log-normal noise on expected numbers of chance matches."""
 
 MOST_CHANCES = (BOLD, RECKLESS)
-"""Joining thresholds, alternating after each round of fractions: some problems need the first
-threshold, others the second."""
+"""Joining thresholds, alternating after each round of the fractions UNDONE: some problems need the
+first threshold, others the second."""
 
 WORSE = 0.1
 """Probability of accepting a result with one rectangle more; squared for two more."""

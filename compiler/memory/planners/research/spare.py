@@ -88,7 +88,7 @@ def _changes(blocks: Sequence[Block], capacity_bytes: int) -> Changes:
 
 
 def _sets(left: Changes, n: int) -> Iterator[tuple[int, ...]]:
-    """Yield each set of n steps whose changes sum to zero; earlier partial sums are positive."""
+    """Yield each set of n steps whose changes sum to zero after only positive partial sums."""
     by_size: dict[int, list[int]] = {}
     for step, size in left.items():
         by_size.setdefault(size, []).append(step)

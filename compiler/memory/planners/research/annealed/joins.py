@@ -124,7 +124,7 @@ def alike(f: Forest, root: int, side: int) -> int:
 
 @compiled
 def chosen(f: Forest, root: int, side: int) -> int:
-    """Fill MINE with a set of one lifetime that contains a root; return its size, 0 for none."""
+    """Fill MINE with roots of one lifetime, including a given root; return their number or 0."""
     f.sets[MINE, 0] = root
     share, more = draw(f.count, 16), 0
     while more < len(SHARES) and share >= SHARES[more]:

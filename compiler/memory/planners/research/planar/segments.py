@@ -112,7 +112,7 @@ class Step:
 
     @cached_property
     def behind(self) -> dict[int, dict[int, float]]:
-        """Return sets of starting blocks by sum, with the log of the number of sets of that size.
+        """Return sets of starting blocks by sum, with the log of the number of sets of their size.
 
         The size of a set is its number of items.
         """
