@@ -1,8 +1,8 @@
 """Counter-based random numbers: a hash of the seed and the element's index, without state.
 
-No element depends on the order of computation or on the machine; equal seeds give equal numbers.
-For a node without a seed, whose seed ONNX leaves to the runtime, the import draws a seed. The drawn
-seed is stored in the graph, so all runs give the same numbers.
+No element depends on the order of computation or on the machine; equal seeds give equal numbers. If
+a node has no seed, ONNX lets the runtime choose one; here, the import draws it. The drawn seed is
+stored in the graph, so all runs give the same numbers.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class RangeMaximum:
             width *= 2
 
     def over(self, start: int, end: int) -> int:
-        """Return the maximum from `start` until before `end`; the range is not empty."""
+        """Return the maximum over the range [start, end), which must not be empty."""
         level = (end - start).bit_length() - 1
         row = self.tables[level]
         return max(row[start], row[end - (1 << level)])

@@ -149,7 +149,7 @@ def resolve_pads(
     dilations: Sequence[int],
     auto_pad: str,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the start pads and end pads of a window, derived from the sizes for `auto_pad`.
+    """Return the start pads and end pads of a window; `auto_pad` derives them from the sizes.
 
     If the total padding is odd, `same_upper` adds the extra element at the end and `same_lower` at
     the start.

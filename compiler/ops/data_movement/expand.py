@@ -21,7 +21,7 @@ of copies."""
 
 @op(traits=("copying", "single_source", "injective", "repeating"), kind="movement", shape_math=True)
 def expand(x: Tensor, shape: Tensor) -> TensorType:
-    """Repeat elements along axes of size 1, up to the shape of broadcasting with `shape`.
+    """Repeat elements along axes of size 1, to the shape that broadcasting with `shape` gives.
 
     Shapes: numpy's broadcasting of the shape of x and `shape`; a 1 in `shape` retains the size of
     x.

@@ -109,7 +109,7 @@ def _meaning(
 
 
 def check_node(node: Node, operands: Sequence[Any]) -> None:
-    """Check a node's memory and time before numpy allocates: the system might kill the process.
+    """Check a node's memory and time before evaluation; else the system might kill the process.
 
     Errors: E-RUN-MEMORY for the memory of the node's results, E-LIMIT-SECONDS for the time of its
     operations.

@@ -1,4 +1,4 @@
-"""The attention operators of ONNX Runtime: with projections, masks, and key-value caches.
+"""The attention operators of ONNX Runtime, with projections, masks and key-value caches.
 
 Nodes with other features (beam search with shared buffers of past and present keys, masks of packed
 batches) stay foreign.

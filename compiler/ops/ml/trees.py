@@ -103,7 +103,7 @@ class Tables:
 
 
 def _splat_if_equal(table: Array) -> Array:
-    """Replace a table of equal numbers by a broadcast view; in code, it becomes a literal."""
+    """Replace a table of equal numbers by a broadcast view, which becomes a literal in code."""
     same = table.size > 1 and (table == table[0]).all()
     return np.broadcast_to(table[0], table.shape) if same else table
 

@@ -308,8 +308,7 @@ class _Reader:
         return Characters(accepts)
 
     def member(self, classes: list[Callable[[str], bool]]) -> str | None:
-        """Parse a member of brackets; return a character, or None for a class added to
-        `classes`."""
+        """Parse a member of brackets: return a character, or append a class and return None."""
         if self.took("[:"):
             end = self.text.find(":]", self.at)
             name = self.text[self.at : max(end, self.at)]

@@ -20,8 +20,8 @@ class Sections(NamedTuple):
 
     Block b is alive in the sections from first[b] to end[b] - 1. The blocks alive together with it
     are near[near_first[b]:near_first[b + 1]]; the blocks of section s are
-    inside[inside_first[s]:...]. Sizes are rounded up to `unit_bytes`, the smallest alignment of the
-    blocks.
+    inside[inside_first[s]:...]. Sizes are rounded up to multiples of `unit_bytes`, the smallest
+    alignment of the blocks.
     """
 
     size: Any

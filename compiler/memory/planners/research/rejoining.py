@@ -24,7 +24,7 @@ UNDONE = (0.1, 0.2, 0.4, 0.8)
 """Fractions of the joins at a step that are undone, in order."""
 
 MOST_SPARE = 0.5
-"""Largest number of blocks of spare memory, as a fraction of all other blocks."""
+"""Largest number of blocks of spare memory, as a fraction of the number of other blocks."""
 
 INNER = 0.3
 """Probability of undoing joins at a random step instead of the start or end of a rectangle. At

@@ -92,7 +92,7 @@ def remove_root(f: Forest, node: int) -> None:
 
 @compiled
 def undo(f: Forest, root: int, hot: float) -> None:
-    """Undo a join, with a probability that falls with the number of roots that become free."""
+    """Undo a join, with a probability that decreases as more roots become free."""
     n, child = -1, f.nodes[root, CHILD]
     if child < 0:
         return

@@ -294,7 +294,8 @@ def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]
 
 
 class Together:
-    """Subsets of some leaves that can be contiguous in orders of a tree, as bits, up to a limit."""
+    """Subsets of some leaves, as bits, that can be contiguous in an order of a tree; up to a
+    limit."""
 
     def __init__(self, some: int) -> None:
         self.some = some

@@ -91,7 +91,7 @@ def _remove(order: Any, at: int, end: int, block: int) -> None:
 
 @compiled
 def _low_at(order: Any, low: int, high: int, offsets: Any, offset: int) -> int:
-    """Return the first position in a list whose block begins at an offset or above."""
+    """Return the first position in a list whose block begins at or above an offset."""
     while low < high:
         middle = (low + high) >> 1
         if offsets[order[middle]] < offset:
@@ -103,7 +103,7 @@ def _low_at(order: Any, low: int, high: int, offsets: Any, offset: int) -> int:
 
 @compiled
 def _high_at(order: Any, low: int, high: int, offsets: Any, size: Any, limit: int) -> int:
-    """Return the first position in a list whose block ends at a limit or above."""
+    """Return the first position in a list whose block ends at or above a limit."""
     while low < high:
         middle = (low + high) >> 1
         if offsets[order[middle]] + size[order[middle]] < limit:

@@ -24,7 +24,7 @@ class Reduction:
     """A problem without the blocks that are alive at every step, reduced to the relevant steps.
 
     If no block is pinned and all alignments are equal, blocks alive at every step are placed at the
-    bottom. Any plan can be rearranged in this way. Only steps remain whose live set is not
+    bottom. Any plan can be rearranged in this way. A step remains only if its live set is not
     contained in the live set of another step. Blocks of 0 bytes are omitted.
     """
 
