@@ -167,7 +167,7 @@ def body_names(node: Node) -> dict[str, str]:
 
 
 def _merged(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Constant]]:
-    """Inline the bodies of the fusions in a list of nodes; return also the constants of the bodies.
+    """Inline the bodies of the fusions in a list of nodes; also return the bodies' constants.
 
     Names inside a body that conflict with outer names or with another body are renamed.
     """

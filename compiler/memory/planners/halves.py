@@ -18,7 +18,7 @@ from compiler.memory.planners.native import kept
 from compiler.memory.planners.place import Fit
 
 FEWEST_HALVED = 500
-"""Number of blocks up to which a half is placed without further halving."""
+"""Largest number of blocks for which a half is placed without further halving."""
 
 MOST_LYING = 4000
 """Maximum number of blocks with which a block is compared; if more are alive, small gaps between

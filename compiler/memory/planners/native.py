@@ -34,7 +34,7 @@ class _Making:
 
 
 def now() -> float:
-    """Return the time in seconds for time limits: the time spent compiling is excluded."""
+    """Return the time in seconds for time limits, without the time spent compiling."""
     return time.monotonic() - _Making.seconds
 
 

@@ -73,7 +73,7 @@ def placed(
     options: Options | None = None,
     stopped: Stopped = "finished",
 ) -> Outcome:
-    """Return the outcome for offsets of all blocks; `stopped` is the default reason."""
+    """Return the outcome for offsets of all blocks; `stopped` is the reason if no other applies."""
     plan = problem.plan(offsets)
     if plan.peak_bytes <= problem.lower_bound_bytes:
         stopped = "optimal"

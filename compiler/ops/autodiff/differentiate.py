@@ -59,7 +59,7 @@ def _back(
 
 
 def _between(editor: Editor, y: str, stops: set[str]) -> list[Node]:
-    """Return the nodes on which y depends, in topological order, up to the values in `stops`."""
+    """Return, in topological order, the nodes between `stops` and y on which y depends."""
     found: dict[str, Node] = {}
 
     pending = [(y, False)]
@@ -99,7 +99,7 @@ def _go_back(
 ) -> None:
     """Accumulate the gradients of a node's operands and captured values.
 
-    Loops have no gradient rule: it would need to store the values of every iteration.
+    Loops have no gradient rule, because a rule would need to store the values of every iteration.
     """
     if node.op == "onnx.If":
         handed = _through_branches(editor, node, found, depends, origins)

@@ -134,7 +134,7 @@ def _scan_types(given: Operands) -> list[Type]:
 
 
 def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: int = 0) -> None:
-    """Check axes against the ranks of types with `more` additional axes. Errors: E-OP-AXIS."""
+    """Check axes against the ranks of types, each increased by `more`. Errors: E-OP-AXIS."""
     for k, t in enumerate(types):
         if isinstance(t, TensorType) and t.shape is not None:
             axis, rank = entry(node, attribute, k), len(t.shape) + more

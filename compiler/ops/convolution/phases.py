@@ -86,8 +86,8 @@ class One:
 class Every:
     """All elements of an axis of the result; different elements may use different taps.
 
-    Without dilation, only every stride-th tap contributes to an element, starting at the remainder
-    of the element's index. The loop over taps then visits only the contributing taps. If stride and
+    Without dilation, only every stride-th tap contributes to an element; the first of these depends
+    on the element's index. The loop over taps then visits only the contributing taps. If stride and
     dilation both exceed 1, the loop visits and tests all taps.
     """
 

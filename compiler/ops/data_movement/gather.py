@@ -72,7 +72,7 @@ def _plain_rows(rows: Array, size: Expr) -> Array | None:
 
 
 def _inside(row: int, size: Expr) -> Expr:
-    """Return the index of a known row; an axis of open size requires clamping of the index."""
+    """Return the index of a known row, clamped to the axis if the size of the axis is open."""
     if isinstance(size, int):
         return row
     place = row if row >= 0 else size + row

@@ -290,7 +290,7 @@ def evaluate_foreign(
 
 
 _NEW_NAMES = {"onnx.Scatter": ("onnx.ScatterElements", 11)}
-"""Operators that onnx.reference implements only under the name of a later opset."""
+"""Operators that onnx.reference implements only under a later name, with its opset."""
 
 
 def _under_new_name(node: Node) -> Node:

@@ -51,7 +51,7 @@ def forest(
     aggregate: str = "sum",
     absent: float = 0.0,
 ) -> TensorType:
-    """Evaluate a decision forest: every row of x descends every tree; aggregate the reached leaves.
+    """Evaluate a decision forest: rows of x descend every tree, and reached leaves are aggregated.
 
     nodes[k] lists a feature and two branches. x[n, feature] is compared with thresholds[k]; the
     first branch is taken if their relation (1 less, 2 equal, 4 greater, 8 unordered) is in

@@ -24,8 +24,7 @@ MODES = {
     "BRANCH_EQ": EQUAL,
     "BRANCH_NEQ": LESS | GREATER | UNORDERED,
 }
-"""The relations for which a node's true branch is taken, by mode, in TreeEnsemble's order of
-modes."""
+"""For each mode, in TreeEnsemble's order, the relations for which a node's true branch is taken."""
 
 MEMBER = len(MODES)
 """The number of the mode "set membership" in TreeEnsemble's encoding."""

@@ -1,10 +1,10 @@
 """Joining of blocks that fit together without a gap, before any search.
 
 A block that begins when another block of the same size ends can reuse exactly these bytes. Blocks
-of equal lifetime can be adjacent if their sizes sum to the sizes of blocks that end before them or
-begin after them. Repeated joining undoes the cuts of a rectangle that was cut into the blocks. A
-plan of the joined blocks is a plan of the blocks, but infeasibility of the joined blocks proves
-nothing.
+of equal lifetime can be adjacent if the sum of their sizes equals that of blocks that end when they
+begin, or begin when they end. If the blocks were cut from a rectangle, repeated joining undoes the
+cuts. A plan of the joined blocks is a plan of the blocks, but infeasibility of the joined blocks
+proves nothing.
 
 Sums can be equal by chance, and wrong joins lead to worse plans. Therefore the expected number of
 chance matches is estimated, and the pair with the smallest expected number is joined first.

@@ -89,7 +89,7 @@ def planar(problem: Problem, options: Options) -> Outcome:
 def _attempts(
     blocks: Sequence[Block], capacity_bytes: int, widths: Sequence[int]
 ) -> Iterator[tuple[Sequence[Joined], Sweep, int]]:
-    """Yield the rectangles to sweep, forward and backward, and the beam width."""
+    """Yield rectangles with a sweep over them (forward or backward) and the beam width."""
     made: list[tuple[Sequence[Joined], Sweep]] = []
     for rectangles in forms(blocks, CHANCES):
         forward = [(j.start, j.end, j.size) for j in rectangles]

@@ -15,8 +15,8 @@ from compiler.memory.planners.native import compiled, kept
 from compiler.memory.planners.research.repair.reduction import Arrays
 
 FEW_LONGER = 0.002
-"""If fewer blocks than this fraction exceed a level's windows, another level costs more than it
-saves. The neighbors of the longer blocks then come from several windows."""
+"""If a smaller fraction of blocks is longer than a level's windows, another level costs more than
+it saves. The neighbors of the longer blocks then come from several windows."""
 
 GROWTH = 8
 """Ratio of the window distances of successive levels."""

@@ -40,7 +40,7 @@ PATIENCE = 0.1
 """Fraction of the remaining time after which the target rises."""
 
 RISE = 8
-"""The rise of the target is its distance to the best peak, divided by this number."""
+"""The target rises by its distance to the best peak, divided by this number."""
 
 
 class Search:
