@@ -38,8 +38,7 @@ def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]
 
 
 def start_of(problem: Problem, options: Options) -> Outcome:
-    """Return the initial plan of searches: the best of four orders or, for many blocks, one
-    order."""
+    """Return the initial plan of searches: the best of four orders, or of one for many blocks."""
     if len(problem.blocks) >= MANY:
         return greedy_by_halves.plan(problem, options)
     return best_of(problem, options, QUICK)

@@ -39,8 +39,7 @@ class Windows:
         self.bases, self.first = _room(self.start, self.end, self.widths, len(steps))
 
     def place(self, order: Sequence[int], fit: Fit) -> list[int]:
-        """Place the pinned blocks first, then other blocks in the given order; return all
-        offsets."""
+        """Place pinned blocks first, then other blocks in the given order; return all offsets."""
         free = np.asarray(order, np.int64)
         free = free[(self.pinned[free] < 0) & (self.size[free] > 0)]
         turns = np.concatenate([np.flatnonzero((self.pinned >= 0) & (self.size > 0)), free])

@@ -223,8 +223,7 @@ def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]
     def more(
         of: Fits, chosen: list[Pair], free: int, rest: int
     ) -> Iterator[tuple[list[Pair], int]]:
-        """Extend a choice of pairs: leaves `free` are undecided, `rest` belongs to the last
-        pair."""
+        """Extend a choice of pairs; leaves `free` are undecided, `rest` is for the last pair."""
         if next(choices) > MOST_CHOICES:
             return
         left: Fits = {}
@@ -294,8 +293,7 @@ def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]
 
 
 class Together:
-    """Subsets of some leaves, as bits, that can be contiguous in an order of a tree; up to a
-    limit."""
+    """Subsets of some leaves (as bits, up to a limit) that can be contiguous in a tree's order."""
 
     def __init__(self, some: int) -> None:
         self.some = some
