@@ -36,7 +36,7 @@ class Problem:
 
     @cached_property
     def lower_bound_bytes(self) -> int:
-        """Return a lower bound of all plans: live bytes with alignment padding, and pins."""
+        """Return a lower bound of all plans, from aligned live bytes and from pins."""
         pins = max((b.pinned + b.size for b in self.blocks if b.pinned >= 0 and b.size), default=0)
         return max(aligned_bytes(self.blocks), pins)
 

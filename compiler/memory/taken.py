@@ -6,7 +6,8 @@ import math
 from bisect import bisect_left, bisect_right, insort
 
 MOST_TOGETHER = 1_000
-"""Half the maximum length of a chunk of the offset list: an update changes one chunk only."""
+"""Half the maximum length of a chunk: the list of offsets is split into chunks, so that an update
+changes one chunk only."""
 
 Stretch = tuple[int, int, str]
 """Offset, limit, and the owner of the bytes."""

@@ -1,7 +1,7 @@
 """Values that no launch writes: views and cuts of other values, and values joined from parts.
 
-A view shows all bytes of a value, a *cut* some of its bytes. A *joined* value is the concatenation
-of its parts, which are written directly into its memory.
+A view shows all bytes of a value, and a *cut* shows some of them. A *joined* value is the
+concatenation of its parts, which are written directly into its memory.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def fusion_types(
 
 
 def _closed(recorded: TensorType, inferred: Type) -> Type:
-    """Complete the open parts of an inferred type by the type recorded in the body."""
+    """Complete the open parts of an inferred type from the type recorded in the body."""
     from compiler.ir.verify import refines
 
     same = logical(recorded) == logical(inferred)
@@ -146,7 +146,7 @@ def is_small(c: Constant) -> bool:
 
 
 def _factors(nodes: Sequence[Node]) -> set[str]:
-    """Return the operands of contractions; kernels load these as tensors even if splats."""
+    """Return operands of contractions, which kernels load as tensors even if they are splats."""
     return {
         i
         for n in nodes
@@ -167,7 +167,7 @@ def body_names(node: Node) -> dict[str, str]:
 
 
 def _merged(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Constant]]:
-    """Inline the bodies of the fusions in a list of nodes; return also the constants of the bodies.
+    """Inline the bodies of the fusions in a list of nodes; also return the bodies' constants.
 
     Names inside a body that conflict with outer names or with another body are renamed.
     """

@@ -256,7 +256,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 def has_reference(op_type: str, domain: str) -> bool:
-    """Return whether onnx.reference implements an operator without a schema in the onnx package."""
+    """Return whether onnx.reference implements an operator that has no schema in onnx."""
     if domain != "experimental":
         return False
     from onnx.reference.ops import experimental

@@ -1,8 +1,8 @@
 """Counter-based random numbers: a hash of the seed and the element's index, without state.
 
-No element depends on the order of computation or on the machine; equal seeds give equal numbers.
-For a node without a seed, whose seed ONNX leaves to the runtime, the import draws a seed. With a
-drawn seed in the graph, all runs give the same numbers.
+No element depends on the order of computation or on the machine; equal seeds give equal numbers. If
+a node has no seed, ONNX lets the runtime choose one; here, the import draws it. The drawn seed is
+stored in the graph, so all runs give the same numbers.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _fractions(seed: int, shape: tuple[int, ...], dtype: DType, stream: int) -> 
 
 
 def _fraction(k: Lowering, number: Expr, seed: int, dtype: DType, stream: int) -> Scalar:
-    """Build the number of `_fractions` for an element's index, as a scalar expression."""
+    """Build the scalar expression of the number that `_fractions` has at an index."""
 
     def word(value: int) -> Scalar:
         return k.number(value & ((1 << 64) - 1), DType.u64)

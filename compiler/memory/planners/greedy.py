@@ -1,4 +1,4 @@
-"""The best plan of a few orders: the start of program planning and of searches."""
+"""The best plan of a few placement orders, with which program planning and searches start."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUICK: Sequence[tuple[Key, Fit]] = (
 """Orders to try; the best order for most problems is first."""
 
 FEWEST_SECONDS = 0.05
-"""The shortest time in seconds for which a search is started."""
+"""The minimum available time, in seconds, for which a search is started."""
 
 
 def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]) -> Outcome:
@@ -38,8 +38,7 @@ def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]
 
 
 def start_of(problem: Problem, options: Options) -> Outcome:
-    """Return the initial plan of searches: the best of four orders or, for many blocks, one
-    order."""
+    """Return the initial plan of searches: the best of four orders, or of one for many blocks."""
     if len(problem.blocks) >= MANY:
         return greedy_by_halves.plan(problem, options)
     return best_of(problem, options, QUICK)

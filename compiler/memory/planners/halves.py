@@ -18,7 +18,7 @@ from compiler.memory.planners.native import kept
 from compiler.memory.planners.place import Fit
 
 FEWEST_HALVED = 500
-"""Number of blocks up to which a half is placed without further halving."""
+"""Largest number of blocks for which a half is placed without further halving."""
 
 MOST_LYING = 4000
 """Maximum number of blocks with which a block is compared; if more are alive, small gaps between
@@ -115,8 +115,7 @@ class Placing:
         return Lying(offset, limit, self.start[by_offset], self.end[by_offset])
 
     def _scatter_store(self, blocks: Any, lying: Lying, start: int, end: int) -> None:
-        """Place blocks one after another; those in `lying` alive from `start` to `end` are
-        walls."""
+        """Place blocks in order; blocks of `lying` alive from `start` to `end` are walls."""
         if not len(blocks):
             return
         first, last = self.start[blocks].min(), self.end[blocks].max()
@@ -135,7 +134,7 @@ class Placing:
 
 
 def walled(lying: Lying, start: int, end: int, least: int) -> Lying:
-    """Merge walls with gaps smaller than `least` bytes between two steps; return all blocks."""
+    """Merge walls from `start` to `end` across gaps below `least` bytes; return all blocks."""
     is_wall = (lying.start <= start) & (lying.end >= end) | (lying.limit - lying.offset < least)
     walls = lying.where(is_wall)
     if not len(walls.offset):
@@ -165,9 +164,10 @@ def _place(
     least: int,
     best: bool,
 ) -> None:
-    """Fill in the offsets of the blocks `turns`, in this order.
+    """Fill in the offsets of the blocks in `turns`, in this order.
 
-    `rows` has space for all placed blocks: offset, limit, start, end; `n` are filled.
+    `rows` has the offset, limit, start and end of each placed block, with space for all blocks; the
+    first `n` columns are filled.
     """
     offset_at, limit_at, start_at, end_at = rows[0], rows[1], rows[2], rows[3]
     for b in turns:

@@ -17,8 +17,8 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 ACCEPTED_PERCENT = 50
-"""Acceptance probability of a worse order in percent, before two divisions: by the excess in
-percent, and by the number of attempts."""
+"""Probability in percent of accepting a worse order, before two divisions: by the excess of its
+peak in percent, and by the number of attempts."""
 
 
 @planner(
@@ -50,7 +50,7 @@ Placing = Callable[[Sequence[int]], list[int]]
 
 
 def climb(blocks: Sequence[Block], put: Placing, seed: int = 0) -> Iterator[tuple[int, list[int]]]:
-    """Yield the lowest peak so far in bytes, and its offsets, after each attempt; without end."""
+    """After each attempt, yield the lowest peak so far in bytes, and its offsets; never end."""
     orders = [by(key, blocks) for key, _ in QUICK]
     plans = [put(order) for order in orders]
     start = min(range(len(orders)), key=lambda i: peak_of(blocks, plans[i]))
@@ -70,7 +70,7 @@ def climb(blocks: Sequence[Block], put: Placing, seed: int = 0) -> Iterator[tupl
 
 
 def _placing(blocks: Sequence[Block], options: Options) -> Placing:
-    """Return the first-fit function; compiled if there is time to load the machine code."""
+    """Return a function for first fit, compiled if there is time to load the machine code."""
     if options.time_limit_s < 1 or not blocks:
         return lambda order: place(blocks, order, "first")
     from compiler.memory.planners.windows import Windows

@@ -11,7 +11,7 @@ Key = Callable[[Block], tuple[float, ...]]
 
 
 def by(key: Key, blocks: Sequence[Block]) -> list[int]:
-    """Return the positions of blocks, in a stable order by a key."""
+    """Return the positions of blocks, sorted by a key (stable)."""
     return sorted(range(len(blocks)), key=lambda i: key(blocks[i]))
 
 
@@ -53,7 +53,7 @@ def by_span(blocks: Sequence[Block]) -> list[int]:
 
 
 def by_breadth(blocks: Sequence[Block]) -> list[int]:
-    """Return positions of blocks by the most live bytes at a step of their lifetimes."""
+    """Return positions of blocks, by decreasing maximum of live bytes during their lifetimes."""
     steps = sorted({b.start for b in blocks})
     change = dict.fromkeys(steps, 0)
     for b in blocks:
@@ -82,7 +82,7 @@ class RangeMaximum:
             width *= 2
 
     def over(self, start: int, end: int) -> int:
-        """Return the maximum from `start` until before `end`; the range is not empty."""
+        """Return the maximum over the range [start, end), which must not be empty."""
         level = (end - start).bit_length() - 1
         row = self.tables[level]
         return max(row[start], row[end - (1 << level)])

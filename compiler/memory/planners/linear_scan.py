@@ -14,7 +14,7 @@ from compiler.memory.problem import Problem
 
 @dataclass(slots=True)
 class _Slot:
-    """Memory that holds one block at a time; `free` is the end of its last block."""
+    """Memory that holds one block at a time; `free` is the step at which its last block ends."""
 
     size: int
     free: int
@@ -66,7 +66,7 @@ def linear_scan(problem: Problem, options: Options) -> Outcome:
 
 
 def _chosen(slots: list[_Slot], b: Block) -> _Slot:
-    """Return the free slot with least waste, else the slot that grows least, else a new slot."""
+    """Return the free slot with least waste, else the largest free slot, else a new slot."""
     free = [s for s in slots if s.free <= b.start]
     if not free:
         slots.append(_Slot(b.size, b.end))

@@ -1,8 +1,9 @@
 """Array functions compiled by numba if it is installed, otherwise interpreted.
 
 Importing numba takes most of a second, and first compilations a few more seconds; both are deferred
-to the first call. Time limits use `now`, which excludes the time of compilations: they occur once
-per machine. The setup of the environment compiles the functions ahead of time (ahead.py).
+to the first call. Time limits use `now`, which excludes compilation time, because compilations
+occur only once per machine. The setup of the environment compiles the functions ahead of time
+(ahead.py).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class _Making:
 
 
 def now() -> float:
-    """Return the time in seconds for time limits: the time spent compiling is excluded."""
+    """Return the time in seconds for time limits, without the time spent compiling."""
     return time.monotonic() - _Making.seconds
 
 
@@ -63,7 +64,7 @@ def jit() -> Any:
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Mark a function for compilation when compiled code calls it."""
+    """Mark a function as called by compiled code: it is compiled together with its callers."""
     _called.append(function)
     return function
 

@@ -188,7 +188,7 @@ def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
     example=TWO_SPANS,
 )
 def greedy_by_span(problem: Problem, options: Options) -> Outcome:
-    """Place buffers by lifetime classes of factor eight, longest first; within a class, by size.
+    """Place buffers by lifetime class (a factor of eight each), longest first; then by size.
 
     Within a class, size decides as in greedy by size, but short-lived buffers do not fragment the
     memory of long-lived buffers. Good and fast for programs with very many buffers.
@@ -234,7 +234,7 @@ def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
     """,
 )
 def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
-    """Place buffers by decreasing live bytes of their fullest step; within a step, by size.
+    """Place buffers by decreasing live bytes of their fullest step, ties by size.
 
     The steps that determine the peak are packed while memory is empty. Good if few steps have many
     more live bytes than all other steps.

@@ -21,7 +21,8 @@ from compiler.memory.problem import Problem
 
 Stopped = Literal["optimal", "within capacity", "infeasible", "time", "finished"]
 """Reasons for stopping: the plan is as small as the proven bound; the plan is within the capacity;
-a proof that no plan is within the capacity; the time limit; or the end of the method."""
+it is proven that no plan is within the capacity; the time limit is reached; the method has
+ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Options:
         return now() + self.time_limit_s
 
     def wanted_bytes(self, problem: Problem) -> int:
-        """Return the plan size at which a search stops: the capacity, or a larger lower bound."""
+        """Return the plan size at which a search stops: the larger of capacity and lower bound."""
         return max(problem.lower_bound_bytes, self.capacity_bytes or 0)
 
 
@@ -72,7 +73,7 @@ def placed(
     options: Options | None = None,
     stopped: Stopped = "finished",
 ) -> Outcome:
-    """Return the outcome for offsets of all blocks; `stopped` is the default reason."""
+    """Return the outcome for offsets of all blocks; `stopped` is the reason if no other applies."""
     plan = problem.plan(offsets)
     if plan.peak_bytes <= problem.lower_bound_bytes:
         stopped = "optimal"

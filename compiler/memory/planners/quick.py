@@ -13,11 +13,11 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 GAP = 0.01
-"""The relative gap to the bound below which no search runs."""
+"""The largest relative gap between plan and lower bound for which no search runs."""
 
 ATTEMPTS = 100
 MOST_ATTEMPTS = 500
-"""The usual number of hill climbing attempts, and the maximum for a large gap."""
+"""The number of hill climbing attempts if the gap is then small, and the maximum otherwise."""
 
 MOST_PAIRS = 5_000_000
 """Number of compared pairs of blocks after which attempts end: about 0.2 s."""

@@ -39,8 +39,7 @@ class Windows:
         self.bases, self.first = _room(self.start, self.end, self.widths, len(steps))
 
     def place(self, order: Sequence[int], fit: Fit) -> list[int]:
-        """Place the pinned blocks first, then other blocks in the given order; return all
-        offsets."""
+        """Place pinned blocks first, then other blocks in the given order; return all offsets."""
         free = np.asarray(order, np.int64)
         free = free[(self.pinned[free] < 0) & (self.size[free] > 0)]
         turns = np.concatenate([np.flatnonzero((self.pinned >= 0) & (self.size > 0)), free])
@@ -57,7 +56,7 @@ class Windows:
 
 
 def _widths(start: Any, end: Any, n_steps: int) -> list[int]:
-    """Return the distance of windows by level, shortest first; the last level is one window."""
+    """Return the distance of window starts by level, shortest first; the last is one window."""
     widths: list[int] = []
     width = 32
     while width < n_steps:
@@ -72,7 +71,7 @@ def _widths(start: Any, end: Any, n_steps: int) -> list[int]:
 def _room(start: Any, end: Any, widths: Any, n_steps: int) -> tuple[Any, Any]:
     """Return the number of each level's first window, and the start of each window's list.
 
-    Window w of a level spans the steps from (w - 1) * width until before (w + 1) * width.
+    Window w of a level spans the steps from (w - 1) * width to (w + 1) * width - 1.
     """
     counts = []
     bases = [0]
@@ -108,10 +107,10 @@ def _place(
     offsets: Any,
     best: bool,
 ) -> None:
-    """Fill in `offsets` of the blocks `turns`, in this order, pinned blocks first.
+    """Fill in `offsets` for the blocks in `turns`, in this order, pinned blocks first.
 
-    The arrays `..._at` contain the lists; `asked` has the last position in `turns` that examines
-    each window.
+    The arrays `..._at` contain the lists; for each window, `asked` has the last position in `turns`
+    whose block examines it.
     """
     for turn in range(len(turns)):
         b = turns[turn]

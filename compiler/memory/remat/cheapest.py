@@ -63,7 +63,7 @@ Worse = Callable[[float, int, int], float]
 def _searched(
     tasks: Tasks, allowed: Collection[int], limit_bytes: int, worse: Worse
 ) -> Repeated | None:
-    """Return the best task runs within a memory limit; None if not found in the state limit."""
+    """Return the best task runs within a memory limit, or None if a limited search finds none."""
     if len(tasks) > MOST_TASKS:
         return None
     game = _Game(tasks, frozenset(allowed))

@@ -61,7 +61,7 @@ def counted(n: Operand) -> Out:
 
 
 def is_earlier(q: Operand, k: Operand, past: Operand = None, window: int = -1) -> Out:
-    """Build the causal mask: a query reads keys up to its position, the last query all keys.
+    """Build the causal mask: each query reads keys up to its position, so the last reads all keys.
 
     With `past`, which has one number per batch, this number of keys precedes the first query. With
     `window`, each query reads at most the last `window` keys up to its position.

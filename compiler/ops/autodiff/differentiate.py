@@ -59,7 +59,7 @@ def _back(
 
 
 def _between(editor: Editor, y: str, stops: set[str]) -> list[Node]:
-    """Return the nodes on which y depends, in topological order, up to the values in `stops`."""
+    """Return, in topological order, the nodes between `stops` and y on which y depends."""
     found: dict[str, Node] = {}
 
     pending = [(y, False)]
@@ -99,7 +99,7 @@ def _go_back(
 ) -> None:
     """Accumulate the gradients of a node's operands and captured values.
 
-    Loops have no gradient rule: it would need to store the values of every iteration.
+    Loops have no gradient rule, because a rule would need to store the values of every iteration.
     """
     if node.op == "onnx.If":
         handed = _through_branches(editor, node, found, depends, origins)
@@ -152,8 +152,8 @@ def _through_branches(
 ) -> list[tuple[str, str]]:
     """Add an If with the same condition whose branches compute gradients of captured values.
 
-    The new If recomputes the branch of the original If that was taken. Nodes with other regions
-    have no gradient rule: see `_go_back`.
+    The new If recomputes the branch that the original If took. Nodes with other regions have no
+    gradient rule: see `_go_back`.
     """
     captured = dict.fromkeys(n for g in node.regions.values() for n in g.free_names)
     wanted = [n for n in captured if n in depends and _is_float(editor.type(n))]

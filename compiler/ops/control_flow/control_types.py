@@ -134,7 +134,7 @@ def _scan_types(given: Operands) -> list[Type]:
 
 
 def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: int = 0) -> None:
-    """Check axes against the ranks of types with `more` additional axes. Errors: E-OP-AXIS."""
+    """Check axes against the ranks of types, each increased by `more`. Errors: E-OP-AXIS."""
     for k, t in enumerate(types):
         if isinstance(t, TensorType) and t.shape is not None:
             axis, rank = entry(node, attribute, k), len(t.shape) + more
@@ -147,7 +147,7 @@ def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: 
 def _batched(
     t: Type, is_state: bool, scanned: Sequence[Type | None], base: str, outside: frozenset[str]
 ) -> Type:
-    """Add a batch axis to the type of a value of one step; also stack results over all steps."""
+    """Add a batch axis to the type of one step's value; for results, also add an axis of steps."""
     first = next((s for s in scanned if isinstance(s, TensorType) and s.shape is not None), None)
     if first is None or len(first.dims) < 2:
         return TensorType(t.dtype, None) if isinstance(t, TensorType) else OpaqueType()
@@ -259,7 +259,7 @@ def _settled(
     after: Sequence[Type | None],
     first: int,
 ) -> Graph:
-    """Infer the body at a fixed point of the state types; result `first` is the first state's."""
+    """Infer the body at a fixed point of the state types; the states' results begin at `first`."""
     body = node.regions["body"]
     # The element type of a sequence usually changes during a loop.
     states = [t if isinstance(t, TensorType) else None for t in states]

@@ -45,7 +45,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """An operand or result of which each iteration reads or writes one slice of the first axis."""
+    """An operand or result; each iteration reads or writes one slice along its first axis."""
 
     value: str
     type: TensorType

@@ -50,7 +50,7 @@ class Spreading:
     auto_pad: str = "notset"
 
     def full(self, d: int, size: Dim) -> Any:
-        """Return the size along a spatial axis that the windows cover, plus output padding."""
+        """Return the size that the windows cover along a spatial axis, plus output padding."""
         covered = (size - 1) * self.strides[d] + extent(self.kernel[d], self.dilations[d])
         return covered + self.output_padding[d]
 
@@ -201,7 +201,7 @@ def _(
 
 
 def reach_of_phases(dims: Sequence[Dim], made: Sequence[Dim], spreading: Spreading) -> Ints:
-    """Return the distance beyond the image's borders that a transposed convolution's phases read.
+    """Return how far beyond the image's borders the phases of a transposed convolution read.
 
     For open sizes, the distance is 0: such a convolution tests every position.
     """

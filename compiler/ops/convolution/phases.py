@@ -71,7 +71,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class One:
-    """All elements of an axis that an image axis of one element yields; each uses another tap."""
+    """All result elements along an axis with one image element; each uses a different tap."""
 
     n_places: Expr
     begin: int
@@ -86,8 +86,8 @@ class One:
 class Every:
     """All elements of an axis of the result; different elements may use different taps.
 
-    Without dilation, only every stride-th tap contributes to an element, starting at the remainder
-    of the element's index. The loop over taps then visits only the contributing taps. If stride and
+    Without dilation, only every stride-th tap contributes to an element; the first of these depends
+    on the element's index. The loop over taps then visits only the contributing taps. If stride and
     dilation both exceed 1, the loop visits and tests all taps.
     """
 

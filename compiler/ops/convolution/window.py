@@ -149,7 +149,7 @@ def resolve_pads(
     dilations: Sequence[int],
     auto_pad: str,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the start pads and end pads of a window, derived from the sizes for `auto_pad`.
+    """Return the start pads and end pads of a window; `auto_pad` derives them from the sizes.
 
     If the total padding is odd, `same_upper` adds the extra element at the end and `same_lower` at
     the start.
@@ -195,11 +195,11 @@ def exported_window(auto_pad: str, pads: Sequence[int], **rest: Any) -> dict[str
 
 
 LEAST_PLACES, MOST_KEPT = 8, 0.85
-"""The minimum number of positions of a part, and the maximum ratio of products that the division
-may retain.
+"""The minimum number of positions of a part, and the maximum fraction of products that may remain
+after the division.
 
 A part with fewer positions does not fill a register tile (measured: 4 positions halve the speed).
-Each part has an overhead, which does not pay if more than the maximum ratio of products remains.
+Each part has an overhead, which does not pay if more than the maximum fraction of products remains.
 """
 
 
@@ -214,7 +214,7 @@ class TapPart:
 
 
 def tap_parts(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> list[list[TapPart]] | None:
-    """Divide each axis into parts if most taps of dilated windows are outside the image; else None.
+    """Divide each axis into parts of equal taps, for dilated windows; None if this does not pay.
 
     The division into parts avoids products with padding zeros.
     """

@@ -30,8 +30,8 @@ Matrix = tuple[tuple[float, ...], ...]
 class Tiling:
     """A Winograd algorithm for tiles of `outputs` x `outputs` elements of the result.
 
-    `error` bounds the error in excess of the direct sum's, relative to the scale of results:
-    measured on random images and weights, with a margin (docs/precision.md).
+    `error` bounds the error beyond that of the direct sum, relative to the scale of results. It was
+    measured on random images and weights, and includes a margin (docs/precision.md).
     """
 
     outputs: int

@@ -21,7 +21,7 @@ of copies."""
 
 @op(traits=("copying", "single_source", "injective", "repeating"), kind="movement", shape_math=True)
 def expand(x: Tensor, shape: Tensor) -> TensorType:
-    """Repeat elements along axes of size 1, up to the shape of broadcasting with `shape`.
+    """Repeat elements along axes of size 1, to the shape that broadcasting with `shape` gives.
 
     Shapes: numpy's broadcasting of the shape of x and `shape`; a 1 in `shape` retains the size of
     x.
@@ -133,7 +133,7 @@ def _(k: Lowering, x: Handle, repeats: Handle, out: Handle) -> None:
 
 
 def _runs(x: Handle, out: Handle) -> int:
-    """Return the number of unrolled copies of a row; unrolled, vector loops have no remainder."""
+    """Return how many copies of a row are unrolled, so that vector loops have no remainder."""
     if not x.rank or not isinstance(x.shape[-1], int) or not isinstance(out.shape[-1], int):
         return 1
     size, whole = x.shape[-1], out.shape[-1]

@@ -19,8 +19,7 @@ from compiler.ops.type_rules.dims import copied, same_size
 from compiler.ops.type_rules.requirements import normal_axis, require_rank
 
 STAGES_LIMIT = 16
-"""The maximum number of copies that implement a gather with known indices without a constant
-step."""
+"""The maximum number of copies for a gather whose known indices have no constant step."""
 
 
 @op(traits=("copying", "single_source", "dropping", "repeating"), kind="movement", shape_math=True)
@@ -73,7 +72,7 @@ def _plain_rows(rows: Array, size: Expr) -> Array | None:
 
 
 def _inside(row: int, size: Expr) -> Expr:
-    """Return the index of a known row; an axis of open size requires clamping of the index."""
+    """Return the index of a known row, clamped to the axis if the size of the axis is open."""
     if isinstance(size, int):
         return row
     place = row if row >= 0 else size + row
@@ -123,8 +122,8 @@ def _() -> Iterator[tuple[Any, ...]]:
 def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
     """Gather single elements along an axis: for axis 0, out[i, j] is x[indices[i, j], j].
 
-    Shapes: the result has the shape of `indices`. `indices` has the rank of x, and is longer than x
-    on no axis but `axis`. Negative indices count from the end; generated code clamps out-of-bounds
+    Shapes: the result has the shape of `indices`. `indices` has the rank of x; only on `axis`, it
+    may be longer than x. Negative indices count from the end; generated code clamps out-of-bounds
     indices.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE.
     Source: ONNX GatherElements-13.

@@ -229,8 +229,8 @@ def max_unpool(
 ) -> TensorType:
     """Invert max_pool: store each element of x at its index, and 0 at all other positions.
 
-    Indices count elements of the image that the windows of max_pool cover. With `shape`, the image
-    of the windows is the corner of a larger result. Generated code drops out-of-bounds stores.
+    Indices count elements of the image that the windows of max_pool cover. With `shape`, this image
+    is the corner of a larger result. Generated code drops out-of-bounds stores.
     Shapes: x and places have equal shapes [N, C, spatial...]; `pads` lists all begins, then all
     ends.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.

@@ -89,7 +89,7 @@ def tensor_scatter(
     axis: int = -2,
     mode: str = "linear",
 ) -> TensorType:
-    """Copy a cache and store new rows of every batch, from a given start of each batch.
+    """Copy a cache, and store the new rows of each batch from that batch's start on.
 
     In mode `circular`, rows beyond the end wrap around; in mode `linear`, generated code drops such
     rows. The default start of every batch is 0.

@@ -372,7 +372,7 @@ def _(n: OnnxCall) -> Operand:
 
 @mod.export
 def _(a: Tensor, b: Tensor, *, fmod: bool) -> Operand:
-    """ONNX's float Mod has the sign of the dividend: if the signs differ, the divisor is added."""
+    """ONNX's float Mod has the dividend's sign, so the divisor is added if the signs differ."""
     if fmod or not a.dtype.is_float:
         return standard("Mod", a, b, fmod=fmod)
     rest, zero = standard("Mod", a, b, fmod=True), np.zeros((), a.dtype.numpy)

@@ -196,7 +196,7 @@ def _has_opaque(t: Type) -> bool:
 
 
 def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
-    """Return a function that reads inferred sizes: numbers, operands' symbols, new symbols."""
+    """Return a function that reads inferred sizes as numbers, operands' symbols or new symbols."""
     named = {str(d): d for t in types if isinstance(t, TensorType) for d in t.shape or ()}
 
     def read(dim: Any, position: int) -> Dim:
@@ -290,7 +290,7 @@ def evaluate_foreign(
 
 
 _NEW_NAMES = {"onnx.Scatter": ("onnx.ScatterElements", 11)}
-"""Operators that onnx.reference implements only under the name of a later opset."""
+"""Operators that onnx.reference implements only under a later name, with its opset."""
 
 
 def _under_new_name(node: Node) -> Node:

@@ -109,7 +109,7 @@ def _meaning(
 
 
 def check_node(node: Node, operands: Sequence[Any]) -> None:
-    """Check a node's memory and time before numpy allocates: the system might kill the process.
+    """Check a node's memory and time before evaluation; else the system might kill the process.
 
     Errors: E-RUN-MEMORY for the memory of the node's results, E-LIMIT-SECONDS for the time of its
     operations.
@@ -132,7 +132,7 @@ def check_node(node: Node, operands: Sequence[Any]) -> None:
 
 
 def _text_bytes(value: Any) -> int:
-    """Return the number of characters in an array of strings; the array's type lacks it."""
+    """Return the number of characters in an array of strings, which its type does not state."""
     if not isinstance(value, np.ndarray) or value.dtype != np.object_:
         return 0
     return sum(len(v) for v in value.reshape(-1) if isinstance(v, str | bytes))

@@ -167,7 +167,7 @@ def _nearest(rounding: str) -> Coefficients:
 
 @dataclass(frozen=True)
 class Taps:
-    """Taps along an axis: indices and weights [M, T], and a mask [M] of results outside."""
+    """Taps along an axis: indices and weights [M, T], and a mask [M] of results outside x."""
 
     places: Array
     weights: Array

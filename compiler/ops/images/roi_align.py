@@ -51,7 +51,7 @@ def roi_align(
     Shapes: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), images [R] with the regions' image
     indices; the result [R, C, *size].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode.
-    Source: ONNX RoiAlign-22; as in ONNX, the maximum is that of neighbours multiplied by their
+    Source: ONNX RoiAlign-22; as in ONNX, the maximum is taken over neighbours multiplied by their
     weights.
     """
     require_elements("roi_align", "float", x, rois)
@@ -264,7 +264,7 @@ def _all(combine: Callable[[Scalar, Scalar], Scalar], parts: Sequence[Scalar]) -
 def _counted_samples(
     region: _Region, steps: list[Handle], images: Handle, out: Handle, mode: str
 ) -> None:
-    """Lower a number of samples per bin that depends on the data, to loops.
+    """Lower a data-dependent number of samples per bin to loops.
 
     The coordinates of a sample are computed once for all channels.
     """

@@ -194,7 +194,7 @@ def _(
     bits: int,
     block_size: int,
 ) -> Operand:
-    """Export as shifts and masks that unpack, a subtraction of zero points, and a product."""
+    """Export as shifts and masks for unpacking, a subtraction of zero points, and a product."""
     blocks = _n_blocks(columns, block_size)
     codes = _reshaped(_exported_codes(w, rows, bits), rows, blocks, block_size)
     origin: Operand = np.float32(1 << (bits - 1))
@@ -245,7 +245,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @unpack_weights.onnx("com.microsoft:GatherBlockQuantized")
 def _(n: OnnxCall) -> Operand | None:
-    """Import a gather of quantized rows with one scale per block of a row; u8 holds packed data."""
+    """Import a gather of quantized rows with one scale per block of a row; u8 data is packed."""
     data, rows, scale, zero = (n.operand(i) for i in range(4))
     if data is None or rows is None or scale is None or data.type.shape is None:
         return None

@@ -1,4 +1,4 @@
-"""The attention operators of ONNX Runtime: with projections, masks, and key-value caches.
+"""The attention operators of ONNX Runtime, with projections, masks and key-value caches.
 
 Nodes with other features (beam search with shared buffers of past and present keys, masks of packed
 batches) stay foreign.
@@ -162,7 +162,7 @@ def of_projection(
 
 
 def _behind(past: Tensor | None, index: int, new: Operand) -> Operand:
-    """Append new keys or values to past keys or values; one tensor holds both kinds of past."""
+    """Append new keys or values to past ones; one tensor holds past keys and past values."""
     if past is None:
         return new
     return concat(squeeze(part(past, 0, index, index + 1), axes=(0,)), new, axis=2)

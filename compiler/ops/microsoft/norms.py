@@ -54,7 +54,7 @@ def _inverse_root(squares: Operand, axes: tuple[int, ...], epsilon: float, dtype
 
 @layer_norm.onnx("com.microsoft:SkipLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as the normalised sum of input, skip and bias; then the statistics and the sum."""
+    """Import as normalisation of input + skip + bias, followed by the statistics and the sum."""
     x, skip, gamma, beta, bias = (n.operand(i) for i in range(5))
     assert x is not None
     if x.type.shape is None:
@@ -71,7 +71,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @rms_norm.onnx("com.microsoft:SkipSimplifiedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as RMS normalisation of input + skip + bias, with statistics and the sum."""
+    """Import as RMS normalisation of input + skip + bias, followed by statistics and the sum."""
     x, skip, gamma, bias = (n.operand(i) for i in range(4))
     assert x is not None
     if x.type.shape is None:
@@ -87,7 +87,7 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
 
 @layer_norm.onnx("com.microsoft:EmbedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import as the normalised sum of word, position and segment embeddings, and word counts."""
+    """Normalise the sum of word, position and segment embeddings; also return word counts."""
     ids, segments, words, places, kinds, gamma, beta, mask, at = (n.operand(i) for i in range(9))
     assert ids is not None
     assert places is not None

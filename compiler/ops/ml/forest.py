@@ -51,15 +51,15 @@ def forest(
     aggregate: str = "sum",
     absent: float = 0.0,
 ) -> TensorType:
-    """Evaluate a decision forest: every row of x descends every tree; aggregate the reached leaves.
+    """Evaluate a decision forest: rows of x descend every tree, and reached leaves are aggregated.
 
     nodes[k] lists a feature and two branches. x[n, feature] is compared with thresholds[k]; the
     first branch is taken if their relation (1 less, 2 equal, 4 greater, 8 unordered) is in
     relations[k], else the second branch. A negative branch is a leaf; -1 is leaf 0, -2 is leaf 1,
     and so on. For every j, a leaf contributes weights[leaf, j] to the sum, minimum or maximum of
-    target targets[leaf, j]. A target of -1 marks the absence of a target. If no reached leaf has a
-    weight for a target, the target has the value `absent`. Every path in tree t has at most
-    depths[t] steps.
+    the target numbered targets[leaf, j]. A target of -1 marks the absence of a target. If no
+    reached leaf has a weight for a target, the target has the value `absent`. Every path in tree t
+    has at most depths[t] steps.
     Shapes: x [N, F], nodes [n, 3], thresholds and relations [n], roots and depths [trees], targets
     and weights [leaves, J]; the result is [N, n_targets]. Indices out of bounds are clamped.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
@@ -84,7 +84,7 @@ def forest(
 
 
 def _fetched(table: Array, at: Array) -> Array:
-    """Return the elements that generated code reads: indices are clamped; no element gives 0."""
+    """Return the elements that generated code reads: indices are clamped; empty tables give 0."""
     if table.shape[0] == 0:
         return np.zeros((*at.shape, *table.shape[1:]), table.dtype)
     return table[np.clip(at, 0, table.shape[0] - 1)]

@@ -1,4 +1,4 @@
-"""The export of forests: one TreeEnsemble if it can express the forest, else single steps."""
+"""The export of forests: one TreeEnsemble if it can express the forest, else operators per step."""
 
 from __future__ import annotations
 

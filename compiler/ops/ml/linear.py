@@ -57,7 +57,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @matmul.onnx("ai.onnx.ml:LinearClassifier")
 def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
-    """Import LinearClassifier; one row of coefficients may score the second of two classes."""
+    """Import LinearClassifier; a single row of coefficients may score the second of two classes."""
     x = n.operand(0)
     if x is None or not has_rows(x):
         return None

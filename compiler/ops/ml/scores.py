@@ -1,7 +1,7 @@
 """Post-processing of classifier scores: transforms, the second column, labels.
 
-ONNX does not specify a single column of scores for two classes, ties, and transforms of a single
-column. In these cases, the results follow ONNX Runtime.
+ONNX does not specify three cases: a single column of scores for two classes, ties, and transforms
+of a single column. In these cases, the results follow ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @class_of.export
 def _(scores: Tensor, labels: Tensor) -> Operand | None:
-    """Export with each NaN replaced by a number above all scores if leading, else below."""
+    """Export with NaN replaced by a number above (first column) or below (others) all scores."""
     n_classes = scores.shape[1] if isinstance(scores.shape[1], int) else labels.shape[0]
     if not isinstance(n_classes, int):
         return None

@@ -24,8 +24,7 @@ MODES = {
     "BRANCH_EQ": EQUAL,
     "BRANCH_NEQ": LESS | GREATER | UNORDERED,
 }
-"""The relations for which a node's true branch is taken, by mode, in TreeEnsemble's order of
-modes."""
+"""For each mode, in TreeEnsemble's order, the relations for which a node's true branch is taken."""
 
 MEMBER = len(MODES)
 """The number of the mode "set membership" in TreeEnsemble's encoding."""
@@ -103,7 +102,7 @@ class Tables:
 
 
 def _splat_if_equal(table: Array) -> Array:
-    """Replace a table of equal numbers by a broadcast view; in code, it becomes a literal."""
+    """Replace a table of equal numbers by a broadcast view, which becomes a literal in code."""
     same = table.size > 1 and (table == table[0]).all()
     return np.broadcast_to(table[0], table.shape) if same else table
 

@@ -30,7 +30,7 @@ def _as(t: Tensor | None, dtype: DType) -> Operand | None:
 
 
 def _computed_in(x: Tensor, stash: DType) -> DType:
-    """Return the element type of the computation: f64 for f64 operands, else of the statistics."""
+    """Return the type of the computation: f64 for f64 operands, else the statistics' type."""
     return x.dtype if stash is DType.f32 else stash
 
 
@@ -69,7 +69,7 @@ def _statistics(
 
 @group_norm.onnx("GroupNormalization")
 def _(n: OnnxCall) -> Operand | None:
-    """Before opset 21, scale and bias have one element per group: groups become channels."""
+    """Before opset 21, scale and bias are per group, so each group is imported as one channel."""
     x, scale, bias = n.operand(0), n.operand(1), n.operand(2)
     assert x is not None
     if x.type.shape is None:

@@ -1,1 +1,1 @@
-"""Import of ONNX nodes by `onnx` facets: from a model, and once sizes or parameters are known."""
+"""Import of ONNX nodes by `onnx` facets: at first, and again once sizes or parameters are known."""

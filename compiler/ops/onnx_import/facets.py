@@ -94,7 +94,7 @@ def _build(
 
 
 def _is_whole(parts: Sequence[Operand]) -> bool:
-    """Return whether the operands are all outputs of one call, in their order."""
+    """Return whether the operands are exactly the outputs of one call, in order."""
     return len({id(p.call) for p in parts if isinstance(p, Out)}) == 1 and all(
         isinstance(p, Out) and p.index == i for i, p in enumerate(parts)
     )

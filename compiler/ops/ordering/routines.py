@@ -11,7 +11,7 @@ from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 
 Before = Callable[[Scalar, Scalar], Scalar]
-"""A function that builds the test whether a value precedes another value."""
+"""A function that builds a test of whether one value precedes another."""
 
 
 def order(k: Lowering, dtype: DType, *, descending: bool) -> Before:
@@ -101,7 +101,7 @@ class Sorter:
 
 @dataclass
 class Heap:
-    """A binary heap of numbered keys: the first in the order is at the top; if reversed, the last.
+    """A binary heap of numbered keys; the top is the first in the order or, if reversed, the last.
 
     Of equal keys, the key with the lower number precedes.
     """

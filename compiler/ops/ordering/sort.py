@@ -19,14 +19,14 @@ from compiler.ops.type_rules.dims import known_value, open_dim
 from compiler.ops.type_rules.requirements import normal_axis, require_elements, traffic, widened
 
 INSERTIONS = 8
-"""The maximum number of selected elements for an insertion sort, per bit of the axis size.
+"""The maximum number of elements that insertion sort selects, per bit of the axis size.
 
-The worst case of an insertion sort is quadratic, so other algorithms select more elements.
+The worst case of an insertion sort is quadratic, so larger selections use other algorithms.
 """
 
 HEAPED = 4
-"""The minimum ratio of axis size to number of selected elements for a heap; below it, the axis is
-sorted."""
+"""The minimum ratio of axis size to number of selected elements for which a heap is used; below it,
+the axis is sorted."""
 
 
 @op(kind="opaque")

@@ -17,8 +17,8 @@ LARGE = 32
 def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
     """Remove the outer taps that are outside the image at every window position.
 
-    The pads of the clipped window are those of its first tap; a pad is negative if this tap is
-    always inside the image.
+    The start pads of the clipped window are relative to its first tap; a pad is negative if this
+    tap is always inside the image.
     """
     first, n_taps = [0] * len(sizes), list(w.kernel)
     for d, (size, n) in enumerate(zip(sizes, places, strict=True)):
@@ -33,7 +33,7 @@ def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
 
 
 def _seen(size: int, n_places: int, w: Window, d: int) -> tuple[int, int]:
-    """Return the first tap that is ever inside the image, and the number of taps to the last."""
+    """Return the first tap that is ever inside the image, and the number of taps up to the last."""
     begin, step = w.pads_begin[d], w.dilations[d]
     last_start = max(n_places - 1, 0) * w.strides[d] - begin
     first = max(-(last_start // step), 0)
@@ -66,7 +66,7 @@ def _every_place_sees_the_pixel(n_places: int, w: Window, d: int) -> bool:
 class Trimmed:
     """A window with fewer taps and nonnegative pads that has the same number of positions.
 
-    `first` is the index along each axis, in the original window, of the first remaining tap.
+    `first` is the first remaining tap's index in the original window, along each axis.
     """
 
     first: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""The geometry of pooling windows: attributes, then positions and taps for known sizes."""
+"""The geometry of pooling windows: their attributes and, for known sizes, positions and taps."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def max_pool_places(
 
 
 def _steps(shape: tuple[int, ...], column_major: bool) -> list[int]:
-    """Return the number of elements between neighbours along each axis: the strides of indices."""
+    """Return the strides of indices: the number of elements between neighbours along each axis."""
     spatial = shape[2:]
     order = range(len(spatial)) if column_major else reversed(range(len(spatial)))
     steps, size = [0] * len(spatial), 1

@@ -1,4 +1,4 @@
-"""Convolutions of quantized elements that do not subtract zero points."""
+"""Convolutions of quantized elements without subtraction of zero points."""
 
 from __future__ import annotations
 

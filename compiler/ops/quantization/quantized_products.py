@@ -50,7 +50,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @requantize.onnx("com.microsoft:QGemm")
 def _(n: OnnxCall) -> Operand | None:
-    """Import QGemm: a result without scale is float; C has the scale of the products of A, B."""
+    """Import QGemm: a result without a scale is float; C has the scale of products of A and B."""
     a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero = (n.operand(i) for i in range(9))
     if not _are_bytes(a, b):
         return None

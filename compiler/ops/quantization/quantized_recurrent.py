@@ -17,7 +17,7 @@ from compiler.ops.recurrent.layers import common_operands, lstm
 
 @lstm.onnx("com.microsoft:DynamicQuantizeLSTM")
 def _(n: OnnxCall) -> Operand | None:
-    """Import DynamicQuantizeLSTM: the input as one tensor, and each state, are fake-quantized."""
+    """Import DynamicQuantizeLSTM: fake-quantize the input, as one tensor, and each state."""
     given, attrs = common_operands(n, 8)
     operands: list[Operand] = list(given)
     x, w, r = operands[:3]

@@ -1,4 +1,4 @@
-"""Sums of the bytes in windows, which weight zero points multiply in quantized convolutions."""
+"""Sums of the bytes in windows: quantized convolutions multiply them by weight zero points."""
 
 from __future__ import annotations
 

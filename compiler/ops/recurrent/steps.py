@@ -267,7 +267,7 @@ def _of_batch(lengths: Tensor, batch: Operand, state: TensorType) -> Operand:
 
 
 def _body(s: Setting, cell: Cell, step: Step, state: TensorType, inputs: TensorType) -> Graph:
-    """Build the body, from states and the step's slice of the product to states and output."""
+    """Build the body, which maps states and a step's slice of the product to states and output."""
     names = [f"state{k}" for k in range(len(s.starts))]
     values = [*(Value(n, state) for n in names), Value("inputs", inputs)]
     if s.lengths is not None:

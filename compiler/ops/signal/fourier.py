@@ -27,7 +27,8 @@ from compiler.ops.type_rules.dims import copied, single
 from compiler.ops.type_rules.requirements import normal_axis, wide
 
 LARGEST_MATRIX_BYTES = 1 << 25
-"""The maximum size of a matrix in bytes; onnx.reference computes transforms that need more."""
+"""The maximum size of a matrix in bytes; onnx.reference computes transforms with larger
+matrices."""
 
 
 def turns(n_in: int, n_out: int, length: int, parts: tuple[int, int], *, inverse: bool) -> Array:

@@ -40,12 +40,12 @@ def count_ngrams(
     most_skipped: int = 0,
     criterion: str = "TF",
 ) -> TensorType:
-    """Count, in each row, the occurrences of every n-gram in a list; each n-gram has a column.
+    """Count, in each row, the occurrences of each listed n-gram; each n-gram has a column.
 
     `pool` lists the n-grams of length 1, then of length 2 and so on; n-grams of length i+1 begin at
     starts[i]. N-grams of lengths lengths[0] to lengths[1] are counted; up to `most_skipped`
-    elements may be skipped between their neighbours. With IDF, an n-gram counts at most once. With
-    IDF and TFIDF, counts are multiplied by the weights of the columns.
+    elements may be skipped between adjacent elements of an n-gram. With IDF, an n-gram counts at
+    most once. With IDF and TFIDF, counts are multiplied by the weights of the columns.
     Shapes: x [C] or [B, C], `columns` has one number per n-gram, the result [n_columns] or [B,
     n_columns], in f32.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE.
@@ -68,7 +68,7 @@ def count_ngrams(
 
 
 def _ngrams(starts: Ints, size: Any) -> Iterator[range]:
-    """Yield the positions in the list of the n-grams of length 1, of length 2 and so on.
+    """Yield the list positions of the n-grams of length 1, then of length 2, and so on.
 
     Errors: E-OP-ATTRIBUTE.
     """

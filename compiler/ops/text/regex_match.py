@@ -101,7 +101,7 @@ class Automaton:
         return frozenset(s.following[0] for s in reached if s.accepts is not None and s.accepts(c))
 
     def _reached(self, at: States, before: str, c: str) -> set[int]:
-        """Return the epsilon closure of states between characters of two kinds."""
+        """Return the epsilon closure of states, given the adjacent characters for assertions."""
         after = _kind(c) if c else ""
         seen, pending = set(at), list(at)
         while pending:

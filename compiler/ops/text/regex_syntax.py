@@ -114,7 +114,7 @@ class _Reader:
                 return parts[0] if len(parts) == 1 else Choice(parts)
 
     def sequence(self, flags: _Flags, depth: int) -> tuple[Tree, _Flags]:
-        """Parse subexpressions up to the next alternative; also return the flags that follow."""
+        """Parse subexpressions up to the next alternative; also return the flags after them."""
         parts: list[Tree] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
             if self.took(r"\Q"):
@@ -308,7 +308,7 @@ class _Reader:
         return Characters(accepts)
 
     def member(self, classes: list[Callable[[str], bool]]) -> str | None:
-        """Parse a character in brackets; add a class of characters to `classes`, return None."""
+        """Parse a member of brackets: return a character, or append a class and return None."""
         if self.took("[:"):
             end = self.text.find(":]", self.at)
             name = self.text[self.at : max(end, self.at)]

@@ -57,21 +57,21 @@ def section_overflows(board: Board, section: int) -> bool:
 def leaves_gap(level: int, fits_below: int) -> bool:
     """Return whether an unplaced block would fit below all other unplaced blocks.
 
-    `level` is the lowest possible offset of unplaced blocks; `fits_below` is the lowest end of an
-    unplaced block placed on its base. If an unplaced block fits below all others, the packing is
-    not settled: the block could be lowered.
+    `level` is the lowest possible offset of unplaced blocks; `fits_below` is the lowest end that an
+    unplaced block on its base would have. If an unplaced block fits below all others, the packing
+    is not settled: the block could be lowered.
     """
     return fits_below <= level
 
 
 @compiled
 def lifted_bound(board: Board, block: int) -> int:
-    """Return the lowest offset of a block above its base; NOWHERE if it must be on its base.
+    """Return the lowest possible offset of a block above its base; NOWHERE if none is possible.
 
     An unplaced block that is alive at the same time must be below the lifted block; otherwise the
-    lifted block could be lowered. The unplaced block must be able to begin below the end that the
-    lifted block would have on its base. The lowest top of all blocks that can be below is thus a
-    lower bound of the lifted block's offset.
+    lifted block could be lowered. The lowest possible offset of this unplaced block must be below
+    the end that the lifted block would have on its base. The lowest top of all such blocks is thus
+    a lower bound of the lifted block's offset.
     """
     bound = NOWHERE
     top = board.block[BASE, block] + board.block[SIZE, block]
@@ -86,8 +86,8 @@ def lifted_bound(board: Board, block: int) -> int:
 def are_twins(board: Board, a: int, b: int) -> bool:
     """Return whether two unplaced blocks are interchangeable in all packings.
 
-    If one twin is not on its base, the other twin is not tried on its base: the packing with
-    exchanged twins was already searched.
+    If one twin is not on its base, the other twin is not tried on its base, because the packing
+    with exchanged twins was already searched.
     """
     return (
         board.block[SIZE, a] == board.block[SIZE, b]

@@ -1,8 +1,8 @@
-"""The outer search: for a plan within one capacity, or for improving bounds of the optimum.
+"""The outer search, for a plan within one capacity or for better bounds of the optimum.
 
-Without a given capacity, the smallest capacity is searched from both sides. A packing lowers the
-upper bound; a proof of infeasibility raises the lower bound. A capacity that is undecided after a
-number of nodes is tried again in the next round, with twice as many nodes.
+Without a given capacity, the search approaches the smallest sufficient capacity from both sides. A
+packing lowers the upper bound; a proof of infeasibility raises the lower bound. A capacity that is
+undecided after a number of nodes is tried again in the next round, with twice as many nodes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.memory.planners.planner import Options, Outcome, placed
 from compiler.memory.problem import Problem
 
 MOST_BLOCKS = 3_000
-"""Largest number of blocks: the tables of blocks alive together grow quadratically."""
+"""Largest number of blocks in a group; the tables of blocks alive together grow quadratically."""
 
 FIRST_NODES = 20_000
 """Number of search nodes for each capacity in the first round."""
@@ -32,7 +32,7 @@ def improve(problem: Problem, options: Options, start: Outcome) -> Outcome:
 def packed_within(
     problem: Problem, capacity_bytes: int, n_nodes: int, seed: int = 0
 ) -> Sequence[int] | None:
-    """Return offsets of a packing within a capacity, if found in `n_nodes` nodes per group.
+    """Return offsets of a packing if `n_nodes` nodes per group find one within a capacity.
 
     The result does not depend on the clock.
     """

@@ -1,7 +1,7 @@
 """A problem as arrays: sections of time, the blocks of each section, and pairs alive together.
 
-A section is a span of time in which no block starts after another has ended. Spans whose live
-blocks are all alive in a neighbouring span are redundant and omitted. There are at most as many
+A section is a span of time in which no block starts after another has ended. A span is redundant
+and omitted if all its live blocks are also alive in a neighbouring span. There are at most as many
 sections as blocks, and each block is alive in consecutive sections.
 """
 
@@ -18,9 +18,10 @@ from compiler.memory.buffer import Block
 class Sections(NamedTuple):
     """The constant arrays of a search. Arrays of int64; units: bytes, sections.
 
-    Block b is alive in sections first[b] until before end[b], together with the blocks
-    near[near_first[b]:near_first[b + 1]]; the blocks of section s are inside[inside_first[s]:...].
-    Sizes are rounded up to `unit_bytes`, the smallest alignment of the blocks.
+    Block b is alive in the sections from first[b] to end[b] - 1. The blocks alive together with it
+    are near[near_first[b]:near_first[b + 1]]; the blocks of section s are
+    inside[inside_first[s]:...]. Sizes are rounded up to multiples of `unit_bytes`, the smallest
+    alignment of the blocks.
     """
 
     size: Any
@@ -72,13 +73,13 @@ def unit_bytes(blocks: Sequence[Block]) -> int:
 
 
 def _openings(start: Any, end: Any) -> Any:
-    """Return the last start before each group of ends: there, a maximal set of blocks is alive."""
+    """Return the starts that an end follows next: there, a maximal set of blocks is alive."""
     starts = np.unique(start)
     return starts[np.unique(np.searchsorted(starts, np.unique(end)) - 1)]
 
 
 def _rows(table: Any) -> tuple[Any, Any]:
-    """Return the column numbers of true entries by row, and the position of each row's first."""
+    """Return the start of each row in a list, and the list: columns of true entries, row by row."""
     first = np.zeros(len(table) + 1, np.int64)
     np.cumsum(table.sum(axis=1), out=first[1:])
     return first, np.nonzero(table)[1].astype(np.int64)

@@ -1,7 +1,7 @@
-"""The state of a search as arrays: it can stop after any node, and resume.
+"""The state of a search as arrays, so that the search can stop after any node, and resume.
 
-There are few arrays, with rows of named numbers: the compilation time of a function grows with the
-number of its arrays.
+A few arrays hold many named rows, because the compilation time of a function grows with the number
+of its arrays.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ SIZE, FIRST, END, MASK, PINNED, NEAR = range(6)
 """Constant rows of `block`, as in `Sections`."""
 
 PLACED, OFFSET, BASE, LOWEST, HIGHEST, BEFORE, BEHIND, LOAD = range(6, 14)
-"""Rows of `block`: whether it is placed, its offset, the top of placed blocks below it, bounds of
-its offset (the lower bound exceeds the base once it is lifted), its ranks, and the load of its
-fullest section, for ordering."""
+"""Rows of `block`, one column per block: whether the block is placed, its offset, its base (the top
+of placed blocks below it), the bounds of its offset (the lower bound exceeds the base once the
+block is lifted), its ranks, and the load of its fullest section, for ordering."""
 
 INSIDE, FLOOR, TOTAL, CUTS = range(4)
 """Rows of `span`, by section: the start of its list of blocks, the lower bound of further offsets,
@@ -41,7 +41,8 @@ PARENT, NEXT, LEFT, RIGHT, BEGIN, STOP = range(6)
 sections, and the range of its blocks in the pool, both half-open."""
 
 WAS_FREE, WAS_LOWEST, WAS_BASE, WAS_FLOOR, WAS_CUT = range(5)
-"""First row of `trail`: the kind of change; then the changed item, and its old value."""
+"""Kinds of change, in the first row of `trail`; the next rows have the changed item and its old
+value."""
 
 
 class Board(NamedTuple):
@@ -126,7 +127,7 @@ def _spans(sections: Sections) -> Any:
 
 
 def _ordered(sections: Sections, total: Any, order: Preorder) -> Any:
-    """Return all blocks in search order, by the initial values of the measure `total`."""
+    """Return all blocks in search order; `total` has the initial load of each section."""
     spans = zip(sections.first, sections.end, strict=True)
     load = np.array([total[first:end].max() for first, end in spans], np.int64)
     return np.lexsort((order.behind, -load, order.before))

@@ -1,9 +1,9 @@
 """Interleaved searches of the same blocks in several orders, with growing time slices.
 
 The time of a search varies with its order by many powers of ten, unpredictably. Slices double, so
-the total time is within a constant factor of the time of the best order. The searches by
-`PREORDERS` resume in each round, so at least one of them finally finds a packing or proves that
-none exists. Between the resumed searches, random orders get one slice each.
+the total time is within a constant factor of the time of the best order. The searches with the
+orders `PREORDERS` resume in each round, so at least one of them finally finds a packing or proves
+that none exists. Between the resumed searches, random orders get one slice each.
 """
 
 from __future__ import annotations

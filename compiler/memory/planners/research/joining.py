@@ -1,10 +1,10 @@
 """Joining of blocks that fit together without a gap, before any search.
 
 A block that begins when another block of the same size ends can reuse exactly these bytes. Blocks
-of equal lifetime can be adjacent if their sizes sum to the sizes of blocks that end before them or
-begin after them. Repeated joining undoes the cuts of a rectangle that was cut into the blocks. A
-plan of the joined blocks is a plan of the blocks, but infeasibility of the joined blocks proves
-nothing.
+of equal lifetime can be adjacent if the sum of their sizes equals that of blocks that end when they
+begin, or begin when they end. If the blocks were cut from a rectangle, repeated joining undoes the
+cuts. A plan of the joined blocks is a plan of the blocks, but infeasibility of the joined blocks
+proves nothing.
 
 Sums can be equal by chance, and wrong joins lead to worse plans. Therefore the expected number of
 chance matches is estimated, and the pair with the smallest expected number is joined first.
@@ -28,7 +28,7 @@ CAREFUL, BOLD, RECKLESS = 0.003, 0.3, 3.0
 BOLD leaves few blocks unjoined, RECKLESS gives many wrong joins, which may be undone."""
 
 FEWER = 0.95
-"""Joining failed if more than this fraction of the number of blocks remains as rectangles."""
+"""Maximum number of rectangles per block: if more remain, joining has failed."""
 
 CHANCES = (3e-5, 3e-4, CAREFUL, 0.03, BOLD, RECKLESS)
 """Ascending limits on the expected number of chance matches of a pair of sets."""
@@ -40,7 +40,7 @@ MOST_PAIRS = 40
 """Maximum number of pairs of sets for two lifetimes; pairs of the smallest sets come first."""
 
 MOST_EQUAL = 400
-"""Maximum number of pairs examined: with similar sizes, nearly all sums are equal."""
+"""Maximum number of pairs examined, because nearly all sums of similar sizes are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,7 +216,7 @@ def apart(blocks: Sequence[Block]) -> tuple[Joined, ...]:
 
 
 def forms(blocks: Sequence[Block], chances: Sequence[float]) -> Iterator[tuple[Joined, ...]]:
-    """For each threshold, yield the joined blocks if they are fewer; for 0, yield single blocks."""
+    """For each threshold, yield the rectangles if joining succeeds; for 0, yield single blocks."""
     for most_chance in chances:
         rectangles = join(blocks, most_chance) if most_chance else apart(blocks)
         if not most_chance or len(rectangles) <= FEWER * len(blocks):
@@ -257,7 +257,7 @@ def _full_steps(blocks: Sequence[Block]) -> set[int]:
 
 
 def _equal_sums(sizes: Sizes, others: Sizes, of: Sums, of_others: Sums, unit: int) -> list[Equal]:
-    """Return subsets of two sides with equal sums; supersets of these subsets are omitted."""
+    """Return pairs of subsets with equal sums, one per side; supersets of a pair are omitted."""
     found: list[Equal] = []
     equal = (
         (len(first) + len(second), total, first, second)

@@ -24,7 +24,7 @@ UNDONE = (0.1, 0.2, 0.4, 0.8)
 """Fractions of the joins at a step that are undone, in order."""
 
 MOST_SPARE = 0.5
-"""Largest number of blocks of spare memory, as a fraction of all other blocks."""
+"""Largest number of blocks of spare memory, as a fraction of the number of other blocks."""
 
 INNER = 0.3
 """Probability of undoing joins at a random step instead of the start or end of a rectangle. At
@@ -34,15 +34,15 @@ BLUR = 1.0
 """Standard deviation of the log-normal noise on expected numbers of chance matches."""
 
 MOST_CHANCES = (BOLD, RECKLESS)
-"""Joining thresholds, alternating after each round of fractions: some problems need the first
-threshold, others the second."""
+"""Joining thresholds, alternating after each round of the fractions UNDONE: some problems need the
+first threshold, others the second."""
 
 WORSE = 0.1
 """Probability of accepting a result with one rectangle more; squared for two more."""
 
 TRIAL, LEFT = 1 / 6, 0.9
-"""After the fraction TRIAL of the time, joining stops if rectangles exceed the fraction LEFT of
-blocks."""
+"""TRIAL is a fraction of the time: after it, joining stops if more than LEFT rectangles per block
+remain."""
 
 MOST_KNOWN = 100_000
 """Maximum number of cached equal sums; the cache is cleared beyond it."""
@@ -84,7 +84,7 @@ class Rejoining:
         return tuple(j for j in self._fewest if any(i < n for i, _ in j.parts))
 
     def take_over(self, rectangles: tuple[Joined, ...]) -> bool:
-        """Adopt another search's rectangles of all `blocks` if fewer; return whether adopted."""
+        """Adopt rectangles of all `blocks` if fewer than so far; return whether adopted."""
         fewer = len(rectangles) < len(self._fewest)
         if fewer:
             self._fewest = rectangles
@@ -130,7 +130,7 @@ class Rejoining:
 
 
 def _apart_at(rectangle: Joined, step: int) -> Iterator[Joined]:
-    """Yield the rectangles from which a rectangle was joined, until none has a join at a step."""
+    """Undo joins of a rectangle until no joined part spans a step; yield the parts."""
     if rectangle.before and rectangle.start < step < rectangle.end:
         for inner in (*rectangle.before, *rectangle.behind):
             yield from _apart_at(inner, step)

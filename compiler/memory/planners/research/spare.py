@@ -21,7 +21,7 @@ MOST_IN_A_SET = 4
 """Maximum number of changes in a set: among larger sets, too many sum to zero by chance."""
 
 MOST_BY_CHANCE = 1.0
-"""Sets of a size are searched if at most this number of sets is expected by chance."""
+"""Sets of a size are searched only if at most this number of them is expected by chance."""
 
 MOST_TRIED = 200_000
 """Maximum number of candidate sets of each size."""
@@ -88,7 +88,7 @@ def _changes(blocks: Sequence[Block], capacity_bytes: int) -> Changes:
 
 
 def _sets(left: Changes, n: int) -> Iterator[tuple[int, ...]]:
-    """Yield each set of n steps whose changes sum to zero; earlier partial sums are positive."""
+    """Yield each set of n steps whose changes sum to zero after only positive partial sums."""
     by_size: dict[int, list[int]] = {}
     for step, size in left.items():
         by_size.setdefault(size, []).append(step)

@@ -1,4 +1,4 @@
-"""Resize with the length of the result in the modes for which the standard requires it."""
+"""Resize that computes with the length of the result in the modes that require it."""
 
 from __future__ import annotations
 

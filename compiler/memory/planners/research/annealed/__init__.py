@@ -13,7 +13,8 @@ from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 SEARCHING = 0.2
-"""Time limit of the search after each new minimum of rectangles: a fraction of the time so far."""
+"""The time limit of a search, as a fraction of the time so far. A search follows each new minimum
+of the number of rectangles."""
 
 LEFT = 0.4
 """Largest number of rectangles per block at the end of a cooling. More rectangles suggest
@@ -31,8 +32,8 @@ def annealed(problem: Problem, options: Options) -> Outcome:
 
     Millions of joins are created and undone. The value of a join is the number of rectangles that
     it removes. Exact search places the remaining rectangles. Good for tight problems whose blocks
-    result from guillotine cuts, above all if memory has few units. Nearly all sums are then equal
-    by chance, and many sets of joins lead to a plan.
+    result from guillotine cuts, above all if memory has few units. With few units, nearly all sums
+    are equal by chance, and many sets of joins lead to a plan.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

@@ -92,7 +92,7 @@ def remove_root(f: Forest, node: int) -> None:
 
 @compiled
 def undo(f: Forest, root: int, hot: float) -> None:
-    """Undo a join, with a probability that falls with the number of roots that become free."""
+    """Undo a join, with a probability that decreases as more roots become free."""
     n, child = -1, f.nodes[root, CHILD]
     if child < 0:
         return
@@ -124,7 +124,7 @@ def alike(f: Forest, root: int, side: int) -> int:
 
 @compiled
 def chosen(f: Forest, root: int, side: int) -> int:
-    """Fill MINE with a set of one lifetime that contains a root; return its size, 0 for none."""
+    """Fill MINE with roots of one lifetime, including a given root; return their number or 0."""
     f.sets[MINE, 0] = root
     share, more = draw(f.count, 16), 0
     while more < len(SHARES) and share >= SHARES[more]:
@@ -177,7 +177,7 @@ def completed(f: Forest, n: int, need: int) -> int:
 
 @compiled
 def matching(f: Forest, step: int, total: int, side: int) -> int:
-    """Fill THEIRS with a set on one side of a step with a given sum; return its size."""
+    """Fill THEIRS with a set of a given sum on one side of a step; return its size."""
     n, node = 0, f.steps[step, side]
     while node >= 0:
         if f.nodes[node, SIZE] <= total:

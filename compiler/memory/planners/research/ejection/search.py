@@ -36,7 +36,7 @@ PATIENCE = 1000
 """Moves per block after which an attempt is abandoned."""
 
 MOST_TIME = 0.3
-"""Fraction of the remaining time for one attempt; the next attempt then has an easier target."""
+"""Maximum fraction of the remaining time for one attempt; the next one has an easier target."""
 
 
 class Arrays(NamedTuple):

@@ -28,7 +28,7 @@ CHANCES = (CAREFUL, BOLD, 0.0)
 """Joining thresholds before a sweep, in order; after wrong joins, no solution exists."""
 
 MOST_SPARE = 0.15
-"""A problem with more intervals of spare memory than this fraction of its blocks is not tight."""
+"""Maximum number of intervals of spare memory in a tight problem, as a fraction of its blocks."""
 
 WIDTHS = (2, 8, 32, 128, 512)
 """Beam widths of successive rounds. With spare memory there are only two rounds, since wider beams
@@ -89,7 +89,7 @@ def planar(problem: Problem, options: Options) -> Outcome:
 def _attempts(
     blocks: Sequence[Block], capacity_bytes: int, widths: Sequence[int]
 ) -> Iterator[tuple[Sequence[Joined], Sweep, int]]:
-    """Yield the rectangles to sweep, forward and backward, and the beam width."""
+    """Yield rectangles with a sweep over them (forward or backward) and the beam width."""
     made: list[tuple[Sequence[Joined], Sweep]] = []
     for rectangles in forms(blocks, CHANCES):
         forward = [(j.start, j.end, j.size) for j in rectangles]

@@ -35,11 +35,12 @@ MOST_CHOICES = 500
 """Maximum number of choices tried for the division of a step."""
 
 MOST_SPARE = 12
-"""Maximum number of leaves of spare memory that are tried, and of sets that may leave spare
-memory."""
+"""Maximum number of spare leaves that are tried, and of sets that are tried as predecessors of new
+spare memory."""
 
 MOST_SPLIT = 6
-"""Maximum number of blocks among which the blocks that begin next to spare memory are searched."""
+"""Maximum number of starting blocks that are tried as successors in the first of two segments with
+spare memory."""
 
 UNLIKELY = 4.0
 """Penalty, as a logarithm, for an unnecessary change of spare memory."""
@@ -61,7 +62,8 @@ class Pair(NamedTuple):
 
 
 Fits: TypeAlias = dict[int, list[tuple[int, Pair]]]
-"""Maps each leaf to its pairs; with each pair, the bits of all its leaves."""
+"""Maps each leaf to the pairs that contain it; each pair comes with the set of all its leaves, as
+bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ class Step:
 
     @cached_property
     def behind(self) -> dict[int, dict[int, float]]:
-        """Return sets of starting blocks by sum, with the log of the number of sets of that size.
+        """Return sets of starting blocks by sum, with the log of the number of sets of their size.
 
         The size of a set is its number of items.
         """
@@ -221,8 +223,7 @@ def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]
     def more(
         of: Fits, chosen: list[Pair], free: int, rest: int
     ) -> Iterator[tuple[list[Pair], int]]:
-        """Extend a choice of pairs: leaves `free` are undecided, `rest` belongs to the last
-        pair."""
+        """Extend a choice of pairs; leaves `free` are undecided, `rest` is for the last pair."""
         if next(choices) > MOST_CHOICES:
             return
         left: Fits = {}
@@ -261,7 +262,7 @@ def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
 
 
 def _chance(pairs: Sequence[Pair], rest: int) -> float:
-    """Return the log of the expected number of divisions as good as this one by chance.
+    """Return the logarithm of the number of equally good divisions expected by chance.
 
     One of the equal sums follows from the others, so the sum of the largest segment does not count.
     """
@@ -292,7 +293,7 @@ def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]
 
 
 class Together:
-    """Subsets of some leaves that can be contiguous in orders of a tree, as bits, up to a limit."""
+    """Subsets of some leaves (as bits, up to a limit) that can be contiguous in a tree's order."""
 
     def __init__(self, some: int) -> None:
         self.some = some

@@ -100,7 +100,7 @@ class Sweep:
 
 
 def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
-    """Return the steps of ends and starts; before and after them, one leaf has all bytes."""
+    """Return the steps at which rectangles end or start; outside them, one leaf has all bytes."""
     n = len(rectangles)
     ended: dict[int, list[int]] = {}
     begun: dict[int, dict[int, list[int]]] = {}

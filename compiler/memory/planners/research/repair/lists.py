@@ -1,7 +1,7 @@
 """Placed blocks listed by windows of time, in the order of first and of last bytes.
 
-On each level, windows are twice as wide as their distance, as in windows.py. So a block no longer
-than the distance has all its neighbors in one window. Insertions and removals maintain both orders,
+On each level, a window starts every d steps and is 2 d steps long, as in windows.py. So a block of
+at most d steps has all its neighbors in one window. Insertions and removals maintain both orders,
 so one pass over the neighbors of a block gives the cost of every offset.
 """
 
@@ -15,15 +15,15 @@ from compiler.memory.planners.native import compiled, kept
 from compiler.memory.planners.research.repair.reduction import Arrays
 
 FEW_LONGER = 0.002
-"""If fewer blocks than this fraction exceed a level's windows, another level costs more than it
-saves. The neighbors of the longer blocks then come from several windows."""
+"""If a smaller fraction of blocks is longer than a level's windows, another level costs more than
+it saves. The neighbors of the longer blocks then come from several windows."""
 
 GROWTH = 8
-"""Growth factor of the window distance from level to level."""
+"""Ratio of the window distances of successive levels."""
 
 
 class Lists(NamedTuple):
-    """Window w of a level covers steps from (w - 1) * width until before (w + 1) * width.
+    """Window w of a level covers the steps from (w - 1) * width to (w + 1) * width - 1.
 
     `bases` has the number of each level's first window, `first` the position at which the list of
     each window begins, and `n_listed` the length of the list. `by_low` and `by_high` are the lists,
@@ -58,7 +58,7 @@ def empty_lists(blocks: Arrays) -> Lists:
 
 
 def _widths(blocks: Arrays) -> list[int]:
-    """Return window distances by level, shortest first.
+    """Return the distance between window starts by level, shortest first.
 
     In a window of the first level, about as many blocks start as are alive at a step.
     """
@@ -81,7 +81,7 @@ def _insert(order: Any, at: int, end: int, block: int) -> None:
 
 @compiled
 def _remove(order: Any, at: int, end: int, block: int) -> None:
-    """Remove a block from a list, in which it is at `at` or, among equal keys, later."""
+    """Remove a block from a list; it is at position `at`, or at a later one with an equal key."""
     while order[at] != block:
         at += 1
     part = order[at:end]
@@ -91,7 +91,7 @@ def _remove(order: Any, at: int, end: int, block: int) -> None:
 
 @compiled
 def _low_at(order: Any, low: int, high: int, offsets: Any, offset: int) -> int:
-    """Return the first position in a list whose block begins at an offset or above."""
+    """Return the first position in a list whose block begins at or above an offset."""
     while low < high:
         middle = (low + high) >> 1
         if offsets[order[middle]] < offset:
@@ -103,7 +103,7 @@ def _low_at(order: Any, low: int, high: int, offsets: Any, offset: int) -> int:
 
 @compiled
 def _high_at(order: Any, low: int, high: int, offsets: Any, size: Any, limit: int) -> int:
-    """Return the first position in a list whose block ends at a limit or above."""
+    """Return the first position in a list whose block ends at or above a limit."""
     while low < high:
         middle = (low + high) >> 1
         if offsets[order[middle]] + size[order[middle]] < limit:

@@ -24,7 +24,7 @@ class Reduction:
     """A problem without the blocks that are alive at every step, reduced to the relevant steps.
 
     If no block is pinned and all alignments are equal, blocks alive at every step are placed at the
-    bottom. Any plan can be rearranged in this way. Only steps remain whose live set is not
+    bottom. Any plan can be rearranged in this way. A step remains only if its live set is not
     contained in the live set of another step. Blocks of 0 bytes are omitted.
     """
 
@@ -37,7 +37,7 @@ class Reduction:
             whole[:] = False
         padded = (size[whole] + mask[whole]) & ~mask[whole]
         self.bottom = int(padded.sum())
-        """Bytes at the bottom that blocks alive at every step occupy."""
+        """Bytes at the bottom, occupied by the blocks that are alive at every step."""
         self._offsets = np.maximum(pinned, 0)
         self._offsets[whole] = np.cumsum(padded) - padded
         self._moving = np.flatnonzero(~whole & (size > 0))

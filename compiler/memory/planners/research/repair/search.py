@@ -40,7 +40,7 @@ PATIENCE = 0.1
 """Fraction of the remaining time after which the target rises."""
 
 RISE = 8
-"""The rise of the target is its distance to the best peak, divided by this number."""
+"""The target rises by its distance to the best peak, divided by this number."""
 
 
 class Search:
@@ -154,7 +154,7 @@ class Search:
 
 
 def _by_span(blocks: Arrays) -> Any:
-    """Order by classes of lifetimes of factor eight, longest first; within a class, by size."""
+    """Order by lifetime class (a factor of eight each), longest first; within a class, by size."""
     life = blocks.end - blocks.start
     unit = max(1, int(blocks.end.max()) // 200)
     classes = np.ceil(np.log2((life - 1) // unit + 1) / 3)

@@ -117,7 +117,7 @@ def _cheapest(
 
 @compiled
 def _begins(blocks: Arrays, offsets: Any, by_low: Any, low: int, n: int, block: int) -> int:
-    """Return the highest offset of a block whose end is not above the neighbor's offset."""
+    """Return the highest offset at which a block ends at or below the neighbor's offset."""
     if low == n:
         return FAR
     return (offsets[by_low[low]] - blocks.size[block]) & ~blocks.mask[block]
@@ -125,7 +125,7 @@ def _begins(blocks: Arrays, offsets: Any, by_low: Any, low: int, n: int, block: 
 
 @compiled
 def _ends(blocks: Arrays, offsets: Any, by_high: Any, high: int, n: int, block: int) -> int:
-    """Return the lowest offset of a block that begins at or above the neighbor's end."""
+    """Return the lowest offset at which a block begins at or above the neighbor's end."""
     if high == n:
         return FAR
     other, mask = by_high[high], blocks.mask[block]
@@ -206,7 +206,7 @@ def _settle_as_of(sources: str) -> Kept[[Arrays, Lists, State, Costs, int, int],
 
 
 def _first_fit_as_of(sources: str) -> Kept[[Arrays, Lists, Any, Any], None]:
-    """Return the compiled repair loop, cached under the digest of its sources."""
+    """Return the compiled first-fit loop, cached under the digest of its sources."""
 
     def first_fit(blocks: Arrays, lists: Lists, offsets: Any, order: Any) -> None:
         _ = sources

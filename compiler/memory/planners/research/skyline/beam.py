@@ -140,7 +140,7 @@ def has_twin(field: Field, moves: Moves, begin: int, stop: int, block: int) -> b
 def enter(
     field: Field, ways: Ways, moves: Moves, n: int, way: int, block: int, left: int, raised: int
 ) -> tuple[int, int]:
-    """Write a move without its cost at position n; return its skyline edges and wasted bytes."""
+    """Write a move at position n, without its cost; return its skyline edges and wasted bytes."""
     sky, need, placed = ways.sky[way], ways.need[way], ways.placed[way]
     bottom, start, end = sky[left], field.start[block], field.end[block]
     top = bottom + field.size[block]
