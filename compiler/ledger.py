@@ -183,7 +183,7 @@ class Ledger:
         return a, b
 
     def _joined(self, first: str, second: str) -> Iterator[Chapter]:
-        """Yield the steps of the first event in which a step involves values of both nodes."""
+        """Yield the steps that involve both nodes, from the first event with such steps."""
         for i in range(len(self._events)):
             a, b = self._both(i, first, second)
             steps = self._spanning(i, self._applied[i], a, b)

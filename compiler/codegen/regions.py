@@ -1,8 +1,8 @@
 """Control flow as LLVM functions that call the kernels of their regions.
 
 A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`,
-like a program's entry point. The node's function passes tables of pointers to the body: once, for
-one of two branches, or for every step of a loop. The params of the node's function are its arena,
+like a program's entry point. The node's function calls a body with tables of pointers: once, for
+one of two branches, or in every step of a loop. The params of the node's function are its arena,
 the packed constants, then operands and results. In code for open sizes, both functions also take a
 pointer to the run's table. Numbers that depend on sizes are entries (slots) of this table.
 """

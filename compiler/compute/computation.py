@@ -85,7 +85,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """Statements over logical tensors that run in order; temporaries are undefined initially."""
+    """Statements that run in order, over logical tensors; temporaries are undefined initially."""
 
     statements: tuple[Statement, ...]
 

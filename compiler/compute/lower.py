@@ -55,7 +55,7 @@ class Lowered:
 
 
 def size_name(symbol: str) -> str:
-    """Name a size of a graph for computations, in which lower-case names are loop indices."""
+    """Return a size symbol's name in computations, where lower-case names denote loop indices."""
     return symbol if symbol[0].isupper() and not symbol.startswith("S_") else f"S_{symbol}"
 
 

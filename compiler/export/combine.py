@@ -153,7 +153,7 @@ VARIADIC = {"add": "Sum", "max": "Max", "min": "Min"}
 
 
 def _variadic(work: Work, node: Node) -> None:
-    """Recombine the binary nodes of one variadic node of the model; leave other chains unchanged.
+    """Recombine binary nodes imported from one variadic node; leave other chains unchanged.
 
     Runtimes fuse binary additions with adjacent nodes.
     """
@@ -171,7 +171,7 @@ def _variadic(work: Work, node: Node) -> None:
 
 
 def _is_next(work: Work, node: Node, user: Node) -> bool:
-    """Return whether `user` continues a chain of binary nodes that one node of the model became."""
+    """Return whether `user` continues a chain of binary nodes imported from a single node."""
     alone = work.inner(node.output, node.op) is node and user.inputs[0] == node.output
     same = user.op == node.op and user.origins == node.origins and len(node.origins) == 1
     return alone and same

@@ -28,7 +28,7 @@ class _Weights:
 
 
 def quantized_lstm(work: Work, node: Node) -> None:
-    """Recombine a quantized LSTM: no standard operator rounds the state of every step."""
+    """Recombine a quantized LSTM, since no standard operator rounds the state of every step."""
     x = _rounded_input(work, node.inputs[0])
     w, r = (_weights(work, i) for i in node.inputs[1:3])
     if not node.attrs["rounded_states"] or node.attrs["layout"] or not (x and w and r):

@@ -195,7 +195,7 @@ def _whole(work: Work, at: Node, parts: Sequence[Node], inputs: Sequence[str]) -
 
 
 def _sums(work: Work, value: str, added: Node | None) -> _Sums | None:
-    """Match a product, and the zero points that a constant added to the product contains."""
+    """Match a product; find its zero points, possibly inside a constant that is added to it."""
     product = _inner_product(work, value)
     if product is not None:
         return _told_apart(work, product, None, None)

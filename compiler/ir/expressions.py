@@ -1,6 +1,6 @@
 """Integer expressions over named symbols in canonical form, and their bounds.
 
-An expression is a sum of integer multiples of atoms and a constant. In canonical form, equal sums
+An expression is the sum of a constant and integer multiples of atoms. In canonical form, equal sums
 compare equal. An atom is a symbol, or a floor division, remainder, product, minimum or maximum of
 expressions. A result without atoms is a plain `int`, so code for static shapes works on integers.
 The operations on expressions are in `compiler.ir.affine`.
@@ -212,7 +212,7 @@ def _term_key(term: tuple[Atom, int]) -> tuple[int, str]:
 
 
 def build(terms: Mapping[Atom, int], constant: int) -> Expr:
-    """Return the canonical sum of these multiples of atoms and a constant."""
+    """Return the canonical sum of a constant and these multiples of atoms."""
     kept = [t for t in terms.items() if t[1]]
     if len(kept) > 1:
         kept.sort(key=_term_key)

@@ -1,7 +1,7 @@
 """Type inference and shape propagation: runs the type rules over a graph.
 
-Inference also evaluates shape computations with the operators' references: computations on small
-integer tensors whose elements are known numbers or symbolic dimensions.
+A shape computation is a computation on small integer tensors whose elements are known numbers or
+symbolic dimensions. Inference also evaluates shape computations, with the operators' references.
 """
 
 from __future__ import annotations

@@ -336,7 +336,7 @@ class Operator:
     ) -> Callable[..., tuple[Operand, ...]]:
         """Set the gradient rule.
 
-        The rule maps the gradient of the result, the result and the operands to one gradient per
+        From the result's gradient, the result and the operands, the rule computes one gradient per
         operand (None for no gradient). A gradient has the shape of the operator's result or of the
         operand.
         """
@@ -397,7 +397,7 @@ class Operator:
     def increases(self, numbers: Sequence[float], attrs: Mapping[str, Any]) -> bool:
         """Whether the operator never decreases in its first operand, except by rounding.
 
-        `numbers` are the other operands. If so, the result is NaN only for NaN.
+        `numbers` are the other operands. An operator that never decreases returns NaN only for NaN.
         """
         if not {"increasing", "nearly_increasing"}.intersection(self.traits):
             return False

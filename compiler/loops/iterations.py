@@ -80,7 +80,7 @@ def _apart_along(axis: int, loop: Loop, name: str) -> bool:
 
 
 def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
-    """Return whether loop iterations of a body store each element of a buffer before reading it.
+    """Return whether each iteration of a body's loops stores an element of `b` before reading it.
 
     Each iteration may then have a private copy of the buffer, with identical results.
     """
@@ -184,7 +184,7 @@ def touches(body: Sequence[Statement], name: str) -> int:
 
 
 def _counters(e: Expr, loops: Sequence[Loop]) -> list[str]:
-    """Return the counters on which an index, or the trip counts around it, depend."""
+    """Return the counters on which an index or the bounds of its loops depend."""
     needed = set(affine.symbols(e))
     found: list[str] = []
     for loop in reversed(loops):

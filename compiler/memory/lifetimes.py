@@ -118,7 +118,7 @@ class _Uses:
         return self.until.get(number, number)
 
     def end(self, value: str) -> int:
-        """Return the first step that starts after the last step that uses a value's memory ends."""
+        """Return the first step that starts after all uses of a value's memory have ended."""
         return max(map(self.last, self.users.get(value, ())), default=-1) + 1
 
     def have_ended(self, value: str, number: int) -> bool:

@@ -98,11 +98,12 @@ class Dots:
         return self.target.is_x86 or self.target.has_int8_dot
 
     def group(self, b: Buffer, first: Resolved, n: int, stride: int) -> Value | None:
-        """Load `n` elements per lane, from `first` on; None for other access patterns.
+        """Load `n` elements per lane, from `first` on; None for an unsupported access pattern.
 
-        All lanes may read the same consecutive elements, or consecutive lanes may read contiguous
-        complete groups. The second element of a pair may also be `stride` elements after the first;
-        the lanes are then contiguous or uniform. Pairs of bf16 are returned as 32 bits.
+        Two patterns are supported: all lanes read the same consecutive elements, or each lane reads
+        a complete group directly after the group of the previous lane. For pairs, the second
+        element may also be `stride` elements after the first, if the lanes are contiguous or
+        uniform. Pairs of bf16 are returned as 32 bits.
         """
         lane = self.memory.indices.env.lane
         assert lane is not None

@@ -31,8 +31,10 @@ from compiler.targets.target import Target
 SUMS = (0, 1, 2, 3)
 LEFT = (4, 5)
 RIGHT = (6, 7)
-"""The numbers of the tiles for sums, left operands and right operands. With 2 x 2 blocks of sums,
-each operand is used twice; more sums would leave no tiles for operands."""
+"""Tile numbers for right operands; `LEFT` has those for left operands, `SUMS` those for sums.
+
+With 2 x 2 blocks of sums, each operand is used twice; more sums would leave no tiles for operands.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@
       B                              and 1 for B
     }
 
-A thread has a range of units; of each shared loop, the thread runs the units in its range. Only
-loop bounds depend on the thread's share, so innermost loops contain no divisions.
+Each thread has a range of units, and runs the units of each shared loop that are in this range.
+Only loop bounds depend on the thread's share, so innermost loops contain no divisions.
 """
 
 from __future__ import annotations

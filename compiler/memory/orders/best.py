@@ -16,13 +16,13 @@ from compiler.memory.orders.regions import Region, floor_bytes, regions, settled
 from compiler.memory.orders.tasks import Tasks
 
 STEPS_PER_TASK = 150
-"""Limit of search steps over down-sets, per task of a program."""
+"""Limit on the steps of the search over down-sets, per task of a program."""
 
 MOST_STEPS = 40_000
-"""Limit of search steps for a program of any size: about 0.5 s."""
+"""Limit on search steps for a program of any size: about 0.5 s."""
 
 EXACT_STEPS = 1_000_000
-"""Limit of search steps if the lowest peak is requested regardless of time."""
+"""Limit on search steps if the lowest peak is requested regardless of time."""
 
 WIDTH = 8
 """Beam width: the number of down-sets of each size that the beam search retains."""

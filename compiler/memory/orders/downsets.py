@@ -93,7 +93,7 @@ class DownSets:
         return self._settled(State(0, 0, held, held, ready))
 
     def following(self, state: State, below: int) -> Iterator[State]:
-        """Yield the states after one more task during which the live bytes are below a bound."""
+        """Yield the state after each ready task during which live bytes stay below a bound."""
         for t in reversed(state.ready):
             if state.live + state.ready[t][0] < below:
                 yield self._settled(self._after(state, t))

@@ -84,7 +84,7 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
 
 
 def floor_bytes(tasks: Tasks) -> int:
-    """Return a lower bound of all peaks: the largest need of a task plus the values certainly live.
+    """Return a lower bound of all peaks: a task's bytes plus the certainly live values, maximised.
 
     A value is certainly live during each task that depends on the value's writer and precedes one
     of its readers. The running time is proportional to the number of tasks times the number of

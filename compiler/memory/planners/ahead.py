@@ -1,6 +1,6 @@
 """Ahead-of-time compilation of all planner loops: `python -m compiler.memory.planners.ahead`.
 
-Without this compilation, the first hard problem on a machine would wait for it. The machine code is
+Otherwise, the first hard problem on a machine would wait for the compilation. The machine code is
 written to the cache that native.py reads.
 """
 

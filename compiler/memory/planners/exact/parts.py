@@ -87,7 +87,7 @@ def split(board: Board, block: int) -> None:
 
 @compiled
 def cut_off(board: Board, whole: int, left: int, right: int) -> int:
-    """Create a part of the unplaced blocks between two sections, in search order, or return -1."""
+    """Create a part from the unplaced blocks between two sections, in search order; -1 if none."""
     begin = stop = board.now[POOL]
     for at in range(board.parts[BEGIN, whole], board.parts[STOP, whole]):
         block = board.pool[at]
