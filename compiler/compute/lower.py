@@ -109,7 +109,7 @@ def _dims(types: Iterable[Type]) -> Iterator[Expr]:
 
 
 def _with_atoms(node: Node, values: Mapping[affine.Atom, Expr]) -> Node:
-    """Substitute the names of sizes in all types of a node, including its regions."""
+    """Replace atoms by the names of sizes in all types of a node, including its regions."""
     types = tuple(ty.replace_atoms(t, values) for t in node.types)
     regions = {
         key: replace(

@@ -172,8 +172,8 @@ def _is_read_at_one_place(producer: Stage, consumer: Stage) -> bool:
 def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
     """Whether storing values is cheaper than recomputing them: expensive values that fit a cache.
 
-    If a consumer sums over some axes and all consumers share the remaining axes, a schedule stores
-    only one row at a time.
+    If a consumer sums over some axes and all consumers share the remaining axes, only one row must
+    fit: a schedule stores only one row at a time.
     """
     if not any(isinstance(s, Apply) and s.fn in EXPENSIVE for s in walk(producer.value)):
         return False

@@ -155,7 +155,7 @@ VARIADIC = {"add": "Sum", "max": "Max", "min": "Min"}
 def _variadic(work: Work, node: Node) -> None:
     """Recombine binary nodes imported from one variadic node; leave other chains unchanged.
 
-    Runtimes fuse binary additions with adjacent nodes.
+    Other chains stay binary, because runtimes fuse binary additions with adjacent nodes.
     """
     t, parts, operands = work.type(node.output), [node], list(node.inputs)
     if any(_is_next(work, node, user) for user in work.graph.users.get(node.output, ())):

@@ -13,7 +13,7 @@ AMOUNTS = {"cast", "mul", "reshape", "reduce_sum"}
 
 
 def opened(graph: Graph, *, fused: bool) -> Graph:
-    """Inline the fusions whose nodes form one operator together with nodes outside.
+    """Inline each fusion whose nodes form a single operator together with nodes outside the fusion.
 
     If fusions become functions (`fused`), inline only the fusions that compute an operand of a
     quantized LSTM.

@@ -250,7 +250,7 @@ def opened(t: Type) -> Type:
 
 
 def _is_followed(t: Type) -> bool:
-    """Return whether inference evaluates the elements of a value, as it does for small values."""
+    """Return whether values of this type are so small that inference evaluates their elements."""
     if not isinstance(t, TensorType) or not t.is_static:
         return False
     return t.n_elements <= KNOWN_LIMIT and t.dtype is not DType.string

@@ -337,8 +337,8 @@ class Operator:
         """Set the gradient rule.
 
         From the result's gradient, the result and the operands, the rule computes one gradient per
-        operand (None for no gradient). A gradient has the shape of the operator's result or of the
-        operand.
+        operand (None for no gradient). Each gradient has the shape of its value, the operator's
+        result or an operand.
         """
         self.gradient_fn = fn
         return fn

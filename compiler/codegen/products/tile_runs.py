@@ -247,7 +247,7 @@ class _Planner:
         raise _NoRun
 
     def _sums(self, store: Store, rows: Loop, lanes: Loop, *, is_cleared: bool) -> int:
-        """Return the tile of a block of sums; the buffer's last two axes are its rows and lanes."""
+        """Return the tile of a block of sums; the buffer's last two axes are rows and lanes."""
         b = self.buffers[store.buffer]
         *place, row, lane = store.index if len(store.index) > 1 else (0, 0, 0)
         plain = row == affine.symbol(rows.var) and lane == affine.symbol(lanes.var)
@@ -284,7 +284,7 @@ class _Planner:
     def _operand(
         self, read: Read, loops: Mapping[str, Loop], down: str, steps: Mapping[str, int]
     ) -> tuple[str, Expr, int] | None:
-        """Return the block of an operand with rows along `down`; None for other layouts."""
+        """Return the block of an operand whose rows advance with the loop `down`, else None."""
         b = self.buffers[read.tensor]
         if b.role == "register" or read.tensor in {s.buffer for s in self.run.sums.values()}:
             return None
@@ -324,7 +324,7 @@ class _Planner:
 
 
 def _rows(loop: Loop) -> tuple[Loop, Store, list[Loop]]:
-    """Return a tile loop, its single store, and the loops between them, down to the vector loop."""
+    """Return a tile loop, its single store, and its inner loops down to the vector loop."""
     inner: list[Loop] = []
     body = loop.body
     store: Statement | None = None

@@ -93,7 +93,7 @@ def _in_lanes(value: Scalar, var: str) -> Iterator[Scalar]:
 
 
 def _working_bytes(part: Apply | Convert | Bits | Read | Fetch) -> int:
-    """Return the bytes of a lane during the computation of a subexpression."""
+    """Return the bytes that a lane occupies while a subexpression is computed."""
     types = [part.dtype]
     if isinstance(part, Convert):
         types.append(part.arg.dtype)

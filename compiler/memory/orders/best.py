@@ -1,7 +1,7 @@
 """The task order of lowest peak found in little time; never worse than the listed order.
 
-Independent regions are ordered one by one: a region is reordered only if its peak exceeds the
-unavoidable peak of the other regions. All remaining regions keep their order.
+Independent regions are ordered one by one. A region is reordered only if its peak exceeds the
+unavoidable peak of the other regions; otherwise, it keeps its order.
 """
 
 from __future__ import annotations

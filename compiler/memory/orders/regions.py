@@ -18,7 +18,7 @@ class Region:
 
 
 def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
-    """Return the order after moving each task that only frees memory as early as possible."""
+    """Move each task that only frees memory to its earliest position; return the new order."""
     only_free = freeing(tasks)
     if not any(only_free):
         return list(order)
