@@ -1,4 +1,4 @@
-"""Control flow as LLVM functions that call the kernels of their regions.
+"""LLVM functions for control flow, which call the kernels of the nodes' regions.
 
 A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`,
 like a program's entry point. The node's function calls a body with tables of pointers: once, for
@@ -88,7 +88,7 @@ class CallText:
 
 
 def call_function(symbol: str, n_params: int, call: CallText, *, is_open: bool = False) -> str:
-    """Emit the function of a composition, which calls its body once."""
+    """Emit the function of a composition; the function calls the body once."""
     w = _Writer(symbol, n_params, is_open)
     w.tables(call, "")
     w.lines += [*w.call(call, ""), "  ret void", "}"]
@@ -230,7 +230,7 @@ class _Writer:
         return self._numbers[n]
 
     def slots(self, name: str, n: int) -> None:
-        """Allocate a table of pointers on the stack, with the addresses of its entries."""
+        """Allocate a table of pointers on the stack, and compute the addresses of its entries."""
         self.lines.append(f"  {name} = alloca [{max(n, 1)} x ptr]")
         self.lines += [f"  {name}.{i} = getelementptr ptr, ptr {name}, i64 {i}" for i in range(n)]
 

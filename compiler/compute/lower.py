@@ -239,7 +239,7 @@ class _Stages:
 
 
 def _number(c: Constant) -> Number | None:
-    """Return the number of a splat constant, else None."""
+    """Return the number that a splat constant repeats; None for other constants."""
     if c.type.dtype is DType.string or not (c.is_splat or c.type.n_elements == 1):
         return None
     return (

@@ -190,7 +190,7 @@ def _merge(producer: Stage, consumer: Stage) -> Stage | None:
 
 
 def into_consumer(producer: Stage, consumer: Stage) -> Stage:
-    """Substitute the producer's value for its reads in the consumer."""
+    """Replace the consumer's reads of the producer by the producer's value."""
 
     def change(s: Scalar) -> Scalar | None:
         if isinstance(s, Read) and s.tensor == producer.target:

@@ -83,7 +83,7 @@ class Work:
     constants: dict[str, Constant] = field(default_factory=dict)
 
     def type(self, value: str) -> TensorType | None:
-        """Return the type of a tensor value, else None."""
+        """Return the type of a value if the value is a tensor, else None."""
         t = self.graph.types.get(value) or self.scope.type_around(value)
         return t if isinstance(t, TensorType) else None
 
@@ -275,7 +275,7 @@ def _is_cut(cut: Node, value: str, count: str, axis: int, t: Any) -> bool:
 
 
 def _best_class(work: Work, node: Node) -> None:
-    """Replace the choice of a forest's best class by ArgMax, which differs only for NaN.
+    """Replace the node that chooses a forest's best class by ArgMax; the two differ only for NaN.
 
     The scores of a forest are never NaN: a NaN feature takes a defined branch at every node, and
     sums of finite weights are not NaN.

@@ -284,7 +284,7 @@ def _each(work: Work, product: Node, constant: Constant, rank: int) -> Array | N
 
 
 def _totals(work: Work, product: Node) -> Array | None:
-    """Return the sums of constant weights over the reduced axes, in i32, else None."""
+    """Return the i32 sums of weights over the reduced axes if weights are constant, else None."""
     w = work.known(product.inputs[1])
     if w is None:
         return None

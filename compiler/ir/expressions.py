@@ -264,7 +264,7 @@ def _of_two(a: Atom, b: Atom) -> Expr:
 
 
 def factors(atom: Atom) -> list[Atom]:
-    """Return the factors of an atom that is a product of atoms, else the atom itself."""
+    """Return the factors if an atom is a product of atoms, else the atom itself."""
     if isinstance(atom, Apply) and atom.fn == "mul":
         a, b = _sole_atom(atom.a), _sole_atom(atom.b)
         if a is not None and b is not None:
@@ -287,7 +287,7 @@ def monomial(atoms: Iterable[Atom]) -> Expr:
 
 
 def axis_symbol(e: Expr) -> str | None:
-    """Return the symbol of an expression that is a single symbol, else None."""
+    """Return the symbol if an expression is a single symbol, else None."""
     atom = _sole_atom(e)
     return atom if isinstance(atom, str) else None
 

@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[-+]?(?:inf|nan|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-
 _SPACE = re.compile(r"(?:[ \t\r\n]|//[^\n]*)*")
 
 SEEDS = 1 << 32
-"""The number of possible seeds of constants whose elements are drawn from a seed."""
+"""The number of possible seeds for constants with random elements."""
 
 
 def place(source: str, text: str, start: int, end: int) -> Where:

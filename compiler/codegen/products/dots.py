@@ -162,7 +162,7 @@ class Dots:
         return self._as(self.out.splat(word, lane.lanes), b.dtype, 2)
 
     def _pointer(self, b: Buffer, r: Resolved) -> tuple[Value, int]:
-        """Return the pointer to an element, and the outermost scope for its load."""
+        """Return the pointer to an element, and the outermost scope in which a load is correct."""
         pointer = self.memory.base(b, r)
         level = self.memory.load_level(b, pointer)
         return self.memory.displaced(pointer, r.constant * b.dtype.nbytes, level), level

@@ -302,7 +302,7 @@ class _Planner:
         return b.name, first, stride * b.dtype.nbytes
 
     def _fetched(self, block: Block, tiles: Sequence[int]) -> _Fetched:
-        """Return one of `tiles`: the tile that contains the block, or the tile to load it into."""
+        """Return the tile of `tiles` that contains the block, or a tile to load the block into."""
         for tile in tiles:
             if self.held.get(tile) == block:
                 self.held[tile] = self.held.pop(tile)

@@ -34,7 +34,7 @@ class TracingLimits:
     n_elements: int = 1 << 30
     """The maximum total number of elements of all constants, including seeded constants."""
     list_elements: int = 1 << 16
-    """Numbers in one list."""
+    """The maximum number of elements of one list."""
 
 
 class Tracing:

@@ -1,9 +1,9 @@
 """The lowest peak of all orders, by a best-first search over down-sets of the graph.
 
 The live bytes after a set of tasks do not depend on the order of these tasks. So an order is a path
-through sets of finished tasks (down-sets); the maximum of the live bytes on the path is its peak.
-The search visits the sets in ascending order of the lowest peak of all paths to a set. The first
-visited set that contains all tasks gives the lowest peak of all orders.
+through sets of finished tasks (down-sets); the maximum of the live bytes on the path is the peak of
+the order. The search visits the sets in ascending order of the lowest peak of all paths to a set.
+The first visited set that contains all tasks gives the lowest peak of all orders.
 """
 
 from __future__ import annotations

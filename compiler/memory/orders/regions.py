@@ -84,7 +84,7 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
 
 
 def floor_bytes(tasks: Tasks) -> int:
-    """Return a lower bound of all peaks: a task's bytes plus the certainly live values, maximised.
+    """Return a lower bound of all peaks: the maximum of a task's bytes plus certainly live values.
 
     A value is certainly live during each task that depends on the value's writer and precedes one
     of its readers. The running time is proportional to the number of tasks times the number of

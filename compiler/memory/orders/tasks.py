@@ -98,7 +98,7 @@ class Tasks:
 
     @cached_property
     def defined_bytes(self) -> tuple[int, ...]:
-        """Return the bytes that each task writes and that stay live after it."""
+        """Return, for each task, the bytes that the task writes and that stay live afterwards."""
         return tuple(
             sum(self.sizes[v] for v in values if self.readers[v] or v in self.kept)
             for values in self.writes

@@ -17,7 +17,7 @@ from compiler.memory.planners.research.joining import apart
 from compiler.memory.problem import Problem
 
 N_BUFFERS = 600
-"""Number of buffers of the compiled example: large enough that `halves.py` halves its steps."""
+"""Number of buffers of the compiled example: large enough for `halves.py` to halve the steps."""
 
 
 def make_all() -> None:

@@ -50,7 +50,7 @@ def next_part(board: Board) -> bool:
 
 @compiled
 def retreat_from_part(board: Board) -> bool:
-    """Return to a part's newest decision, else to the decision that separated the part."""
+    """Return to the newest decision of a part; without one, to the decision that separated it."""
     part, depth = board.now[PART], board.now[DEPTH]
     if depth < 0 or board.frames[WHERE, depth] != part:
         depth = board.parts[PARENT, part]
