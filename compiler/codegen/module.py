@@ -30,7 +30,7 @@ class Arg:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One call of a kernel; `sizes` are constants, or positions in the table of a run."""
+    """One call of a kernel; `sizes` are numbers or, for open shapes, positions in a run's table."""
 
     symbol: str
     args: tuple[Arg, ...]

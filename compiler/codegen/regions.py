@@ -132,7 +132,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A loop state, initially at `start`; steps alternate between two buffers.
+    """A loop state whose initial value is at `start`; steps alternate between two buffers.
 
     Each step reads one of the buffers and writes the other buffer. `final` is the buffer of the
     last value, `spare` is the second buffer. A state that `stays` never changes; a state of 0 bytes

@@ -32,7 +32,7 @@ PRODUCTS = (*CONVOLUTIONS, "matmul_integer")
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums of products of quantized operands less their zero points, plus a bias per channel."""
+    """Sums of products of operands minus their zero points, plus a bias per channel."""
 
     product: Node
     added: Node | None
@@ -99,7 +99,7 @@ def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -
 
 
 def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
-    """Recombine quantization by multiplication into quantization by division by a scale.
+    """Recombine a quantization that multiplies; the standard operator divides by a scale instead.
 
     Only a number halfway between two quantized values may round differently.
     """

@@ -138,7 +138,7 @@ def _settled(e: Expr, iteration: Iteration) -> Expr:
 
 
 def _is_full(t: _Touch) -> bool:
-    """Return whether a store covers all combinations of its indices: each axis has own counters."""
+    """Return whether a store covers all combinations of its indices: its axes share no counters."""
     used: list[str] = []
     for e in t.index:
         used += _counters(e, t.loops)

@@ -54,7 +54,7 @@ class Cut:
 
 
 def cut_registers(prepared: Prepared, target: Target) -> dict[str, Cut]:
-    """Choose, by the vector loops that access each register, its division into vectors.
+    """Choose the division of every register into vectors, based on the loops that access it.
 
     On targets with masks, a row shorter than a vector occupies a full vector, since LLVM spills
     early if code mixes vector widths.

@@ -2,8 +2,9 @@
 
 The live bytes after a set of tasks do not depend on the order of these tasks. So an order is a path
 through sets of finished tasks (down-sets); the maximum of the live bytes on the path is the peak of
-the order. The search visits the sets in ascending order of the lowest peak of all paths to a set.
-The first visited set that contains all tasks gives the lowest peak of all orders.
+the order. Each set has a lowest peak, over all paths to the set; the search visits the sets in
+ascending order of this peak. The first visited set that contains all tasks gives the lowest peak of
+all orders.
 """
 
 from __future__ import annotations
