@@ -37,8 +37,8 @@ has the sign of the divisor, `fmod` the sign of the dividend; integer `div` trun
 exp of an operand x that is a rounded difference, and is NaN or at most 0; the error of the result
 may grow by 3e-9 |x|, a tenth of the rounding error of x. `expm1` is exp(x)-1 and `log1p` log(1+x),
 both accurate near 0. `normal_cdf` is the normal cumulative distribution function, `normal_cdf_tanh`
-its approximation by tanh in GELU. `flush` flushes denormal f32 to 0 of the same sign. `within(x,
-bound)` returns x and asserts that its magnitude is at most the literal `bound`.
+its approximation by tanh in GELU. `flush` flushes denormal f32 to 0 of the same sign.
+`within(x, bound)` returns x and asserts that its magnitude is at most the literal `bound`.
 """
 
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"}

@@ -19,7 +19,7 @@ from compiler.ir.types import DType
 
 @dataclass(frozen=True)
 class Wide:
-    """The types of casts before operands and after outputs; None for no cast."""
+    """The types that operands are cast to and that outputs are cast from; None for no cast."""
 
     inputs: Sequence[DType | None]
     outputs: Sequence[DType | None]
