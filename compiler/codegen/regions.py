@@ -70,7 +70,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Private memory of the function, at an offset into its arena. Units: bytes."""
+    """Private memory of the function, at an offset in the function's arena. Units: bytes."""
 
     offset: Number
 

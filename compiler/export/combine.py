@@ -178,7 +178,7 @@ def _is_next(work: Work, node: Node, user: Node) -> bool:
 
 
 def _gemm(work: Work, node: Node) -> None:
-    """Combine a matrix product and the addition of an operand that broadcasts to it into a Gemm."""
+    """Combine a matrix product and the addition of a broadcast operand into a Gemm."""
     out = work.type(node.output)
     if out is None or not out.dtype.is_float or out.dtype.is_storage or out.rank != 2:
         return
@@ -203,7 +203,7 @@ def _are_matrices(work: Work, product: Node) -> bool:
 
 @dataclass(frozen=True)
 class _Search:
-    """An operator with results of maximum size; the ONNX operator's results have exact size."""
+    """An operator whose results have maximum size; results of the ONNX operator have exact size."""
 
     op_type: str
     count: int

@@ -34,7 +34,7 @@ SEEDS = 1 << 32
 
 
 def place(source: str, text: str, start: int, end: int) -> Where:
-    """Convert offsets into a text to line, column and length."""
+    """Return line, column and length of a part of a text, given by its offsets."""
     line = text.count("\n", 0, start) + 1
     column = start - (text.rfind("\n", 0, start) + 1) + 1
     return Where(source, line, column, max(end - start, 1))

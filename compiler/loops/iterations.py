@@ -2,7 +2,7 @@
 
 Proofs on index expressions fail if bounds of inner loops depend on the iteration. Proofs on index
 expressions also cannot show that an iteration itself wrote the value that it reads. Enumerating the
-elements, axis by axis, proves disjointness of iterations and writes before reads.
+elements, axis by axis, proves that iterations are disjoint, and that writes precede reads.
 """
 
 from __future__ import annotations

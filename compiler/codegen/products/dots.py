@@ -193,7 +193,7 @@ class Dots:
         return self._plus(moved, self._arm("sdot", self._zero(total), ones, right), "add")
 
     def _unsigned_by_signed(self, total: Value, left: Value, right: Value, step: Step) -> Value:
-        """Emit a step for any signedness by an instruction for unsigned times signed bytes.
+        """Emit a step for bytes of any signedness; `step` multiplies unsigned by signed bytes.
 
         An operand of the wrong signedness is offset by 128; 128 times the sum of the other operand
         corrects the total.

@@ -114,7 +114,7 @@ def _quick_steps(tasks: Tasks) -> int:
 
 
 def _best(tasks: Tasks, most_steps: int) -> tuple[list[int], bool, tuple[str, ...]]:
-    """Return the best order within a step limit, whether its peak is minimal, and its methods."""
+    """Return the best order within a step limit, whether its peak is minimal, and `found_by`."""
     every = list(range(len(tasks)))
     floor = tasks.least_bytes
     if tasks.peak_bytes(every) <= floor:

@@ -131,8 +131,8 @@ class DownSets:
     def _settled(self, state: State) -> State:
         """Run all ready tasks that, within the current peak, free at least the bytes they allocate.
 
-        Delaying a task of this kind never improves an order: the delay reduces the live bytes of no
-        step.
+        Delaying a task of this kind never improves an order, because the delay reduces the live
+        bytes of no step.
         """
         while (t := self._harmless(state)) is not None:
             need, change = state.ready[t]
