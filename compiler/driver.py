@@ -94,7 +94,7 @@ def _known_program(
 
 @dataclass(frozen=True, slots=True)
 class _Specialiser:
-    """Compiles a graph for shapes, and for the elements of parameters among its inputs.
+    """Compiles a graph for given shapes, and for the given elements of inputs that are parameters.
 
     `is_general` states that the code `built` serves all sizes.
     """

@@ -183,7 +183,7 @@ class Ledger:
         return a, b
 
     def _joined(self, first: str, second: str) -> Iterator[Chapter]:
-        """Yield the steps of the first event in which a step involves values of both nodes."""
+        """Yield the steps that involve both nodes, from the first event with such steps."""
         for i in range(len(self._events)):
             a, b = self._both(i, first, second)
             steps = self._spanning(i, self._applied[i], a, b)
@@ -200,7 +200,7 @@ class Ledger:
     def _spanning(
         self, i: int, by_value: Mapping[str, list[int]], a: set[str], b: set[str]
     ) -> list[Step]:
-        """Return an event's steps that involve a value of `a` and a value of `b`, in order."""
+        """Return an event's steps that involve a value in `a` and a value in `b`, in order."""
         asked = {at for v in a for at in by_value.get(v, ())}
         steps = self._events[i].steps
         return [steps[at] for at in sorted(asked) if _spans(steps[at], a, b)]
@@ -261,8 +261,7 @@ def _enclosing(graph: Graph, origin: str) -> set[str]:
 
 
 def _reads(graph: Graph, made: set[str], read: set[str]) -> bool:
-    """Return whether a node outside regions reads a value of `read` and computes a value of
-    `made`."""
+    """Return whether a node outside regions reads a value in `read` and computes one in `made`."""
     makers = (graph.producers.get(value) for value in made)
     return any(n is not None and n.output in made and read & {*n.reads} for n in makers)
 

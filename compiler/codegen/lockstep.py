@@ -40,7 +40,7 @@ def may_mix(loop: Loop, registers: Collection[str], functions: Collection[str]) 
 
 
 def _stores(body: Sequence[Statement]) -> Iterator[Statement]:
-    """Yield the statements inside vector loops, and all other statements unchanged."""
+    """Yield statements in order, with each vector loop replaced by the statements inside it."""
     for s in body:
         if isinstance(s, Loop) and s.kind == "vector":
             yield from _stores(s.body)

@@ -19,8 +19,9 @@ class Arg:
     """A pointer argument: an offset into the arena or the constants, or a caller's array.
 
     Units: `offset` in bytes for arena and constants, a position for inputs and outputs. In code for
-    open shapes, each run has a table of offsets and sizes. The `offset` of a `slot` is the position
-    of an arena offset in a run's table; a `table` argument is the pointer to this table.
+    open shapes, each run has a table of offsets and sizes. A `slot` is a pointer into the arena
+    whose offset is in this table; its `offset` is the position in the table. A `table` argument is
+    the pointer to the table.
     """
 
     space: Space
@@ -29,7 +30,7 @@ class Arg:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One call of a kernel; `sizes` are constants, or positions in the table of a run."""
+    """One call of a kernel; `sizes` are numbers or, for open shapes, positions in a run's table."""
 
     symbol: str
     args: tuple[Arg, ...]

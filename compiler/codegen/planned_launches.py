@@ -21,10 +21,10 @@ from compiler.codegen.threads.pool_text import SHARE_DECLARATION, pause
 from compiler.targets.target import Target
 
 Lane = Sequence[int]
-"""The ordered tasks of one thread, by number from 0."""
+"""The numbers of one thread's tasks, in order; tasks count from 0."""
 
 APART = 16
-"""The distance between the cursors of two lanes, in i64; each cursor has a separate cache line."""
+"""The distance between the cursors of two lanes, in units of i64: one cache line per cursor."""
 
 BUSY, DONE = -1, -2
 
@@ -39,7 +39,7 @@ def by_lanes(
     work: int,
     target: Target,
 ) -> tuple[Launch, FunctionText]:
-    """Return the launch of all tasks, and its function.
+    """Return one launch that runs all tasks, and the function that it calls.
 
     `after` maps each task to the tasks that depend on it; `work` is the total time of all tasks in
     half cycles.

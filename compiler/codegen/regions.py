@@ -1,8 +1,8 @@
-"""Control flow as LLVM functions that call the kernels of their regions.
+"""LLVM functions for control flow, which call the kernels of the nodes' regions.
 
 A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`,
-like a program's entry point. The node's function passes tables of pointers to the body: once, for
-one of two branches, or for every step of a loop. The params of the node's function are its arena,
+like a program's entry point. The node's function calls a body with tables of pointers: once, for
+one of two branches, or in every step of a loop. The params of the node's function are its arena,
 the packed constants, then operands and results. In code for open sizes, both functions also take a
 pointer to the run's table. Numbers that depend on sizes are entries (slots) of this table.
 """
@@ -70,7 +70,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Private memory of the function, at an offset into its arena. Units: bytes."""
+    """Private memory of the function, at an offset in the function's arena. Units: bytes."""
 
     offset: Number
 
@@ -88,7 +88,7 @@ class CallText:
 
 
 def call_function(symbol: str, n_params: int, call: CallText, *, is_open: bool = False) -> str:
-    """Emit the function of a composition, which calls its body once."""
+    """Emit the function of a composition; the function calls the body once."""
     w = _Writer(symbol, n_params, is_open)
     w.tables(call, "")
     w.lines += [*w.call(call, ""), "  ret void", "}"]
@@ -132,7 +132,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A loop state, initially at `start`; steps alternate between two buffers.
+    """A loop state whose initial value is at `start`; steps alternate between two buffers.
 
     Each step reads one of the buffers and writes the other buffer. `final` is the buffer of the
     last value, `spare` is the second buffer. A state that `stays` never changes; a state of 0 bytes
@@ -230,7 +230,7 @@ class _Writer:
         return self._numbers[n]
 
     def slots(self, name: str, n: int) -> None:
-        """Allocate a table of pointers on the stack, with the addresses of its entries."""
+        """Allocate a table of pointers on the stack, and compute the addresses of its entries."""
         self.lines.append(f"  {name} = alloca [{max(n, 1)} x ptr]")
         self.lines += [f"  {name}.{i} = getelementptr ptr, ptr {name}, i64 {i}" for i in range(n)]
 

@@ -30,7 +30,7 @@ _MEMORY_TYPES = _VALUE_TYPES | {"f16": "half", "bf16": "i16", "bool": "i8"}
 
 
 class Value(NamedTuple):
-    """One SSA value. `lanes` is 0 for a scalar; `level` is the loop depth of its definition."""
+    """One SSA value. `lanes` is 0 for a scalar; `level` is the loop depth of the definition."""
 
     ref: str
     dtype: DType

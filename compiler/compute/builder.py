@@ -191,7 +191,7 @@ class Lowering:
         return number(float(n) if isinstance(n, int) and dtype.is_float else n, dtype)
 
     def share(self, sizes: Iterable[Expr], dtype: DType) -> Scalar:
-        """Return 1 / (product of sizes); NaN where the product is 0."""
+        """Return 1 / (product of sizes); NaN if the product is 0."""
         n = affine.product(sizes)
         if isinstance(n, int):
             return Number(1 / n if n else float("nan"), dtype)

@@ -36,7 +36,7 @@ class _Code:
 
 
 def with_fewer_steps(value: Scalar, largest: Largest) -> Scalar:
-    """Quantize and dequantize in an expression with fewer operations, to equal integers."""
+    """Rewrite quantization and dequantization in an expression to fewer, equivalent operations."""
 
     def change(s: Scalar) -> Scalar | None:
         read = _read_again(s)

@@ -85,7 +85,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """Statements over logical tensors that run in order; temporaries are undefined initially."""
+    """Statements that run in order, over logical tensors; temporaries are undefined initially."""
 
     statements: tuple[Statement, ...]
 
@@ -134,7 +134,7 @@ class Computation:
 
 
 def axis_of(e: Expr) -> str | None:
-    """Return the symbol of an index expression that is a single symbol, else None."""
+    """Return the symbol if an index expression is a single symbol, else None."""
     if isinstance(e, Affine) and e.constant == 0 and len(e.terms) == 1 and e.terms[0][1] == 1:
         atom = e.terms[0][0]
         return atom if isinstance(atom, str) else None

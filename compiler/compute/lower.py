@@ -55,7 +55,7 @@ class Lowered:
 
 
 def size_name(symbol: str) -> str:
-    """Name a size of a graph for computations, in which lower-case names are loop indices."""
+    """Return a size symbol's name in computations, where lower-case names denote loop indices."""
     return symbol if symbol[0].isupper() and not symbol.startswith("S_") else f"S_{symbol}"
 
 
@@ -109,7 +109,7 @@ def _dims(types: Iterable[Type]) -> Iterator[Expr]:
 
 
 def _with_atoms(node: Node, values: Mapping[affine.Atom, Expr]) -> Node:
-    """Substitute the names of sizes in all types of a node, including its regions."""
+    """Replace atoms by the names of sizes in all types of a node, including its regions."""
     types = tuple(ty.replace_atoms(t, values) for t in node.types)
     regions = {
         key: replace(
@@ -239,7 +239,7 @@ class _Stages:
 
 
 def _number(c: Constant) -> Number | None:
-    """Return the number of a splat constant, else None."""
+    """Return the number that a splat constant repeats; None for other constants."""
     if c.type.dtype is DType.string or not (c.is_splat or c.type.n_elements == 1):
         return None
     return (

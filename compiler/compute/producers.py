@@ -15,10 +15,10 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 
 DUPLICATE_LIMIT = 48
-"""The maximum of copies times operations at which a producer with several reads is inlined."""
+"""The maximum product of copies and operations for inlining a producer with several reads."""
 
 REPEAT_LIMIT = 256
-"""The maximum of reads times operations for inlining a producer read by a single consumer.
+"""The maximum product of reads and operations for inlining a producer with a single consumer.
 
 The consumer reads the producer several times, at one point.
 """
@@ -35,9 +35,9 @@ NEAR_BYTES = 1 << 20
 def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> list[Stage | Routine]:
     """Substitute producers into their consumers wherever the result is one expression per point.
 
-    A sum with several readers may have a single reader after substitution of its readers into each
-    other: both factors of hard-swish read the convolution. The substitution therefore repeats until
-    no stage changes.
+    If the readers of a sum are substituted into each other, a single reader may remain: for
+    example, both factors of hard-swish read the convolution. The substitution therefore repeats
+    until no stage changes.
     """
     before = len(stages) + 1
     while len(stages) < before:
@@ -172,8 +172,8 @@ def _is_read_at_one_place(producer: Stage, consumer: Stage) -> bool:
 def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
     """Whether storing values is cheaper than recomputing them: expensive values that fit a cache.
 
-    If a consumer sums over some axes and all consumers share the remaining axes, a schedule stores
-    only one row at a time.
+    If a consumer sums over some axes and all consumers share the remaining axes, only one row must
+    fit: a schedule stores only one row at a time.
     """
     if not any(isinstance(s, Apply) and s.fn in EXPENSIVE for s in walk(producer.value)):
         return False
@@ -190,7 +190,7 @@ def _merge(producer: Stage, consumer: Stage) -> Stage | None:
 
 
 def into_consumer(producer: Stage, consumer: Stage) -> Stage:
-    """Substitute the producer's value for its reads in the consumer."""
+    """Replace the consumer's reads of the producer by the producer's value."""
 
     def change(s: Scalar) -> Scalar | None:
         if isinstance(s, Read) and s.tensor == producer.target:

@@ -33,7 +33,7 @@ FAR = 2.0**120
 
 
 def number_range(s: Scalar, largest: Largest = lambda _: math.inf) -> Range:
-    """Return the range of a float expression, without rounding errors."""
+    """Return the range of a float expression, as if operations were not rounded."""
     match s:
         case Number(value):
             return ANYTHING if math.isnan(value) else Range(float(value), float(value))

@@ -135,7 +135,7 @@ def _how(n_native: int, n_kernels: int) -> str:
 
 
 def _described(e: Exception) -> str:
-    """Return the type of an error, its first line, and the module and function that raised it."""
+    """Describe an error by its type, its first line, and the module and function that raised it."""
     frames = traceback.extract_tb(e.__traceback__)
     place = f" in {Path(frames[-1].filename).stem}.{frames[-1].name}" if frames else ""
     first = str(e).splitlines()[0][:200] if str(e) else ""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def normalised(work: Work, node: Node) -> None:
-    """Combine a multiplication and an addition of constants into a BatchNormalization.
+    """Combine multiplication by a constant and addition of a constant to a BatchNormalization.
 
     The mean is 0 and the variance 1. The combined node reads the image once; separate nodes would
     read it twice.

@@ -83,7 +83,7 @@ class Work:
     constants: dict[str, Constant] = field(default_factory=dict)
 
     def type(self, value: str) -> TensorType | None:
-        """Return the type of a tensor value, else None."""
+        """Return the type of a value if the value is a tensor, else None."""
         t = self.graph.types.get(value) or self.scope.type_around(value)
         return t if isinstance(t, TensorType) else None
 
@@ -153,9 +153,9 @@ VARIADIC = {"add": "Sum", "max": "Max", "min": "Min"}
 
 
 def _variadic(work: Work, node: Node) -> None:
-    """Recombine the binary nodes of one variadic node of the model; leave other chains unchanged.
+    """Recombine binary nodes imported from one variadic node; leave other chains unchanged.
 
-    Runtimes fuse binary additions with adjacent nodes.
+    Other chains stay binary, because runtimes fuse binary additions with adjacent nodes.
     """
     t, parts, operands = work.type(node.output), [node], list(node.inputs)
     if any(_is_next(work, node, user) for user in work.graph.users.get(node.output, ())):
@@ -171,14 +171,14 @@ def _variadic(work: Work, node: Node) -> None:
 
 
 def _is_next(work: Work, node: Node, user: Node) -> bool:
-    """Return whether `user` continues a chain of binary nodes that one node of the model became."""
+    """Return whether `user` continues a chain of binary nodes imported from a single node."""
     alone = work.inner(node.output, node.op) is node and user.inputs[0] == node.output
     same = user.op == node.op and user.origins == node.origins and len(node.origins) == 1
     return alone and same
 
 
 def _gemm(work: Work, node: Node) -> None:
-    """Combine a matrix product and the addition of an operand that broadcasts to it into a Gemm."""
+    """Combine a matrix product and the addition of a broadcast operand into a Gemm."""
     out = work.type(node.output)
     if out is None or not out.dtype.is_float or out.dtype.is_storage or out.rank != 2:
         return
@@ -203,7 +203,7 @@ def _are_matrices(work: Work, product: Node) -> bool:
 
 @dataclass(frozen=True)
 class _Search:
-    """An operator with results of maximum size; the ONNX operator's results have exact size."""
+    """An operator whose results have maximum size; results of the ONNX operator have exact size."""
 
     op_type: str
     count: int
@@ -275,7 +275,7 @@ def _is_cut(cut: Node, value: str, count: str, axis: int, t: Any) -> bool:
 
 
 def _best_class(work: Work, node: Node) -> None:
-    """Replace the choice of a forest's best class by ArgMax, which differs only for NaN.
+    """Replace the node that chooses a forest's best class by ArgMax; the two differ only for NaN.
 
     The scores of a forest are never NaN: a NaN feature takes a defined branch at every node, and
     sums of finite weights are not NaN.

@@ -19,7 +19,7 @@ DOMAIN_VERSION = 1
 
 @dataclass(frozen=True)
 class _Weights:
-    """Bytes [D, I, 4H] of weights; scales and zero points per direction, or also per column."""
+    """Weights as bytes [D, I, 4H], with scales and zero points [D] or [D, 4H]."""
 
     bytes: Array
     scale: Array
@@ -28,7 +28,7 @@ class _Weights:
 
 
 def quantized_lstm(work: Work, node: Node) -> None:
-    """Recombine a quantized LSTM: no standard operator rounds the state of every step."""
+    """Recombine a quantized LSTM, since no standard operator rounds the state of every step."""
     x = _rounded_input(work, node.inputs[0])
     w, r = (_weights(work, i) for i in node.inputs[1:3])
     if not node.attrs["rounded_states"] or node.attrs["layout"] or not (x and w and r):
@@ -62,7 +62,7 @@ def quantized_lstm(work: Work, node: Node) -> None:
 
 @dataclass(frozen=True)
 class _Input:
-    """An input of the quantized LSTM: quantized, dequantized, and possibly transposed."""
+    """An input of the LSTM that is quantized and dequantized again, then possibly transposed."""
 
     source: str
     parts: tuple[Node, ...]
@@ -119,7 +119,7 @@ def _weights(work: Work, value: str) -> _Weights | None:
 
 
 def _by_direction(values: Array, weights: Array) -> Array | None:
-    """Reshape to [D], one value per direction, or to [D, 4H], one per column; else return None."""
+    """Reshape to [D] (one per direction) or [D, 4H] (one per column); None for other sizes."""
     n, columns = weights.shape[0], weights.shape[2]
     if values.size == n * columns:
         return values.reshape(n, columns)

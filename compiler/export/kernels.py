@@ -1,4 +1,4 @@
-"""Element types without a kernel in ONNX Runtime's CPU provider, and equivalent nodes.
+"""Element types that ONNX Runtime's CPU provider has no kernel for, and nodes to use instead.
 
 ONNX Runtime does not load a model that has a node without a kernel for its element type, even if
 the standard accepts the type. Rewrites may introduce nodes without a kernel into models that loaded
@@ -55,8 +55,10 @@ LACKING: Mapping[str, frozenset[DType]] = {
         _types("f64"),
     ),
 }  # fmt: skip
-"""Per operator: the element types without a kernel, of the first operand if the result's type
-differs."""
+"""Maps each operator to the element types without a kernel.
+
+These are types of the result, or of the first operand if the result's type differs.
+"""
 
 
 def _relu(s: Standard, number: Callable[[float], Any]) -> Standard:
@@ -162,7 +164,7 @@ def lacks(op_type: str, dtype: DType) -> bool:
 
 
 def instead(s: Standard, dtype: DType | None) -> Standard | None:
-    """Return equivalent nodes that ONNX Runtime has kernels for; None if none is needed."""
+    """Return equivalent nodes that ONNX Runtime has kernels for; None if unneeded or unknown."""
     if dtype is None or s.domain or not lacks(s.op_type, dtype) or s.op_type not in INSTEAD:
         return None
     return INSTEAD[s.op_type](s, lambda value: np.asarray(value, dtype.numpy))

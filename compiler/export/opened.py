@@ -13,7 +13,7 @@ AMOUNTS = {"cast", "mul", "reshape", "reduce_sum"}
 
 
 def opened(graph: Graph, *, fused: bool) -> Graph:
-    """Inline the fusions whose nodes form one operator together with nodes outside.
+    """Inline each fusion whose nodes form a single operator together with nodes outside the fusion.
 
     If fusions become functions (`fused`), inline only the fusions that compute an operand of a
     quantized LSTM.
@@ -41,7 +41,7 @@ def opened(graph: Graph, *, fused: bool) -> Graph:
 
 
 def _of_layers(graph: Graph) -> set[str]:
-    """Return the fusions that one quantized LSTM, and no other node, reads."""
+    """Return the fusions whose only reader is a quantized LSTM."""
     layers = [n for n in graph.nodes if n.op == "lstm" and n.attrs["rounded_states"]]
     operands = {i for n in layers for i in n.inputs[:3]}
     return {

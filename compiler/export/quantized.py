@@ -32,7 +32,7 @@ PRODUCTS = (*CONVOLUTIONS, "matmul_integer")
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums of products of quantized operands less their zero points, plus a bias per channel."""
+    """Sums of products of operands minus their zero points, plus a bias per channel."""
 
     product: Node
     added: Node | None
@@ -99,7 +99,7 @@ def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -
 
 
 def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
-    """Recombine quantization by multiplication into quantization by division by a scale.
+    """Recombine a quantization that multiplies; the standard operator divides by a scale instead.
 
     Only a number halfway between two quantized values may round differently.
     """
@@ -195,7 +195,7 @@ def _whole(work: Work, at: Node, parts: Sequence[Node], inputs: Sequence[str]) -
 
 
 def _sums(work: Work, value: str, added: Node | None) -> _Sums | None:
-    """Match a product, and the zero points that a constant added to the product contains."""
+    """Match a product; find its zero points, possibly inside a constant that is added to it."""
     product = _inner_product(work, value)
     if product is not None:
         return _told_apart(work, product, None, None)
@@ -284,7 +284,7 @@ def _each(work: Work, product: Node, constant: Constant, rank: int) -> Array | N
 
 
 def _totals(work: Work, product: Node) -> Array | None:
-    """Return the sums of constant weights over the reduced axes, in i32, else None."""
+    """Return the i32 sums of weights over the reduced axes if weights are constant, else None."""
     w = work.known(product.inputs[1])
     if w is None:
         return None

@@ -28,7 +28,7 @@ class Rows:
     stored: Array
     """The weight zero point, or one zero point per column, in the weights' type."""
     n_terms: int
-    """The number of products that each element of the matrix product sums."""
+    """The number of products that are summed for each element of the matrix product."""
 
 
 def rows_of(work: Work, value: str) -> Rows | None:

@@ -19,7 +19,7 @@ from compiler.ir.types import DType
 
 @dataclass(frozen=True)
 class Wide:
-    """The types to which operands are cast, and from which outputs are cast back, or None."""
+    """The types that operands are cast to and that outputs are cast from; None for no cast."""
 
     inputs: Sequence[DType | None]
     outputs: Sequence[DType | None]
@@ -57,7 +57,7 @@ def widened(s: Standard, schema: Any, dtypes: Sequence[DType | None]) -> Wide | 
 
 
 def outputs_as(schema: Any, dtypes: Sequence[DType | None], n_outputs: int) -> list[DType | None]:
-    """Return element types of outputs that share a type parameter with an operand, else None."""
+    """Return each output's type if an operand has the same type parameter, else None."""
     known = {
         _formal(schema.inputs, k).type_str: dtype
         for k, dtype in enumerate(dtypes)

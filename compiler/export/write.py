@@ -258,7 +258,7 @@ class _Expression:
     """The element types of the outputs of nested calls in the expression."""
 
     def write(self, made: Operand | tuple[Operand, ...]) -> None:
-        """Write the expression's nodes, whose last outputs have the names `outputs`."""
+        """Write the expression's nodes; its results have the names `outputs`."""
         parts = made if isinstance(made, tuple) else (made,)
         if len(parts) == 1 and isinstance(parts[0], Standard):
             parts = tuple(Out(parts[0], i) for i in range(len(self.outputs)))

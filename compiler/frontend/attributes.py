@@ -99,7 +99,7 @@ class Demands:
     """The requirements of a schema: numbers of operands and outputs, and attributes by name.
 
     Operands at the positions `required`, and all operands from position `rest` on, are required.
-    `attributes` maps a name to the attribute's kind, and to True for required attributes.
+    `attributes` maps a name to the attribute's kind, and to whether the attribute is required.
     """
 
     min_inputs: int

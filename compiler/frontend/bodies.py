@@ -28,8 +28,8 @@ def body_of(
     """Return the function body of a node for operands of these types.
 
     Return None if the standard has no body, or if the body needs an operator without a declaration.
-    Also return None for a body with control flow if the operator itself has a declaration: it will
-    apply once a parameter is known.
+    Also return None for a body with control flow if the operator itself has a declaration, which
+    will apply once a parameter is known.
     """
     schema = protos.schema_of(node.op_type, normal_domain(node.domain), opset)
     if schema is None or not (schema.has_function or schema.has_context_dependent_function):

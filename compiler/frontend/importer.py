@@ -166,7 +166,8 @@ class GraphImporter:
     def _names(self, nodes: Sequence[Any], prefix: str, nameless: str) -> list[str]:
         """Return unique node names: those of the file, and `OpType_position` for unnamed nodes.
 
-        `prefix` begins names from the file; `nameless` begins the names of unnamed nodes.
+        Names from the file get the prefix `prefix`, and those of unnamed nodes the prefix
+        `nameless`.
         """
         names = [""] * len(nodes)
         for named in (True, False):

@@ -143,7 +143,7 @@ def _is_rectified(value: str, producers: dict[str, onnx.NodeProto]) -> bool:
 
 
 def _before_sums(graph: onnx.GraphProto, readers: dict[str, list[Use]]) -> set[str]:
-    """Return the outputs of scaling nodes whose results are added to another activation.
+    """Return the outputs of scaling nodes that are added to another activation.
 
     A scale of 1/3 keeps activations in range in a chain of residual blocks; otherwise, each block
     would double the variance.

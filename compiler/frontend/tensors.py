@@ -120,7 +120,7 @@ def _check_only_raw(proto: Any) -> None:
 
 
 def _field_of(dtype: DType) -> tuple[str, int, int]:
-    """Return the TensorProto field for a type, and e and n if n elements occupy e entries."""
+    """Return the TensorProto field for a type, and two numbers (e, n): n elements use e entries."""
     if dtype is DType.string:
         return "string_data", 1, 1
     if dtype in (DType.f32, DType.c64):

@@ -119,7 +119,7 @@ class DimNames:
 def refined(ours: Type, proto: Any, dims: DimNames, base: str) -> Type:
     """Refine the open parts of an inferred type by the type that the model records.
 
-    Sizes that depend on input sizes stay unchanged: the model may record them for other inputs.
+    Sizes that depend on input sizes stay unchanged: the recorded sizes may be for other inputs.
     """
     if isinstance(ours, OpaqueType):
         return dims.type(proto, base)

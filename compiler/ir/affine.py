@@ -159,8 +159,8 @@ def assumed(e: Expr) -> int:
 def assumed_size(d: Expr) -> int:
     """Evaluate the size of an axis, with `ASSUMED_SIZE` for open sizes and for a result below 1.
 
-    Without this assumption, a sequence of many strided layers would reduce 64 samples to a negative
-    size.
+    Without the lower limit of 1, a sequence of many strided layers would reduce 64 samples to a
+    negative size.
     """
     return d if isinstance(d, int) else n if (n := assumed(d)) > 0 else ASSUMED_SIZE
 

@@ -230,7 +230,7 @@ class Constant:
 
     @staticmethod
     def of(values: Any, dtype: DType | None = None, origins: tuple[str, ...] = ()) -> Constant:
-        """Create a constant of these elements, in the smallest storage found without scanning them.
+        """Create a constant in the smallest storage that is found without scanning the elements.
 
         An array whose strides are all 0 (numpy's broadcast of one element) becomes a splat.
         """

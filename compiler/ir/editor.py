@@ -95,7 +95,7 @@ class Editor:
         return Tensor(value, t, self.known(value))
 
     def known(self, value: str) -> Array | None:
-        """Return the elements of a small value, also symbolic, if known at compile time."""
+        """Return the elements (numbers or symbols) of a small value, if known at compile time."""
         if not self._known_done:
             for n in self.graph().nodes:
                 if n.output in self._nodes:
@@ -183,7 +183,8 @@ class Editor:
     ) -> str:
         """Create the nodes of a call and of its nested calls; return the name of the call's value.
 
-        `outputs` names the outputs of the outer call and `name` its node; arrays become constants.
+        `outputs` are the names of the outer call's outputs, and `name` is the name of its node;
+        arrays become constants.
         Errors: those of the operators' type rules.
         """
         match operand:

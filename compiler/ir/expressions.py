@@ -1,6 +1,6 @@
 """Integer expressions over named symbols in canonical form, and their bounds.
 
-An expression is a sum of integer multiples of atoms and a constant. In canonical form, equal sums
+An expression is the sum of a constant and integer multiples of atoms. In canonical form, equal sums
 compare equal. An atom is a symbol, or a floor division, remainder, product, minimum or maximum of
 expressions. A result without atoms is a plain `int`, so code for static shapes works on integers.
 The operations on expressions are in `compiler.ir.affine`.
@@ -212,7 +212,7 @@ def _term_key(term: tuple[Atom, int]) -> tuple[int, str]:
 
 
 def build(terms: Mapping[Atom, int], constant: int) -> Expr:
-    """Return the canonical sum of these multiples of atoms and a constant."""
+    """Return the canonical sum of a constant and these multiples of atoms."""
     kept = [t for t in terms.items() if t[1]]
     if len(kept) > 1:
         kept.sort(key=_term_key)
@@ -264,7 +264,7 @@ def _of_two(a: Atom, b: Atom) -> Expr:
 
 
 def factors(atom: Atom) -> list[Atom]:
-    """Return the factors of an atom that is a product of atoms, else the atom itself."""
+    """Return the factors if an atom is a product of atoms, else the atom itself."""
     if isinstance(atom, Apply) and atom.fn == "mul":
         a, b = _sole_atom(atom.a), _sole_atom(atom.b)
         if a is not None and b is not None:
@@ -287,7 +287,7 @@ def monomial(atoms: Iterable[Atom]) -> Expr:
 
 
 def axis_symbol(e: Expr) -> str | None:
-    """Return the symbol of an expression that is a single symbol, else None."""
+    """Return the symbol if an expression is a single symbol, else None."""
     atom = _sole_atom(e)
     return atom if isinstance(atom, str) else None
 

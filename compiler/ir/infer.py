@@ -1,7 +1,7 @@
 """Type inference and shape propagation: runs the type rules over a graph.
 
-Inference also evaluates shape computations with the operators' references: computations on small
-integer tensors whose elements are known numbers or symbolic dimensions.
+A shape computation is a computation on small integer tensors whose elements are known numbers or
+symbolic dimensions. Inference also evaluates shape computations, with the operators' references.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def opened(t: Type) -> Type:
 
 
 def _is_followed(t: Type) -> bool:
-    """Return whether inference evaluates the elements of a value, as it does for small values."""
+    """Return whether values of this type are so small that inference evaluates their elements."""
     if not isinstance(t, TensorType) or not t.is_static:
         return False
     return t.n_elements <= KNOWN_LIMIT and t.dtype is not DType.string

@@ -336,9 +336,9 @@ class Operator:
     ) -> Callable[..., tuple[Operand, ...]]:
         """Set the gradient rule.
 
-        The rule maps the gradient of the result, the result and the operands to one gradient per
-        operand (None for no gradient). A gradient has the shape of the operator's result or of the
-        operand.
+        From the result's gradient, the result and the operands, the rule computes one gradient per
+        operand (None for no gradient). Each gradient has the shape of its value, the operator's
+        result or an operand.
         """
         self.gradient_fn = fn
         return fn
@@ -397,7 +397,7 @@ class Operator:
     def increases(self, numbers: Sequence[float], attrs: Mapping[str, Any]) -> bool:
         """Whether the operator never decreases in its first operand, except by rounding.
 
-        `numbers` are the other operands. If so, the result is NaN only for NaN.
+        `numbers` are the other operands. An operator that never decreases returns NaN only for NaN.
         """
         if not {"increasing", "nearly_increasing"}.intersection(self.traits):
             return False

@@ -30,11 +30,11 @@ _NUMBER = re.compile(r"[-+]?(?:inf|nan|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-
 _SPACE = re.compile(r"(?:[ \t\r\n]|//[^\n]*)*")
 
 SEEDS = 1 << 32
-"""The number of possible seeds of constants whose elements are drawn from a seed."""
+"""The number of possible seeds for constants with random elements."""
 
 
 def place(source: str, text: str, start: int, end: int) -> Where:
-    """Convert offsets into a text to line, column and length."""
+    """Return line, column and length of a part of a text, given by its offsets."""
     line = text.count("\n", 0, start) + 1
     column = start - (text.rfind("\n", 0, start) + 1) + 1
     return Where(source, line, column, max(end - start, 1))

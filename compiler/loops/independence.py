@@ -34,7 +34,7 @@ Ranges = Mapping[str, Range]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An access to an element of a buffer; its index depends on `inner` and outer loops.
+    """An access to an element of a buffer; the index depends on `inner` loops and on outer loops.
 
     `inner` has the ranges of the counters of the loops between the analysed statement and the
     access.
@@ -209,7 +209,7 @@ def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]])
 
     Each of the two accesses may be in any iteration of the inner loops.
 
-    The index differs if each value of `step * counter + fine` belongs to one iteration, and the
+    The index differs if each value of `step * counter + fine` occurs in only one iteration, and the
     range of these values is smaller than every period.
     """
     places = [_place(e, var, inner) for e, inner in indices]

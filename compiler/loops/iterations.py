@@ -2,7 +2,7 @@
 
 Proofs on index expressions fail if bounds of inner loops depend on the iteration. Proofs on index
 expressions also cannot show that an iteration itself wrote the value that it reads. Enumerating the
-elements, axis by axis, proves disjointness of iterations and writes before reads.
+elements, axis by axis, proves that iterations are disjoint, and that writes precede reads.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _apart_along(axis: int, loop: Loop, name: str) -> bool:
 
 
 def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
-    """Return whether loop iterations of a body store each element of a buffer before reading it.
+    """Return whether each iteration of a body's loops stores an element of `b` before reading it.
 
     Each iteration may then have a private copy of the buffer, with identical results.
     """
@@ -138,7 +138,7 @@ def _settled(e: Expr, iteration: Iteration) -> Expr:
 
 
 def _is_full(t: _Touch) -> bool:
-    """Return whether a store covers all combinations of its indices: no axes share a counter."""
+    """Return whether a store covers all combinations of its indices: its axes share no counters."""
     used: list[str] = []
     for e in t.index:
         used += _counters(e, t.loops)
@@ -184,7 +184,7 @@ def touches(body: Sequence[Statement], name: str) -> int:
 
 
 def _counters(e: Expr, loops: Sequence[Loop]) -> list[str]:
-    """Return the counters on which an index, or the trip counts around it, depend."""
+    """Return the counters on which an index or the bounds of its loops depend."""
     needed = set(affine.symbols(e))
     found: list[str] = []
     for loop in reversed(loops):

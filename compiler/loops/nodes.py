@@ -57,9 +57,9 @@ class Buffer:
     """Memory (or registers) for elements of one type, row-major.
 
     A `register` buffer is in machine registers: the expansion of unrolled and vector loops must
-    make its indices constant (vector axis last). Other buffers are pointers passed by the caller;
-    an output may alias an input only if the kernel declares the alias. A shape may depend on the
-    kernel's sizes.
+    make its indices constant. The vector axis is last. Other buffers are pointers passed by the
+    caller; an output may alias an input only if the kernel declares the alias. A shape may depend
+    on the kernel's sizes.
     """
 
     name: str

@@ -25,7 +25,7 @@ Piece = tuple[Statement, ...]
 
 
 def loop_of(piece: Piece) -> Loop | None:
-    """Return the loop of a piece that is or contains a parallel loop, else None."""
+    """Return the piece's loop if it is or contains a parallel loop, else None."""
     loop = piece[0] if len(piece) == 1 else None
     return loop if isinstance(loop, Loop) and has_parallel(piece) else None
 
@@ -79,7 +79,7 @@ class Members:
 def regions(
     body: Sequence[Statement], buffers: Mapping[str, Buffer], outer: Ranges
 ) -> list[Members]:
-    """Partition a body into the largest regions of provably independent pieces, and the others."""
+    """Partition a body into the largest regions of provably independent pieces, and the rest."""
     found: list[Members] = []
     for piece in pieces(body):
         shared = is_shareable(piece, buffers, outer)
@@ -93,7 +93,7 @@ def regions(
 def _joins(
     region: Members, piece: Piece, shared: bool, buffers: Mapping[str, Buffer], outer: Ranges
 ) -> bool:
-    """Return whether a piece can join a region; threads must share the piece or the region."""
+    """Return whether a piece can join a region; threads must be able to share one of the two."""
     if loop_of(piece) is not None and not shared:
         return False
     if not region.is_region and (not shared or any(loop_of(p) for p in region.pieces)):

@@ -74,9 +74,9 @@ class _Checker:
     ranges: dict[str, Range] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     moved_by: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The loops on which each counter depends: its own loop, and those in its bounds."""
+    """For each counter: its own loop, and the loops on which the bounds of this loop depend."""
     choosing: frozenset[str] = frozenset()
-    """Enclosing loops that may be empty, and the loops that occur in their bounds."""
+    """Enclosing loops that may be empty: their bounds determine whether a statement runs."""
     excused: frozenset[str] = frozenset()
     """Loops around a condition, which may select a single iteration of these loops."""
 

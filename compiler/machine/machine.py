@@ -92,7 +92,10 @@ L1_LOADS_PER_CYCLE = 2
 L2_BYTES_PER_CYCLE = 32
 L3_BYTES_PER_CYCLE = 8
 DRAM_BYTES_PER_SECOND = 12e9
-"""Typical bandwidths and costs of a current server or laptop core, for unmeasured machines."""
+"""The bandwidth of main memory for one core of a typical current server or laptop.
+
+This constant and those above serve for unmeasured machines.
+"""
 
 
 def estimated(target: Target) -> Machine:

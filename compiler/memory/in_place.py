@@ -67,7 +67,7 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
 
 
 def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
-    """Return whether a store reads x and y only at its own address or a later store's address."""
+    """Return whether a store reads x and y only at the address of this store or of a later one."""
     both, store = {x.name: x, y.name: y}, stored.store
     if any(f.tensor in both for f in fetches(store.value)):
         return False

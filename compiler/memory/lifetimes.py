@@ -14,9 +14,9 @@ from compiler.memory.views import NO_VIEWS, Views
 class Step:
     """One launch: the values that it reads and writes, by name.
 
-    `scratch` maps each temporary buffer of the launch to its size in bytes. `may_overwrite` lists,
-    for a written value, the operands that this value may overwrite: the last read of each element
-    precedes the store to the same address.
+    `scratch` maps each temporary buffer of the launch to its size in bytes. `may_overwrite` maps a
+    written value to the operands that it may overwrite, because each of their elements is read for
+    the last time before the store to the same address.
     """
 
     reads: tuple[str, ...] = ()
@@ -55,8 +55,8 @@ def join_lifetimes(
     `sizes` has the bytes of each written value in the arena. Values without a size (the caller's
     arrays, constants) get no buffer. A result overwrites an operand in place if the operand has the
     same size and no later readers. The memory of a joined value is live from the first write of a
-    part. `until` maps a step that runs concurrently with later steps to the last step that may
-    start before the mapped step ends.
+    part. `until` is for steps that run concurrently with later steps: it maps such a step to the
+    last step that may start before it ends.
     """
     uses = _Uses.of(steps, sizes, views, until)
     homes, overwritten = _homes(steps, sizes, uses, in_place)
@@ -118,7 +118,7 @@ class _Uses:
         return self.until.get(number, number)
 
     def end(self, value: str) -> int:
-        """Return the first step that starts after the last step that uses a value's memory ends."""
+        """Return the first step that starts after all uses of a value's memory have ended."""
         return max(map(self.last, self.users.get(value, ())), default=-1) + 1
 
     def have_ended(self, value: str, number: int) -> bool:

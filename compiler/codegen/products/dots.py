@@ -98,11 +98,12 @@ class Dots:
         return self.target.is_x86 or self.target.has_int8_dot
 
     def group(self, b: Buffer, first: Resolved, n: int, stride: int) -> Value | None:
-        """Load `n` elements per lane, from `first` on; None for other access patterns.
+        """Load `n` elements per lane, from `first` on; None for an unsupported access pattern.
 
-        All lanes may read the same consecutive elements, or consecutive lanes may read contiguous
-        complete groups. The second element of a pair may also be `stride` elements after the first;
-        the lanes are then contiguous or uniform. Pairs of bf16 are returned as 32 bits.
+        Two patterns are supported: all lanes read the same consecutive elements, or each lane reads
+        a complete group directly after the group of the previous lane. For pairs, the second
+        element may also be `stride` elements after the first, if the lanes are contiguous or
+        uniform. Pairs of bf16 are returned as 32 bits.
         """
         lane = self.memory.indices.env.lane
         assert lane is not None
@@ -161,7 +162,7 @@ class Dots:
         return self._as(self.out.splat(word, lane.lanes), b.dtype, 2)
 
     def _pointer(self, b: Buffer, r: Resolved) -> tuple[Value, int]:
-        """Return the pointer to an element, and the outermost scope for its load."""
+        """Return the pointer to an element, and the outermost scope in which a load is correct."""
         pointer = self.memory.base(b, r)
         level = self.memory.load_level(b, pointer)
         return self.memory.displaced(pointer, r.constant * b.dtype.nbytes, level), level
@@ -192,7 +193,7 @@ class Dots:
         return self._plus(moved, self._arm("sdot", self._zero(total), ones, right), "add")
 
     def _unsigned_by_signed(self, total: Value, left: Value, right: Value, step: Step) -> Value:
-        """Emit a step of unsigned by signed bytes for operands of any signedness.
+        """Emit a step for bytes of any signedness; `step` multiplies unsigned by signed bytes.
 
         An operand of the wrong signedness is offset by 128; 128 times the sum of the other operand
         corrects the total.

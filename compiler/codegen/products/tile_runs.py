@@ -31,8 +31,10 @@ from compiler.targets.target import Target
 SUMS = (0, 1, 2, 3)
 LEFT = (4, 5)
 RIGHT = (6, 7)
-"""The numbers of the tiles for sums, left operands and right operands. With 2 x 2 blocks of sums,
-each operand is used twice; more sums would leave no tiles for operands."""
+"""Tile numbers for right operands; `LEFT` has those for left operands, `SUMS` those for sums.
+
+With 2 x 2 blocks of sums, each operand is used twice; more sums would leave no tiles for operands.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +247,7 @@ class _Planner:
         raise _NoRun
 
     def _sums(self, store: Store, rows: Loop, lanes: Loop, *, is_cleared: bool) -> int:
-        """Return the tile of a block of sums; the buffer's last two axes are its rows and lanes."""
+        """Return the tile of a block of sums; the buffer's last two axes are rows and lanes."""
         b = self.buffers[store.buffer]
         *place, row, lane = store.index if len(store.index) > 1 else (0, 0, 0)
         plain = row == affine.symbol(rows.var) and lane == affine.symbol(lanes.var)
@@ -282,7 +284,7 @@ class _Planner:
     def _operand(
         self, read: Read, loops: Mapping[str, Loop], down: str, steps: Mapping[str, int]
     ) -> tuple[str, Expr, int] | None:
-        """Return the block of an operand with rows along `down`; None for other layouts."""
+        """Return the block of an operand whose rows advance with the loop `down`, else None."""
         b = self.buffers[read.tensor]
         if b.role == "register" or read.tensor in {s.buffer for s in self.run.sums.values()}:
             return None
@@ -300,7 +302,7 @@ class _Planner:
         return b.name, first, stride * b.dtype.nbytes
 
     def _fetched(self, block: Block, tiles: Sequence[int]) -> _Fetched:
-        """Return one of `tiles`: the tile that contains the block, or the tile to load it into."""
+        """Return the tile of `tiles` that contains the block, or a tile to load the block into."""
         for tile in tiles:
             if self.held.get(tile) == block:
                 self.held[tile] = self.held.pop(tile)
@@ -322,7 +324,7 @@ class _Planner:
 
 
 def _rows(loop: Loop) -> tuple[Loop, Store, list[Loop]]:
-    """Return a tile loop, its single store, and the loops between them, down to the vector loop."""
+    """Return a tile loop, its single store, and its inner loops down to the vector loop."""
     inner: list[Loop] = []
     body = loop.body
     store: Statement | None = None

@@ -88,7 +88,7 @@ class TileUnit:
         return [f"  {self._call('release')}"] if self.configs else []
 
     def _config(self, shapes: Config) -> str:
-        """Return the name of a constant with the shapes in the processor's format."""
+        """Return the name of a constant that contains the shapes in the processor's format."""
         data = bytearray(CONFIG_BYTES)
         data[0] = 1  # the number of the only palette
         for i, shape in enumerate(shapes):

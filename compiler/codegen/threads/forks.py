@@ -41,7 +41,7 @@ SHARES = 2
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The base name of a region's functions, and its parameters: pointers and i64."""
+    """The base name of a region's functions, and their parameters: pointers and i64."""
 
     symbol: str
     params: tuple[Param, ...]

@@ -65,9 +65,9 @@ def first_loaded(candidates: Sequence[str]) -> Runtime | None:
 _SPINS = "1000"
 """The spin count of libgomp before a thread sleeps: about 10 us.
 
-With the default of 300000 spins, a thread that waits for a preempted thread occupies that thread's
-processor for milliseconds in every region. Even 20000 spins are too many. Two regions of a run are
-only microseconds apart.
+With the default of 300000 spins, a waiting thread keeps its processor for milliseconds in every
+region, although the thread that it waits for was preempted and needs this processor. Even 20000
+spins are too many. Two regions of a run are only microseconds apart.
 """
 
 

@@ -5,8 +5,8 @@
       B                              and 1 for B
     }
 
-A thread has a range of units; of each shared loop, the thread runs the units in its range. Only
-loop bounds depend on the thread's share, so innermost loops contain no divisions.
+Each thread has a range of units, and runs the units of each shared loop that are in this range.
+Only loop bounds depend on the thread's share, so innermost loops contain no divisions.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ class Shares:
                 self._everywhere(loop, cache.setdefault(id(loop), {}))
 
     def _everywhere(self, loop: Loop, cache: Cache) -> None:
-        """Emit a loop that every thread runs in full, with the thread's share of the body."""
+        """Emit a loop whose iterations all run on every thread, each with a share of the body."""
         first, end = self.indices.scalar(loop.start), self.indices.scalar(loop.stop)
         inner = pieces(loop.body)
         self.writer.counted(loop, first, end, lambda: self.region(inner, cache))
 
     def _units(self, loop: Loop) -> Expr:
-        """Return the number of units of a shared loop: iterations of its innermost shared loops."""
+        """Return the number of units of a shared loop: iterations times units per iteration."""
         return (loop.stop - loop.start) * self._each(loop)
 
     def _each(self, loop: Loop) -> Expr:

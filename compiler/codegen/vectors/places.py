@@ -11,10 +11,10 @@ from compiler.loops.nodes import If, Kernel, Loop, Statement, While
 from compiler.targets.target import Target
 
 Places = Mapping[tuple[int, int], int]
-"""Maps a statement, by the line of its enclosing statement (-1: none) and its identity, to a line.
+"""Maps each statement to its line; keys are the enclosing statement's line and the identity.
 
-A statement object may occur several times; the line of the enclosing statement distinguishes the
-occurrences.
+The enclosing line is -1 for outermost statements. A statement object may occur several times; the
+enclosing line distinguishes the occurrences.
 """
 
 

@@ -93,7 +93,7 @@ def _in_lanes(value: Scalar, var: str) -> Iterator[Scalar]:
 
 
 def _working_bytes(part: Apply | Convert | Bits | Read | Fetch) -> int:
-    """Return the bytes of a lane during the computation of a subexpression."""
+    """Return the bytes that a lane occupies while a subexpression is computed."""
     types = [part.dtype]
     if isinstance(part, Convert):
         types.append(part.arg.dtype)
@@ -145,8 +145,9 @@ def most_lanes(loop: Loop) -> int:
 def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Iterator[Loop]:
     """Split a loop of open length into full vectors and a partial vector.
 
-    Loops over lanes of registers are already partial vectors. On a target without masked loads and
-    stores, the remainder of a loop without registers runs element by element.
+    Loops over lanes of registers stay unchanged, because they already are partial vectors. On a
+    target without masked loads and stores, the remainder of a loop without registers runs element
+    by element.
     """
     if loop.start == 0 and (most_lanes(loop) <= width or _lanes_of_registers(loop, kernel)):
         yield loop

@@ -54,7 +54,7 @@ class Cut:
 
 
 def cut_registers(prepared: Prepared, target: Target) -> dict[str, Cut]:
-    """Choose the division of every register into vectors from the vector loops that access it.
+    """Choose the division of every register into vectors, based on the loops that access it.
 
     On targets with masks, a row shorter than a vector occupies a full vector, since LLVM spills
     early if code mixes vector widths.
@@ -210,7 +210,7 @@ class Registers:
         self.current[key] = self.out.shuffle(self.use(key), value, blend)
 
     def _blended(self, key: Key, at: int, lanes: int, value: Value) -> Value:
-        """Replace lanes from `at` on with the active lanes of a value, selected by a mask."""
+        """Replace lanes from `at` on by the lanes of a value that the mask marks as active."""
         mask = self.indices.active_lanes()
         if lanes != value.lanes:
             moved = [i - at if at <= i < at + value.lanes else -1 for i in range(lanes)]

@@ -74,7 +74,7 @@ class Trees:
         return Tree(s.fn, s.dtype, left, right, self._shift(left, right) or 0, n_leaves)
 
     def _shift(self, a: Tree | Leaf, b: Tree | Leaf) -> int | None:
-        """Return the shift of b relative to a in lanes, if they are otherwise equal."""
+        """Return the shift of b relative to a in lanes; None if this is not the only difference."""
         if isinstance(a, Leaf) and isinstance(b, Leaf):
             same = (a.name, a.row) == (b.name, b.row) and self._part(a) == self._part(b)
             return b.position - a.position if same else None

@@ -34,7 +34,7 @@ class TracingLimits:
     n_elements: int = 1 << 30
     """The maximum total number of elements of all constants, including seeded constants."""
     list_elements: int = 1 << 16
-    """Numbers in one list."""
+    """The maximum number of elements of one list."""
 
 
 class Tracing:
@@ -280,7 +280,7 @@ def sizes(shape: Any) -> tuple[int, ...]:
 
 
 def check_input(name: str, t: Type) -> None:
-    """Check that an array of the type of an input can exist. Errors: E-OP-SHAPE."""
+    """Check that an array of the input's type can exist. Errors: E-OP-SHAPE."""
     sizes = t.shape if isinstance(t, TensorType) and t.shape is not None else ()
     fits = all(not isinstance(d, int) or 0 <= d < 1 << 62 for d in sizes)
     words = f"no array has the type of {name!r:.60}, {t!s:.60}"

@@ -25,7 +25,7 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 
 
 def read_python(text: str, source: str = "python", limits: WritingLimits | None = None) -> Written:
-    """Read a model: the last function whose parameters all have types, as `x: f32[N, 64]`.
+    """Read a model: the last function whose parameters all have types, such as `x: f32[N, 64]`.
 
     The model may call other functions, which see the names of the enclosing text.
     """

@@ -54,4 +54,4 @@ class Written:
     graph: Graph | None
     problems: tuple[CompileError, ...]
     lines: tuple[Line, ...]
-    """The values that lines define, in order; a line that runs repeatedly has its last value."""
+    """The values that lines define, in order; the last value of a line that runs repeatedly."""

@@ -1,7 +1,7 @@
 """The task order of lowest peak found in little time; never worse than the listed order.
 
-Independent regions are ordered one by one: a region is reordered only if its peak exceeds the
-unavoidable peak of the other regions. All remaining regions keep their order.
+Independent regions are ordered one by one. A region is reordered only if its peak exceeds the
+unavoidable peak of the other regions; otherwise, it keeps its order.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from compiler.memory.orders.regions import Region, floor_bytes, regions, settled
 from compiler.memory.orders.tasks import Tasks
 
 STEPS_PER_TASK = 150
-"""Limit of search steps over down-sets, per task of a program."""
+"""Limit on the steps of the search over down-sets, per task of a program."""
 
 MOST_STEPS = 40_000
-"""Limit of search steps for a program of any size: about 0.5 s."""
+"""Limit on search steps for a program of any size: about 0.5 s."""
 
 EXACT_STEPS = 1_000_000
-"""Limit of search steps if the lowest peak is requested regardless of time."""
+"""Limit on search steps if the lowest peak is requested regardless of time."""
 
 WIDTH = 8
 """Beam width: the number of down-sets of each size that the beam search retains."""
@@ -114,7 +114,7 @@ def _quick_steps(tasks: Tasks) -> int:
 
 
 def _best(tasks: Tasks, most_steps: int) -> tuple[list[int], bool, tuple[str, ...]]:
-    """Return the best order within a step limit, whether its peak is minimal, and its methods."""
+    """Return the best order within a step limit, whether its peak is minimal, and `found_by`."""
     every = list(range(len(tasks)))
     floor = tasks.least_bytes
     if tasks.peak_bytes(every) <= floor:

@@ -1,9 +1,10 @@
 """The lowest peak of all orders, by a best-first search over down-sets of the graph.
 
 The live bytes after a set of tasks do not depend on the order of these tasks. So an order is a path
-through sets of finished tasks (down-sets); the maximum of the live bytes on the path is its peak.
-The search visits the sets in ascending order of the lowest peak of all paths to a set. The first
-visited set that contains all tasks gives the lowest peak of all orders.
+through sets of finished tasks (down-sets); the maximum of the live bytes on the path is the peak of
+the order. Each set has a lowest peak, over all paths to the set; the search visits the sets in
+ascending order of this peak. The first visited set that contains all tasks gives the lowest peak of
+all orders.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class DownSets:
         return self._settled(State(0, 0, held, held, ready))
 
     def following(self, state: State, below: int) -> Iterator[State]:
-        """Yield the states after one more task during which the live bytes are below a bound."""
+        """Yield the state after each ready task during which live bytes stay below a bound."""
         for t in reversed(state.ready):
             if state.live + state.ready[t][0] < below:
                 yield self._settled(self._after(state, t))
@@ -130,8 +131,8 @@ class DownSets:
     def _settled(self, state: State) -> State:
         """Run all ready tasks that, within the current peak, free at least the bytes they allocate.
 
-        Delaying a task of this kind never improves an order: the delay reduces the live bytes of no
-        step.
+        Delaying a task of this kind never improves an order, because the delay reduces the live
+        bytes of no step.
         """
         while (t := self._harmless(state)) is not None:
             need, change = state.ready[t]

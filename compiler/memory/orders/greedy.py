@@ -72,9 +72,9 @@ def depth_first(tasks: Tasks) -> list[int]:
 def post_order(tasks: Tasks) -> list[int]:
     """Post-order from the last tasks: all tasks of one operand precede those of the next operand.
 
-    Operands are visited by decreasing temporary memory minus the bytes of their result.
-    The result is the best post-order if each value is read once. Source: Liu 1986, "On the storage
-    requirement in the out-of-core multifrontal method for sparse factorization".
+    Operands are visited in descending order of this difference: temporary memory minus the bytes of
+    the result. The result is the best post-order if each value is read once. Source: Liu 1986, "On
+    the storage requirement in the out-of-core multifrontal method for sparse factorization".
     """
     above = _needs_above(tasks)
     done = [False] * len(tasks)

@@ -18,7 +18,7 @@ class Region:
 
 
 def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
-    """Return the order after moving each task that only frees memory as early as possible."""
+    """Move each task that only frees memory to its earliest position; return the new order."""
     only_free = freeing(tasks)
     if not any(only_free):
         return list(order)
@@ -84,7 +84,7 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
 
 
 def floor_bytes(tasks: Tasks) -> int:
-    """Return a lower bound of all peaks: the largest need of a task plus the values certainly live.
+    """Return a lower bound of all peaks: the maximum of a task's bytes plus certainly live values.
 
     A value is certainly live during each task that depends on the value's writer and precedes one
     of its readers. The running time is proportional to the number of tasks times the number of

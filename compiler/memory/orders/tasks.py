@@ -98,7 +98,7 @@ class Tasks:
 
     @cached_property
     def defined_bytes(self) -> tuple[int, ...]:
-        """Return the bytes that each task writes and that stay live after it."""
+        """Return, for each task, the bytes that the task writes and that stay live afterwards."""
         return tuple(
             sum(self.sizes[v] for v in values if self.readers[v] or v in self.kept)
             for values in self.writes
@@ -110,7 +110,7 @@ class Tasks:
         return sum(self.sizes[v] for v in self.present)
 
     def saved_bytes(self, task: int, dying: Iterable[int]) -> int:
-        """Return the bytes of a task's results stored in the memory of its dying operands."""
+        """Return how many bytes of a task's results are stored in memory of its dying operands."""
         if not self.over[task]:
             return 0
         free = set(dying)

@@ -1,6 +1,6 @@
 """Ahead-of-time compilation of all planner loops: `python -m compiler.memory.planners.ahead`.
 
-Without this compilation, the first hard problem on a machine would wait for it. The machine code is
+Otherwise, the first hard problem on a machine would wait for the compilation. The machine code is
 written to the cache that native.py reads.
 """
 
@@ -17,7 +17,7 @@ from compiler.memory.planners.research.joining import apart
 from compiler.memory.problem import Problem
 
 N_BUFFERS = 600
-"""Number of buffers of the compiled example: large enough that `halves.py` halves its steps."""
+"""Number of buffers of the compiled example: large enough for `halves.py` to halve the steps."""
 
 
 def make_all() -> None:

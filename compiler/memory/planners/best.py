@@ -77,10 +77,10 @@ LARGE_ORDERS = {
     example=FIVE_BUFFERS,
 )
 def best(problem: Problem, options: Options) -> Outcome:
-    """Try all greedy orders, then searches, until a plan is optimal, fits, or time is up.
+    """Try all greedy orders, then searches, until a plan is optimal or fits, or until time is up.
 
-    The outcome has the winning planner, the reason for stopping, and the proven gap. The default
-    planner if time is not short.
+    The outcome has the winning planner, the reason for stopping, and the proven gap. This is the
+    default planner if time is not short.
     """
     deadline = options.deadline()
     if len(problem.blocks) >= MANY:
@@ -102,7 +102,7 @@ def best(problem: Problem, options: Options) -> Outcome:
 
 
 def _best_of_many(problem: Problem, options: Options, deadline: float) -> Outcome:
-    """Run a fast greedy order, then repair; if repair is interpreted or slow, try other orders."""
+    """Run a fast greedy order, then `repair`; if that is interpreted or slow, try other orders."""
     if len(problem.blocks) >= VERY_MANY or jit() is None:
         return _best_order(tuple(LARGE_ORDERS), problem, options, deadline)
     found = greedy_by_halves.plan(problem, options)

@@ -25,8 +25,8 @@ FEWEST_SECONDS = 0.01
 def cp_sat(problem: Problem, options: Options) -> Outcome:
     """Solve the entire problem with a constraint solver, started from the best greedy order.
 
-    The solver proves optimality if time permits, and raises the lower bound meanwhile. Good for up
-    to a few hundred buffers; on tight problems, dedicated searches are faster.
+    The solver proves optimality if time permits, and raises the lower bound meanwhile. This planner
+    suits up to a few hundred buffers; on tight problems, dedicated searches are faster.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:

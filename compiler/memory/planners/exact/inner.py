@@ -1,4 +1,4 @@
-"""The search loop over arrays, compiled, resumable after a number of nodes.
+"""The compiled search loop over arrays, which can be resumed after a number of nodes.
 
 Each node decides about the block with the lowest possible offset, which is its base. The block is
 placed on its base, or lifted because another block must be placed below it.

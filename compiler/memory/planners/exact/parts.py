@@ -50,7 +50,7 @@ def next_part(board: Board) -> bool:
 
 @compiled
 def retreat_from_part(board: Board) -> bool:
-    """Return to a part's newest decision, else to the decision that separated the part."""
+    """Return to the newest decision of a part; without one, to the decision that separated it."""
     part, depth = board.now[PART], board.now[DEPTH]
     if depth < 0 or board.frames[WHERE, depth] != part:
         depth = board.parts[PARENT, part]
@@ -87,7 +87,7 @@ def split(board: Board, block: int) -> None:
 
 @compiled
 def cut_off(board: Board, whole: int, left: int, right: int) -> int:
-    """Create a part of the unplaced blocks between two sections, in search order, or return -1."""
+    """Create a part from the unplaced blocks between two sections, in search order; -1 if none."""
     begin = stop = board.now[POOL]
     for at in range(board.parts[BEGIN, whole], board.parts[STOP, whole]):
         block = board.pool[at]
