@@ -122,8 +122,7 @@ class _Run:
         }
         self.channels = {x.name: x.channels for x in platform.links}
         self.seen: dict[tuple[str, str], float] = {}
-        """Arrival times, keyed by datum and device; for all devices of a memory, by datum and
-        memory."""
+        """The arrival time of a datum in a memory, by datum and memory."""
         self.made_by: dict[str, int] = {}
         self.slots: dict[int, Slot] = {}
         self.moves: list[Move] = []

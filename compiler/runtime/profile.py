@@ -1,4 +1,4 @@
-"""Time per kernel, measured in the sequence of entire runs, never by repeating one kernel."""
+"""Time per kernel, measured in runs of the entire program, never by repeating one kernel."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ EPSILON = 0.2
 CHAINS = 12
 STEPS = 16
 HOTTEST = 0.3
-"""The initial temperature, as a logarithm of time; it often accepts a slowdown by a factor of
-1.35."""
+"""The initial temperature, as a logarithm of time; at this temperature, a slowdown by a factor of
+1.35 is often accepted."""
 
 BAD = log(3.0)
 """The logarithm of the relative time that is assigned to rejected candidates in training."""

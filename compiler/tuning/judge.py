@@ -264,7 +264,8 @@ UNITS = 256
 def _unit(values: Array) -> float:
     """Return the rounding unit of a float type, relative to 1.
 
-    For types of fewer than 32 bits, return a unit for which the margin is one step of the type.
+    For types of fewer than 32 bits, return a smaller unit, so that the margin is one step of the
+    type.
     """
     import ml_dtypes
 

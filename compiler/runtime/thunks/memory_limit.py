@@ -1,4 +1,4 @@
-"""A program within a memory limit, by another order or else by recomputed kernels.
+"""Reduction of a program's memory to a limit, by another order or else by recomputing kernels.
 
 The graph gets additional nodes, which are copies of existing nodes with other value names. Later
 steps of the compilation therefore need no changes. Results are bitwise identical, since equal
@@ -130,8 +130,7 @@ class _Fitting:
 
 
 def _fitting(graph: Graph, thunks: list[Thunk], limit_bytes: int, order: str) -> _Fitting:
-    """Return implementations with concats in place, or with copies if only copies fit or are
-    smaller.
+    """Return implementations with concats in place, or copied if only this is within the limit.
 
     If both variants exceed the limit, the variant with the smaller arena is returned.
     """

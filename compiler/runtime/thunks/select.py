@@ -38,7 +38,7 @@ class ViewThunk:
 
 @dataclass(frozen=True, slots=True)
 class CutThunk:
-    """A cut: each result, by name, is a byte range of the operand. Cuts need no launch."""
+    """A cut: each result is a byte range of the operand (`cuts`, by name). Cuts need no launch."""
 
     node: Node
     cuts: Mapping[str, Span]
@@ -71,13 +71,13 @@ class FallbackThunk:
 
     @property
     def is_view(self) -> bool:
-        """Return whether the node only returns a prefix of a buffer, sized at run time."""
+        """Return whether the node only returns a prefix, sized at run time, of a buffer."""
         return is_handed_out(self.node)
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A closed region, or an operator's composition, with captured inputs and implementations."""
+    """A closed region or an operator's composition, and its captured inputs and implementations."""
 
     graph: Graph
     captured: tuple[str, ...]
@@ -259,7 +259,7 @@ def _text(computation: Computation) -> str:
 
 
 def is_handed_out(node: Node) -> bool:
-    """Return whether a node's result is a prefix of its operand, which the runtime slices."""
+    """Return whether a node's result is a prefix of its operand, sliced by the runtime."""
     return node.op == "leading"
 
 

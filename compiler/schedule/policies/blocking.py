@@ -40,7 +40,7 @@ BLOCK_SHARE = 0.6
 other being loaded."""
 
 LEAST_TILES = 12
-"""The minimum number of column tiles that read a copied block, divided by the average number of
+"""The minimum ratio of the number of column tiles that read a copied block to the average number of
 copies of an element in the block."""
 
 RUN_CYCLES, LINE_CYCLES = 0.5, 2.5
@@ -120,7 +120,7 @@ class Block:
 def row_block(
     nest: Nest, vector: Axis, rows: Axis, around: Sequence[str], tile: Tile, ctx: Context
 ) -> Block | None:
-    """Choose the block of rows that stays in L2 for all columns; None if it saves no cycles.
+    """Choose the block of rows that stays in L2 for all columns; None if no block saves cycles.
 
     Without blocks, each column tile reads all rows again; with blocks, each block reads all columns
     again. `around` are the loops over images. The outermost image loop is split if the number of
@@ -264,7 +264,7 @@ def _line_cycles(nest: Nest, read: Read, rows: Axis, tile: Tile) -> float:
 
 
 def _fewest_tiles(extent: Expr) -> int:
-    """Return the trip count; for open sizes, the trip count at size 1, at least `MOST_PARTS`."""
+    """Return the trip count; for open sizes, the count at size 1 or, if larger, `MOST_PARTS`."""
     if isinstance(extent, int):
         return extent
     least = affine.substitute(extent, dict.fromkeys(affine.symbols(extent), 1))
@@ -276,7 +276,7 @@ def _is_counted(a: Axis) -> bool:
 
 
 def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
-    """Return the bytes of an operand that all loops in `passing` read, with the other loops fixed.
+    """Return the bytes of an operand that the loops `passing` read while the other loops are fixed.
 
     Overlapping windows read an element several times, and one iteration reads only a slice.
     """

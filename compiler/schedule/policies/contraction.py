@@ -34,8 +34,8 @@ from compiler.schedule.policies.short_rows import span_rows
 from compiler.schedule.policies.tiles import FEW_REGISTERS, choose_tile
 
 MOST_ROWS, SURE_ROWS = 14, 4
-"""The number of rows of the largest tile, and the known number of rows preferred to any open
-number."""
+"""The number of rows of the largest tile, and the known number of rows that is preferred to any
+open number."""
 
 UNROLL = 2
 """The unroll factor of the reduction; larger factors increase compile time without a speed-up."""

@@ -27,7 +27,7 @@ code."""
 def span_rows(
     nest: Nest, vector: Axis, rows: Axis, image: Sequence[str], ctx: Context
 ) -> tuple[Nest, Axis] | None:
-    """Fuse the row loop with the enclosing loop; return nest and fused loop, None if slower.
+    """Fuse the row loop with the enclosing loop; return the nest and fused loop; None if slower.
 
     `image` are all loops on which the constant does not depend, except the row loop.
     """

@@ -48,7 +48,7 @@ MOST_PRODUCTS = 4
 unrolled, so that the parts stay in tile registers."""
 
 NEW_SHAPES = 2
-"""The time to store sums, to reconfigure tile shapes and to reload sums, in full tile steps."""
+"""The time, in full tile steps, to store sums, to reconfigure tile shapes and to reload sums."""
 
 
 def tile_products(nest: Nest, ctx: Context) -> Nest | None:

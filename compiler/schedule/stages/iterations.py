@@ -23,11 +23,11 @@ from compiler.schedule.stages.tree import Group, Member, leaves, name_of, touche
 Tensors = Mapping[str, TensorType]
 
 Held = Mapping[str, int]
-"""Maps each tensor local to a group to the dimension that the group's axis indexes."""
+"""For each tensor that is local to a group, the dimension that the group's axis indexes."""
 
 
 def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[str]) -> Held:
-    """Return the temporaries that live for one iteration of a group; `members` are all readers."""
+    """Return the temporaries that live for one iteration of a group; `members` has all readers."""
     inner = temporaries - touched([*leaves([m for m in members if m is not group])])
     return {
         s.target: next(d for d, e in enumerate(s.index) if axis_of(e) == group.own[name_of(part)])
