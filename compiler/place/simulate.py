@@ -234,7 +234,7 @@ class _Run:
         self._at(end, lambda: self._end_task(device, t, scrap))
 
     def _seen(self, datum: str, device: _Device) -> float:
-        """Return the time from which a device can read a datum; infinite until it is known."""
+        """Return the time from which a device can read a datum; infinite while it is unknown."""
         at = self.seen.get((datum, device.memory), math.inf)
         maker = self.made_by.get(datum)
         if maker is not None:

@@ -16,7 +16,7 @@ from compiler.runtime.frame import Run
 
 
 class Profile(dict[str, float]):
-    """Seconds by launch name, in order: the minimum over all runs.
+    """The minimum time of each launch over all runs, in seconds, by launch name and in order.
 
     `medians` has the medians by name, `intervals` their 95 % confidence intervals, `runs` the
     seconds of each run, kernel by kernel. Each time includes about 1 us for the separate call of

@@ -37,7 +37,7 @@ Select = Callable[[Graph], list[Thunk]]
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """A graph whose program is within a memory limit, with the event for the trace."""
+    """A graph whose program is within a memory limit, and the event for the trace."""
 
     graph: Graph
     thunks: list[Thunk]

@@ -175,7 +175,7 @@ class Selector:
         return NativeThunk(node, lowered, scheduled)
 
     def _obstacle(self, node: Node) -> str:
-        """Return the reason why a node's types do not permit a kernel, else ""."""
+        """Return the reason why a node's types do not permit a kernel; "" if they permit it."""
         types: Mapping[str, Type] = self.graph.types
         for name, t in [*((i, types[i]) for i in node.reads), *_outputs(node)]:
             if not isinstance(t, TensorType):

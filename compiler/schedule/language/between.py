@@ -1,4 +1,4 @@
-"""Moves on the stages of a kernel (`inline`, `compute_at`), which precede moves on loops."""
+"""Moves on the stages of a kernel (`inline`, `compute_at`); these moves precede moves on loops."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ MOST_OPERATIONS = 2_000
 class Stages:
     """The stages of a kernel and their shared loops, with the moves applied so far.
 
-    `stage` names the subject of the next move. `tiled` are the stages of a Winograd convolution,
-    which share loops over bands of tiles.
+    `stage` names the subject of the next move. `tiled` are the stages of a Winograd convolution;
+    they share loops over bands of tiles.
     """
 
     computation: Computation

@@ -110,7 +110,7 @@ def _left(s: Scalar) -> Read | None:
 
 
 def _pays(product: _Product, tensors: Mapping[str, TensorType]) -> bool:
-    """Return whether tiles support the product, with enough rows, columns and terms."""
+    """Return whether tiles support the product and it has enough rows, columns and terms."""
     stage, left, right = product.stage, product.left, product.right
     t = tensors[left.tensor]
     if not (t.is_static and tensors[right.tensor].is_static and t.rank > 1):

@@ -44,12 +44,13 @@ LEAST_TILES = 12
 copies of an element in the block."""
 
 RUN_CYCLES, LINE_CYCLES = 0.5, 2.5
-"""Stall cycles per cache line that is not in L2: for contiguous reads of at least a page, which the
-hardware prefetches, and for shorter contiguous reads (measured on Zen 3)."""
+"""Stall cycles per cache line that is not in L2: the first number is for contiguous reads of at
+least a page, which the hardware prefetches, and the second for shorter contiguous reads (measured
+on Zen 3)."""
 
 LEAST_SHARING = 3
-"""The minimum number of row tiles in a copied block, which share each strip of columns. With fewer
-row tiles, L3 is the bottleneck."""
+"""The minimum number of row tiles in a copied block; these tiles share each strip of columns. With
+fewer row tiles, L3 is the bottleneck."""
 
 FAR = 4
 """The slowdown factor of reading columns from memory instead of L3."""
@@ -59,7 +60,7 @@ LEAST_GAIN = 0.028
 at the ends of blocks."""
 
 PAGE_BYTES = 4096
-"""The page size, in bytes, at whose end the hardware prefetcher stops."""
+"""The page size in bytes; the hardware prefetcher stops at the end of a page."""
 
 AHEAD_BYTES = 8192
 """The prefetch distance of packed constants in bytes: it hides the latency of memory."""

@@ -160,7 +160,7 @@ def _is_split_sum(nest: Nest, e: affine.Expr) -> bool:
 
 
 def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
-    """Return the output's contiguous loop; if it is short, a loop with a contiguous operand.
+    """Return the output's contiguous loop or, if it is short, a loop with a contiguous operand.
 
     A transposed convolution of stride 2 writes every second pixel; these pixels become the lanes.
     """

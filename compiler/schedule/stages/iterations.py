@@ -70,7 +70,7 @@ def iterations_of(group: Group, var: str) -> Iterator[tuple[Iteration, Expr, Exp
 def inside(
     group: Group, held: Held, tensors: Tensors, iteration: Iteration
 ) -> tuple[tuple[Member, ...], dict[str, TensorType]]:
-    """Return the members in one iteration of a group, and tensor types.
+    """Return the members in one iteration of a group, and the types of tensors in the iteration.
 
     The type of a local tensor has the size of one block.
     """

@@ -130,7 +130,7 @@ def _apart(where: _Where, others: Sequence[Part]) -> _Where:
 
 
 def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
-    """Return the longest sequence of parts that can share an axis, and its start."""
+    """Return the start of the longest sequence of parts that can share an axis, and its group."""
     apart = _alone(parts)
     for length in range(len(parts), 1, -1):
         for first in range(len(parts) - length + 1):

@@ -1,4 +1,4 @@
-"""Choice of the loops that threads share: proven independent, with the least estimated time.
+"""Choice of the loops that threads share: independent iterations, and the least estimated time.
 
 A loop can be shared if its iterations are proven independent. The cost of sharing is the time of
 the longest share, plus the time to read the operands that every thread reads in full. Most operands
