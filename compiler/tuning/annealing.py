@@ -106,7 +106,7 @@ class AnnealingSearch(Search):
             yield point
 
     def _near_best(self, n: int) -> Iterator[Point]:
-        """Yield half of a batch, as neighbours of the best points; the rest will be random."""
+        """Yield neighbours of the best points for half of a batch; the rest will be random."""
         for _ in range(n // 2):
             yield self.space.neighbour(self._good(1)[0], self.chance)
 

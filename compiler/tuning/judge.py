@@ -39,7 +39,7 @@ SAMPLE_SECONDS = 2e-5
 """The duration of a call, in seconds, below which several calls are timed together."""
 
 HOPELESS = 1.3
-"""The slowdown in the first rounds above which the timing of a candidate stops."""
+"""The slowdown, in the first rounds, above which the timing of a candidate stops."""
 
 FIRST_ROUNDS = 3
 

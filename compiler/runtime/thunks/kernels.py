@@ -99,7 +99,7 @@ def listed(thunks: Sequence[Launchable], graph: Graph) -> list[Listed]:
 def inner_infos(kernels: Sequence[KernelInfo], around: str, key: str) -> Iterator[KernelInfo]:
     """Yield the kernels of a region that a fallback runs, with qualified names.
 
-    Their symbols are empty: functions of these kernels belong to another module.
+    The symbols of these kernels are empty, since their functions belong to another module.
     """
     for k in kernels:
         inside = f"{around}.{key}.{k.inside}" if k.inside else around

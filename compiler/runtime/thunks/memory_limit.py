@@ -29,7 +29,7 @@ from compiler.targets.target import Target
 from compiler.trace import Event
 
 MARGINS = (1.0, 0.97, 0.9)
-"""Targets for the live bytes, as fractions of the limit, since offsets leave gaps."""
+"""Targets for the live bytes, as fractions of the limit: gaps between offsets need space too."""
 
 Select = Callable[[Graph], list[Thunk]]
 """Function that selects the implementation of each node of a graph."""
@@ -102,7 +102,7 @@ class _Search:
     def smallest(self, given: int) -> _Made | None:
         """Return the runs with the smallest arena found; None if no arena is smaller than `given`.
 
-        A search within a limit can find a smaller arena than the searches for lower limits.
+        A search within a high limit can find a smaller arena than a search within a low limit.
         """
         lowest = [self._made(found, 0) for found in self.program.lowest[-2:]]
         smallest = min(lowest, key=lambda made: made.peak_bytes, default=None)

@@ -275,7 +275,7 @@ def view_source(node: Node, graph: Graph) -> str | None:
 
 
 def plain_view(node: Node, graph: Graph, has_place: Callable[[Type | None], bool]) -> str | None:
-    """Return a view's operand of the same element type, if both have memory in plain layout."""
+    """Return a view's operand if both have the same element type and memory in plain layout."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.kind != "view" or len(node.outputs) != 1 or not node.inputs:
         return None

@@ -63,7 +63,7 @@ PAGE_BYTES = 4096
 """The page size in bytes; the hardware prefetcher stops at the end of a page."""
 
 AHEAD_BYTES = 8192
-"""The prefetch distance of packed constants in bytes: it hides the latency of memory."""
+"""The prefetch distance, in bytes, of packed constants; it hides the latency of memory."""
 
 LEAST_ROWS_ASKING = 2
 """The minimum number of rows for prefetches: a single row is memory-bound, and prefetches would
@@ -279,7 +279,8 @@ def _is_counted(a: Axis) -> bool:
 def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
     """Return the bytes of an operand that the loops `passing` read while the other loops are fixed.
 
-    Overlapping windows read an element several times, and one iteration reads only a slice.
+    An element that overlapping windows read several times counts once, and only the slice that one
+    iteration of the other loops reads counts.
     """
     outside = [a.size for a in nest.space if a.var not in passing and depends(read, a.var)]
     walked = prod(a.size for a in nest.axes if depends(read, a.var))

@@ -254,7 +254,7 @@ def _reduction_inside(nest: Nest) -> Nest:
 
 
 def _loads_along(nest: Nest, var: str, ctx: Context) -> bool:
-    """Return whether lanes along a loop share one operand, but not the second operand."""
+    """Return whether lanes along a loop share one operand, but not the other operand."""
     operands = _operands(nest, ctx)
     if operands is None:
         return False

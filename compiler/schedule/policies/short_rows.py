@@ -1,4 +1,4 @@
-"""Register tiles over several rows of an image whose rows are shorter than efficient tiles.
+"""Register tiles over several rows of an image, for rows that are shorter than efficient tiles.
 
 A row of 7 pixels is divided into a tile of 4 pixels and a tile of 3 pixels, both of which are
 inefficient. All 49 pixels of 7 rows are divided into nine tiles of 5 pixels and a tile of 4 pixels.

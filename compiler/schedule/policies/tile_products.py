@@ -44,7 +44,7 @@ FEWEST_STEPS = 4
 """The minimum number of reduction steps in a tile; with fewer steps, vectors are as fast."""
 
 MOST_PRODUCTS = 4
-"""The maximum number of products of the bf16 parts of one number. The loop over the products is
+"""The maximum number of products of the bf16 parts of one number. The loop over these products is
 unrolled, so that the parts stay in tile registers."""
 
 NEW_SHAPES = 2

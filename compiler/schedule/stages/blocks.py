@@ -21,12 +21,12 @@ LEAST_ROWS = 4
 """The minimum number of rows of a tile; with fewer rows, loads are the bottleneck for any width."""
 
 SIDE_BY_SIDE = 4
-"""The number of positions per iteration for short sums, so that final combinations of lanes
+"""The number of positions per iteration for short sums; the final combinations of their lanes
 overlap.
 """
 
 LEAST_TURNS = 4
-"""The minimum number of iterations, so that threads can share the loop."""
+"""The minimum number of iterations that lets threads share the loop."""
 
 
 def block_size(

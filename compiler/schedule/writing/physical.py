@@ -19,7 +19,7 @@ def nest_of(
 ) -> Nest:
     """Build the untransformed nest of a stage: the stage's loops in order, over physical buffers.
 
-    Loops of one iteration are removed. Reads of padding become reads of a halo, if present.
+    Loops with a single iteration are removed. Reads of padding become reads of a halo, if present.
     `around` are the loops around the entire nest.
     """
     around = around or {}
