@@ -166,7 +166,7 @@ class _Known:
         return thunk
 
     def _inside(self, thunk: RegionThunk) -> RegionThunk:
-        """Return the implementation of a node with regions; values inside its bodies share memory."""
+        """Return the implementation of a node with regions; values in its bodies share memory."""
         bodies = {
             key: Body(b.graph, b.captured, tuple(sharing(b.graph, b.thunks)))
             for key, b in thunk.bodies.items()
