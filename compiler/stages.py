@@ -81,7 +81,7 @@ def generate(graph: Graph, trace: Trace | None, code: CodeOptions, clock: Clock)
 
 
 def improve(quick: Built, code: CodeOptions) -> Built:
-    """Return the same graph with code of the last tier, and the extra compilation steps."""
+    """Return the same graph with last-tier code, and with the additional compilation steps."""
     clock = Clock()
     graph, trace = quick.graph, quick.trace
     if quick.order is not None:  # use the graph after the passes, before its nodes were reordered

@@ -60,7 +60,7 @@ class Problem:
 
     @cached_property
     def before(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """Return, for each task, its predecessors with the bytes of the largest value from each."""
+        """Return the predecessors of each task, and the bytes of the largest value from each."""
         found: list[tuple[tuple[int, int], ...]] = []
         for t in self.graph.tasks:
             bytes_from: dict[int, int] = {}
@@ -73,7 +73,7 @@ class Problem:
 
     @cached_property
     def after(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """Return, for each task, its successors with the same bytes as in `before`."""
+        """Return the successors of each task, with the same bytes as in `before`."""
         found: list[list[tuple[int, int]]] = [[] for _ in range(self.n)]
         for v, edges in enumerate(self.before):
             for u, nbytes in edges:
@@ -115,7 +115,7 @@ class Problem:
 
     @cached_property
     def _ways(self) -> tuple[tuple[tuple[float, float], ...], ...]:
-        """Return the latency of the first byte and the seconds per byte of each pair of devices."""
+        """Return, by pair of devices, the latency of the first byte and the seconds per byte."""
         devices, routes = self.platform.devices, self.platform.routes
 
         def way(a: Device, b: Device) -> tuple[float, float]:
@@ -129,7 +129,7 @@ class Problem:
         return tuple(tuple(way(a, b) for b in devices) for a in devices)
 
     def delay(self, nbytes: float, source: int, to: int) -> float:
-        """Return the time of a transfer between two devices in seconds."""
+        """Return the time in seconds of a transfer between two devices."""
         latency, of_byte = self._ways[source][to]
         return latency + nbytes * of_byte
 
@@ -144,12 +144,12 @@ class Problem:
         return self._mean_way[0] + nbytes * self._mean_way[1]
 
     def mean(self, row: Sequence[float], t: int) -> float:
-        """Return the mean of a task's row over the devices that can run the task."""
+        """Return the mean of a task's values in `row` over the devices that can run the task."""
         return sum(row[d] for d in self.able[t]) / len(self.able[t])
 
     @cached_property
     def upward_ranks(self) -> tuple[float, ...]:
-        """Return the longest path from each task to the end, with mean times.
+        """Return the length of the longest path from each task to the end, with mean times.
 
         Source: Topcuoglu, Hariri and Wu 2002, equation 8.
         """
@@ -162,7 +162,7 @@ class Problem:
 
     @cached_property
     def downward_ranks(self) -> tuple[float, ...]:
-        """Return the longest path from the start to each task, excluding the task itself.
+        """Return the length of the longest path from the start to each task, without this task.
 
         Source: Topcuoglu, Hariri and Wu 2002, equation 10.
         """
@@ -177,8 +177,11 @@ class Problem:
 
     @cached_property
     def bound_seconds(self) -> float:
-        """Return a lower bound of all schedules: the longest path with minimum times or, if larger,
-        the sum of minimum times divided by the number of devices."""
+        """Return a lower bound of the makespan of all schedules.
+
+        The bound is the longest path with minimum times or, if larger, the sum of minimum times
+        divided by the number of devices.
+        """
         least = [min(row) for row in self.seconds]
         ends = [0.0] * self.n
         for t in range(self.n):

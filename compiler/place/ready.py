@@ -11,7 +11,7 @@ from compiler.place.scheduler import Scheduler, scheduler
 from compiler.place.timeline import Timeline
 
 Urgency = Callable[[Problem, int], float]
-"""A function that returns the priority of a task; the largest priority runs first."""
+"""A function that returns the priority of a task; the task with the largest priority runs first."""
 
 
 def _critical(p: Problem, t: int) -> float:

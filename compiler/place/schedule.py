@@ -175,7 +175,7 @@ SAME = 1e-9
 
 
 def critical_path(graph: TaskGraph, schedule: Schedule) -> list[Activity]:
-    """Return the activities of the critical path: shortening another activity gains no time.
+    """Return the activities of the critical path: shortening any other activity saves no time.
 
     The critical path is traced back from the last activity. Candidates for the predecessor of an
     activity are the previous activity on the same device or link, and the producers and transfers

@@ -122,8 +122,7 @@ class _Run:
         }
         self.channels = {x.name: x.channels for x in platform.links}
         self.seen: dict[tuple[str, str], float] = {}
-        """Arrival times, keyed by datum and device; for all devices of a memory, by datum and
-        memory."""
+        """The arrival time of a datum in a memory, by datum and memory."""
         self.made_by: dict[str, int] = {}
         self.slots: dict[int, Slot] = {}
         self.moves: list[Move] = []
@@ -235,7 +234,7 @@ class _Run:
         self._at(end, lambda: self._end_task(device, t, scrap))
 
     def _seen(self, datum: str, device: _Device) -> float:
-        """Return the time from which a device can read a datum; infinite until it is known."""
+        """Return the time from which a device can read a datum; infinite while it is unknown."""
         at = self.seen.get((datum, device.memory), math.inf)
         maker = self.made_by.get(datum)
         if maker is not None:

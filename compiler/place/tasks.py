@@ -48,7 +48,7 @@ class Task:
 class TaskGraph:
     """Tasks in a topological order, and their data.
 
-    Data are in the order of the tasks that compute them; an input is at any position before its
+    Data are in the order of the tasks that compute them; an input may be at any position before its
     first reader.
     """
 
@@ -76,7 +76,7 @@ class TaskGraph:
         return {name: tuple(at) for name, at in found.items()}
 
     def with_seconds(self, device: str, seconds: Sequence[float | None]) -> TaskGraph:
-        """Set the times of all tasks on a device, in task order; None means the roofline model."""
+        """Set the times of all tasks on a device, in task order; None uses the roofline model."""
         pairs = zip(self.tasks, seconds, strict=True)
         tasks = tuple(
             t if s is None else replace(t, seconds={**t.seconds, device: s}) for t, s in pairs

@@ -67,7 +67,7 @@ class Timeline:
         self.busy[d].append((self.start[t], self.end[t]))
 
     def take(self, t: int) -> None:
-        """Undo the last `put` of a task without placed successors."""
+        """Undo the last `put` of a task; none of its successors may be placed."""
         self.busy[self.device[t]].remove((self.start[t], self.end[t]))
         self.device[t] = -1
 

@@ -16,7 +16,7 @@ def with_transfers(graph: Graph, tasks: TaskGraph, platform: Platform, s: Schedu
     """Insert a `transfer` node for each move of a value, and redirect readers to the node's result.
 
     `s` is a schedule of `tasks`, the tasks of the graph. No node is inserted for transfers of
-    weights, and of values other than tensors. The values and names of the graph's results stay the
+    weights, or of values other than tensors. The values and names of the graph's results stay the
     same.
     """
     return _Writer(graph, tasks, platform, s).graph_with_transfers()

@@ -23,11 +23,11 @@ class Transit:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """For each memory and datum, the number of uses of the datum in the memory: by readers, by
-    outgoing transfers, and as a result at the end of the run.
+    """The number of uses of each datum in each memory, and the required transfers.
 
-    `at_first` lists the data in each memory at the start of a run; `transits` lists the required
-    transfers, most urgent first.
+    A use is a reader, an outgoing transfer, or a result at the end of the run. `at_first` lists the
+    data in each memory at the start of a run; `transits` lists the required transfers, most urgent
+    first.
     """
 
     counts: Mapping[tuple[str, str], int]

@@ -111,7 +111,7 @@ def _limited(
 
 @dataclass(frozen=True)
 class _Ordered:
-    """The launches of a graph in execution order, with the places of their values."""
+    """The launches of a graph in execution order, and the places of the launches' values."""
 
     graph: Graph
     launched: list[Launchable]
@@ -147,7 +147,7 @@ def _launched(thunks: Sequence[Thunk]) -> list[Launchable]:
 
 @dataclass(frozen=True)
 class _Called:
-    """The calls of launches by number, functions of nodes with regions, and the constants."""
+    """Calls of launches, by launch number; functions of nodes with regions; the constants."""
 
     launches: Mapping[int, Launch]
     texts: Sequence[FunctionText]

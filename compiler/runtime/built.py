@@ -33,9 +33,10 @@ class Built:
     """A graph and its compiled form; `functions` has the distinct kernels by symbol.
 
     `is_compiled` is False for open shapes: then only the graph exists. `beside` describes
-    concurrent kernels, and `sections` has their launches. `order` is the trace event of ordering
-    launches, with the graph before and after, and `order_effect` the effect on memory. `limited` is
-    the event of recomputing kernels for a memory limit. A run uses `threads` threads.
+    concurrent kernels, and `sections` has their launches. `order` is the trace event of the step
+    that orders the launches, with the graph before and after the step; `order_effect` is the effect
+    of the step on memory. `limited` is the trace event of the step that recomputes kernels to meet
+    a memory limit. A run uses `threads` threads.
     """
 
     graph: Graph

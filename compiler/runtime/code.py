@@ -19,7 +19,7 @@ from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
 Stage = Callable[[str], AbstractContextManager[None]]
-"""Function that returns a context manager, which times a named step of the compilation."""
+"""Function from the name of a compilation step to a context manager that times the step."""
 
 MOST_TEXT = 800_000
 """Maximum length of one function's LLVM IR, in characters: LLVM's compile time grows superlinearly,
@@ -54,7 +54,7 @@ def written_functions(thunks: list[Thunk], options: CodeOptions) -> Written:
 def _written(
     thunks: list[Thunk], made: Functions, options: CodeOptions
 ) -> tuple[Written, dict[int, str]]:
-    """Return the texts of kernels, and the reasons for omitted kernels, by their identity."""
+    """Return the texts of kernels; also return the reasons for omissions, by kernel identity."""
     target = options.target
     objects = Objects(target, options.effort) if target.name == "host" else None
     texts: list[FunctionText] = []
@@ -89,7 +89,7 @@ def _without_refused(thunk: Thunk, made: Functions, refused: Mapping[int, str]) 
 
 
 def segments(thunks: Sequence[Launchable]) -> list[tuple[int, ...]]:
-    """Return the positions of nodes in each segment: adjacent native nodes, or one fallback."""
+    """Return the node positions of each segment: adjacent native nodes, or a single fallback."""
     groups: list[tuple[int, ...]] = []
     for number, thunk in enumerate(thunks):
         is_native = not isinstance(thunk, FallbackThunk)
@@ -136,7 +136,7 @@ class Code:
         """Build the code with one entry point per native segment, numbered in order.
 
         `instead` maps the number of a launch to a replacement and an end: the replacement is
-        launched instead of all launches from that number to before the end.
+        launched instead of all launches from that number up to, but excluding, the end.
         """
         ranges: list[tuple[int, int]] = []
         ordered: list[Launch] = []

@@ -45,7 +45,7 @@ def emit(built: Built, kind: str) -> str | bytes:
 
 
 def _per_function(built: Built, text: Callable[[KernelInfo], str]) -> list[str]:
-    """Return a text for each distinct kernel, from the first launch that uses it."""
+    """Return a text for each distinct kernel, made from the first launch that uses the kernel."""
     first: dict[str, KernelInfo] = {}
     for k in built.kernels:
         if k.computation is not None and k.symbol:

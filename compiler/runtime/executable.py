@@ -66,8 +66,7 @@ class CompiledBody:
     captured: tuple[str, ...]
 
     def run(self, values: Sequence[Any], outer: Mapping[str, Any]) -> list[Any] | None:
-        """Return the results for these inputs; None if the inputs have other types than the code
-        has."""
+        """Return the results for these inputs; None if the code is for other input types."""
         given: dict[str, Any] = {}
         every = [*values, *(outer[c] for c in self.captured)]
         for v, value in zip(self.executable.graph.inputs, every, strict=True):
@@ -288,7 +287,7 @@ def _runs(segment: FallbackSegment, outer: Mapping[str, Any]) -> RunRegion | Non
 
 
 def _shaped(value: Any, t: Type) -> Any:
-    """Return an array reshaped to a type: the value may be a view of memory of another shape."""
+    """Return an array in a type's shape, since the value may be a view of another shape."""
     if isinstance(t, TensorType) and in_memory(t) and isinstance(value, np.ndarray):
         return value.reshape(t.static_shape)
     return value

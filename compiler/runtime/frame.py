@@ -22,11 +22,12 @@ Entry = Callable[[int, int, int, int], None]
 """Native function of one segment. Parameters: addresses of arena, constants, inputs and outputs."""
 
 SMALL_BYTES = 32 << 10
-"""Results below this size in bytes keep numpy's alignment: aligning takes 0.3 us, which is the
-additional cost of about 500 unaligned stores."""
+"""Results below this size in bytes keep numpy's alignment: aligning an array takes 0.3 us, the time
+that about 500 stores lose if they are unaligned."""
 
 LARGE_BYTES = 1 << 20
-"""Size in bytes from which memory is recycled, or checked for availability before allocation."""
+"""Size in bytes from which memory comes from recycled blocks, or is first checked for
+availability."""
 
 MAX_KNOWN_SHAPES = 64
 """Maximum number of cached sets of input shapes."""
@@ -59,7 +60,7 @@ address_of: Callable[[Array], int] = _pick_address()
 
 
 def in_memory(t: Type | None) -> bool:
-    """Return whether values of a type have a known size in bytes, so that they fit the arena."""
+    """Return whether values of a type have a known size in bytes and thus fit the arena."""
     return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
 
 
@@ -260,8 +261,8 @@ class CopiedOutput:
 class DirectCall:
     """A program of one native call, for arrays of exactly the required types and shapes.
 
-    All lookups are prepared: between the caller and the machine code, lookups, checks and
-    allocations cost more time than a small model.
+    All lookups are prepared in advance, since the lookups, checks and allocations between a caller
+    and the machine code can take longer than a small model.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ ASSUMED_LENGTH = 16
 
 
 def assumed_shapes(graph: Graph, given: Mapping[str, Sequence[int]] | None = None) -> Shapes:
-    """Return assumed shapes for the tensor inputs with open dimensions, except `given` shapes.
+    """Return assumed shapes for the tensor inputs that have open dimensions and no `given` shape.
 
     Batches have one example; images have 3 channels and 224 x 224 pixels. If only the height is
     fixed, the width is four times the height. Other open dimensions are 16. A named dimension has

@@ -54,7 +54,7 @@ LEAST_PRIORITY = 19
 class Image:
     """The cacheable part of a program of one native call: all sizes known, no fallbacks.
 
-    Units: bytes. `symbol` is the entry point in `objects`, object files for this machine.
+    Units: bytes. `objects` are object files for this machine, and `symbol` names their entry point.
     """
 
     inputs: tuple[InputSpec, ...]
@@ -66,7 +66,7 @@ class Image:
 
 
 class KeptProgram:
-    """A program from the cache, which runs immediately; requests other than runs recompile it."""
+    """A program from the cache: runs need no compilation; other requests recompile the program."""
 
     def __init__(self, image: Image, again: Callable[[], Program]) -> None:
         frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)

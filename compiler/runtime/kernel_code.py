@@ -1,4 +1,4 @@
-"""The code of one kernel at each level: for another target, or of another schedule."""
+"""The code of one kernel at each level, for another target or with another schedule."""
 
 from __future__ import annotations
 

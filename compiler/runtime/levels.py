@@ -1,4 +1,4 @@
-"""The levels of a program, from the graph to machine code: definitions, names in other systems."""
+"""The levels of a program, from graph to machine code: definitions, and names in other systems."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Lower bounds of each kernel's time on a machine, and the limiting resource.
 
 The memory touched since the last use of an operand (the stack distance of Mattson et al. 1970)
-determines its memory level: the smallest cache of at least that size. Programs are assumed to run
-repeatedly, so weights come from the level in which the previous run left them. Each operand counts
-once, regardless of the number of reads. The measured time minus the bound is the loss of the
-schedule.
+determines the operand's memory level: the smallest cache that holds this much memory. Programs are
+assumed to run repeatedly, so weights come from the level in which the previous run left them. Each
+operand counts once, regardless of the number of reads. The measured time minus the bound is the
+loss of the schedule.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def predictions(
     machine: Machine,
     overhead_seconds: float,
 ) -> dict[str, Prediction]:
-    """Predict each kernel of generated code by name, including nested kernels.
+    """Return, by name, predictions of all kernels of generated code, including nested kernels.
 
     The time of a kernel that contains other kernels is the sum of their times. `overhead_seconds`
     is the cost of a launch.
@@ -85,7 +85,7 @@ def _unit(k: KernelInfo) -> Unit:
 
 
 def _alone(k: KernelInfo, machine: Machine) -> dict[Level, float]:
-    """Return the traffic of a kernel with unknown operands, in the smallest sufficient cache."""
+    """Return a kernel's traffic if operands are unknown: all in the smallest sufficient cache."""
     nbytes = k.bytes_read + k.bytes_written
     return {machine.level_of(nbytes): nbytes}
 
@@ -122,7 +122,7 @@ class _Memory:
         return dict(found)
 
     def _trips(self, values: Iterable[str]) -> dict[str, int]:
-        """Return, by value, the bytes touched since its last use, including the value."""
+        """Return, for each value, the bytes touched since its last use, including its own bytes."""
         return {v: self._distance(v) for v in map(self._root, values)}
 
     def _distance(self, value: str) -> int:

@@ -1,4 +1,4 @@
-"""Time per kernel, measured in the sequence of entire runs, never by repeating one kernel."""
+"""Time per kernel, measured in runs of the entire program, never by repeating one kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.runtime.frame import Run
 
 
 class Profile(dict[str, float]):
-    """Seconds by launch name, in order: the minimum over all runs.
+    """The minimum time of each launch over all runs, in seconds, by launch name and in order.
 
     `medians` has the medians by name, `intervals` their 95 % confidence intervals, `runs` the
     seconds of each run, kernel by kernel. Each time includes about 1 us for the separate call of

@@ -69,7 +69,7 @@ class Specialised:
 
 
 Specialise = Callable[[Shapes, Mapping[str, Array]], Specialised]
-"""Function that compiles for input shapes and for the elements of parameters among the inputs."""
+"""Function that compiles code for given input shapes and for given elements of parameter inputs."""
 
 
 class Program:
@@ -222,7 +222,7 @@ class Program:
 
     @property
     def order(self) -> Event | None:
-        """Return the trace event of ordering the launches, with the peaks before and after as text.
+        """Return the trace event of launch ordering; its text has the peaks before and after.
 
         Return None for a program whose sizes are known at run time only.
         """
@@ -230,7 +230,7 @@ class Program:
 
     @property
     def order_effect(self) -> OrderEffect | None:
-        """Return the live bytes by launch and the arena's size, before and after ordering launches.
+        """Return live bytes by launch, and the arena's size, before and after launch ordering.
 
         Return None in the same cases as `order`.
         """
@@ -238,7 +238,7 @@ class Program:
 
     @property
     def limited(self) -> Event | None:
-        """Return the trace event of recomputing kernels: the bytes saved and the extra time."""
+        """Return the trace event of recomputation: the bytes saved and the extra time."""
         return self._built.limited
 
     @property
@@ -413,7 +413,7 @@ class Program:
         return (*shapes.values(), *elements)
 
     def _make(self, shapes: Shapes, inputs: Mapping[str, Any]) -> tuple[Built, bool]:
-        """Compile for these inputs; return the code, and whether it takes parameters as data."""
+        """Compile for these inputs; return the code, and whether it reads parameters as data."""
         assert self._specialise is not None, "only open programs are specialised"
         start = perf_counter()
         too_many = self._n_parameter_sets >= MAX_PARAMETER_SETS

@@ -11,7 +11,7 @@ from compiler.runtime.recycling import LEAST_BYTES, Recycled
 from compiler.targets.memory import machine_bytes
 
 PAGE_BYTES = 2 << 20
-"""The alignment in bytes of large memory blocks, with which the system can use huge pages."""
+"""The alignment in bytes of large memory blocks; it allows the system to use huge pages."""
 
 LINE_BYTES = 64
 
@@ -53,7 +53,7 @@ def physical_view(memory: Array, offset: int, t: TensorType) -> Array:
 
 
 def to_logical(physical: Array, t: TensorType) -> Array:
-    """Return the elements in logical order: a view in plain layout, else a new array."""
+    """Return the elements in logical order: a view if the layout is plain, else a new array."""
     if t.layout.is_plain:
         return physical
     inner = physical[_inside(t)]
@@ -85,7 +85,7 @@ def store_logical(array: Array, physical: Array, t: TensorType) -> None:
 
 
 def _inside(t: TensorType) -> tuple[slice, ...]:
-    """Return the slices of the physical array without its halo."""
+    """Return the slices that select the physical array without its halo."""
     rank = len(t.static_shape)
     sizes = t.static_shape[2:]
     halo = t.layout.halo_of(rank)

@@ -17,8 +17,8 @@ from compiler.dataclass import dataclass
 class Span:
     """A time span of `seconds`, with a name and displayed details.
 
-    `inside` has the nested spans. The first begins with the outer span, each other at the end of
-    the one before.
+    `inside` has the nested spans. The first nested span begins with the outer span, each later one
+    at the end of its predecessor.
     """
 
     name: str
@@ -117,7 +117,7 @@ def compile_tracks(
     passes: Sequence[Span],
     passes_in: str = "passes",
 ) -> list[Track]:
-    """Return tracks of a compilation's phases, and of its passes from the start of their phase.
+    """Return a track of a compilation's phases, and a track of the passes within their phase.
 
     A phase may be entered repeatedly; the passes are drawn inside its first occurrence.
     """

@@ -131,7 +131,7 @@ def _places(computation: Computation, members: Sequence[Member]) -> Mapping[str,
 
 
 def _packable(parts: Sequence[Part], constants: frozenset[str]) -> Iterator[str]:
-    """Yield the constants that exactly one nest reads, without computed indices."""
+    """Yield the constants that exactly one nest reads, and never at computed indices."""
     read = [
         part.read_tensors
         if isinstance(part, Routine)

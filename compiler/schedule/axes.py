@@ -1,4 +1,4 @@
-"""The state of a loop nest: its loops, the value at each point, and queries about its state.
+"""The state of a loop nest (its loops, and the value at each point), and queries about the state.
 
 A nest is one stage of a computation over physical buffers: a list of loops, outermost first. Some
 loops iterate over the target's points, the others over its reduction. `compiler.schedule.language`

@@ -20,7 +20,7 @@ class Nest(Order, Running, Storage):
     """One stage over physical buffers, with its loops and the moves applied so far."""
 
     def without_halo(self) -> Nest:
-        """Return the nest without stores to its target's halo, which an earlier nest stores."""
+        """Return the nest without stores to its target's halo: an earlier nest stores the halo."""
         return replace(self, zero_halo=False)
 
     def joined(self, other: Nest) -> Nest:

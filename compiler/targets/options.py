@@ -16,7 +16,7 @@ Forking = Literal["pool", "gomp", "kmpc"]
 """The thread interface: our own pool, libgomp, or the OpenMP runtime of LLVM and Intel."""
 
 QUICK_REGISTERS = 6
-"""The number of vector registers that policies use in tier 0, which makes code ten times
+"""The number of vector registers that policies use in tier 0; so few registers make code ten times
 smaller."""
 
 
@@ -60,8 +60,7 @@ class CodeOptions:
 
     @property
     def of_kernels(self) -> CodeOptions:
-        """Return the options for the code of each kernel, which has one thread if branches run in
-        parallel."""
+        """Return the options of kernels' code: one thread per kernel if branches are parallel."""
         return replace(self, threads=1) if self.spread == "branches" else self
 
     @property

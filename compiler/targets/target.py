@@ -1,4 +1,4 @@
-"""Facts about target machines, which are available without any compilation."""
+"""Facts about target machines, available without any compilation."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ EPSILON = 0.2
 CHAINS = 12
 STEPS = 16
 HOTTEST = 0.3
-"""The initial temperature, as a logarithm of time; it often accepts a slowdown by a factor of
-1.35."""
+"""The initial temperature, as a logarithm of time; at this temperature, a slowdown by a factor of
+1.35 is often accepted."""
 
 BAD = log(3.0)
 """The logarithm of the relative time that is assigned to rejected candidates in training."""
@@ -106,7 +106,7 @@ class AnnealingSearch(Search):
             yield point
 
     def _near_best(self, n: int) -> Iterator[Point]:
-        """Yield half of a batch, as neighbours of the best points; the rest will be random."""
+        """Yield neighbours of the best points for half of a batch; the rest will be random."""
         for _ in range(n // 2):
             yield self.space.neighbour(self._good(1)[0], self.chance)
 

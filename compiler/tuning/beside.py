@@ -22,7 +22,7 @@ LEAST_ROUNDS, MOST_ROUNDS = 5, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One result of two schedules, compared: the largest difference and the largest magnitude."""
+    """The comparison of one result of two schedules: largest difference and largest magnitude."""
 
     name: str
     agrees: bool

@@ -126,7 +126,7 @@ def explore(
     clock: Callable[[], float],
     stopped: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Search until a time limit, at least one batch; Ctrl-C ends the search, retaining results.
+    """Search until a time limit, but at least one batch; Ctrl-C ends the search and keeps results.
 
     `stopped` is called between batches and can stop the search. Each batch of candidates goes to
     the most promising search.

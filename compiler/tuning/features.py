@@ -170,7 +170,7 @@ class _Loops:
 
 
 def _span(e: Expr, spans: Mapping[str, int]) -> int:
-    """Return the number of values of an index expression, from the range of each symbol."""
+    """Return the number of values of an index expression, given the range of each symbol."""
     if isinstance(e, int):
         return 1
     reach = 1

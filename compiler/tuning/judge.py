@@ -39,7 +39,7 @@ SAMPLE_SECONDS = 2e-5
 """The duration of a call, in seconds, below which several calls are timed together."""
 
 HOPELESS = 1.3
-"""The slowdown in the first rounds above which the timing of a candidate stops."""
+"""The slowdown, in the first rounds, above which the timing of a candidate stops."""
 
 FIRST_ROUNDS = 3
 
@@ -264,7 +264,8 @@ UNITS = 256
 def _unit(values: Array) -> float:
     """Return the rounding unit of a float type, relative to 1.
 
-    For types of fewer than 32 bits, return a unit for which the margin is one step of the type.
+    For types of fewer than 32 bits, return a smaller unit, so that the margin is one step of the
+    type.
     """
     import ml_dtypes
 

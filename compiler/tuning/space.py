@@ -304,7 +304,7 @@ class _Sketch:
 
 
 def _reordered(loops: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the loops; at their positions, the `wanted` loops are in the order of `wanted`."""
+    """Reorder the `wanted` loops among their positions in `loops`; other loops stay in place."""
     order = iter(wanted)
     return [next(order) if v in wanted else v for v in loops]
 

@@ -21,7 +21,7 @@ HostStep = Callable[[dict[str, Any], dict[str, int]], None]
 
 
 def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostStep:
-    """Return the step of a node between two parts; `rounds` runs a loop with a data-dependent end.
+    """Return the step of a node between two parts; `rounds` runs a loop whose end depends on data.
 
     A value that the step adds may be a view of other values.
     """
@@ -31,7 +31,7 @@ def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostSte
 
 
 def _in_rounds(node: Node, constants: Mapping[str, Constant], rounds: Rounds) -> HostStep:
-    """Run a loop in generated code, if code exists for its body and the types of its operands."""
+    """Return the step of a loop: generated code, if it exists for the body and operand types."""
     given = {name: constants[name].array() for name in node.reads if name in constants}
     otherwise = _by_reference(node, constants)
 
@@ -64,7 +64,7 @@ def _by_reference(node: Node, constants: Mapping[str, Constant]) -> HostStep:
 
 
 def _cut(node: Node, constants: Mapping[str, Constant]) -> HostStep | None:
-    """Return a step that slices the filled part of a buffer, without a copy if it is contiguous.
+    """Return a step that slices a buffer's filled part, without a copy if the part is contiguous.
 
     Generated code has already computed the buffer and the size of its filled part. So slicing is
     cheaper than a call of the reference implementation.

@@ -116,10 +116,10 @@ def _with_user_schedules(choice: OpenChoice, options: CodeOptions) -> list[list[
 
 @dataclass(frozen=True)
 class OpenChoice:
-    """The implementations of nodes with open sizes, as `Thunk`s by part, with None for host nodes.
+    """For each part, the implementations of its nodes with open sizes; None for a host node.
 
-    `shapes` are the assumed shapes of a trial. `inferred` are the symbols that type rules derive
-    from these shapes.
+    `shapes` are the assumed input shapes of a trial. `inferred` are the symbols that type rules
+    derive from these shapes.
     """
 
     pieces: Sequence[Graph | HostNode]
@@ -142,7 +142,7 @@ def _thunks(graph: Graph, options: CodeOptions) -> list[Thunk]:
 
 
 def _entries(steps: Sequence[OpenPart | HostNode], library: Library) -> Iterator[tuple]:  # type: ignore[type-arg]
-    """Yield, by part, the code of each launch group; None for fallback nodes."""
+    """Yield, for each part, the code of each group of launches; None for a fallback node."""
     n_native = 0
     for step in steps:
         found = []

@@ -25,7 +25,7 @@ Path = tuple[tuple[int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The arena offset of a value, a launch's temporary, or memory after the bodies of a region."""
+    """An arena offset: of a value, of a launch's temporary, or of memory after region bodies."""
 
     inside: Path
     kind: str

@@ -17,7 +17,7 @@ from compiler.ir.types import PLAIN, TensorType, Type, open_symbols
 
 @dataclass(frozen=True, slots=True)
 class HostNode:
-    """A node that the reference implementation runs between parts: its result determines sizes."""
+    """A node run by the reference implementation between parts: its result determines sizes."""
 
     node: Node
 
@@ -26,7 +26,7 @@ _PLAIN = ".plain"
 
 
 def outer_name(name: str) -> str:
-    """Return the name, in the original graph, of an input of a part."""
+    """Return the name that the input of a part has in the original graph."""
     return name.removesuffix(_PLAIN)
 
 

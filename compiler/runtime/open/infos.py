@@ -43,7 +43,7 @@ def _all_sized(thunks: Iterable[Thunk], sizes: Mapping[str, int]) -> Iterator[Th
 
 
 def host_info(node: Node, rounds: Rounds | None = None) -> Infos:
-    """Return facts about a node between parts; `rounds` runs a loop with a data-dependent end."""
+    """Return facts about a node between parts; `rounds` runs a loop whose end depends on data."""
     is_view = is_handed_out(node)
     because = "its data determine sizes that later nodes need"
     if is_view or runs_in_rounds(node):

@@ -88,7 +88,7 @@ class OpenPart:
 
     @cached_property
     def gives(self) -> tuple[tuple[str, str], ...]:
-        """Return each value that other parts read, with the name of the part's result."""
+        """Return each value that other parts read, with its name among this part's results."""
         return tuple((r.value, r.name) for r in self.graph.results)
 
     @property
@@ -99,7 +99,7 @@ class OpenPart:
     def launches(
         self, made: Functions, pool: ConstantPool, writer: RegionWriter, sample: Sized
     ) -> dict[int, Launch]:
-        """Return the native calls by launch number in the program, with slots for offsets.
+        """Return the native calls, by launch number in the program; their offsets are slots.
 
         `sample` is the part with arbitrary sizes.
         """
@@ -113,7 +113,7 @@ class OpenPart:
         return Sized(sizes, graph, thunks, arrange(graph, thunks, self.overwritten))
 
     def fitted(self, sizes: Mapping[str, int]) -> Sized:
-        """Return the part with numbers for its sizes, which are checked.
+        """Check the sizes, and return the part with these numbers for its sizes.
 
         Errors: those of type rules for inconsistent sizes; NotDetermined for sizes that a node's
         body does not accept, or for a wrong recorded type.

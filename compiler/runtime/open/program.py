@@ -137,8 +137,7 @@ class OpenProgram:
         return part_infos(b.part, b.sized, self.built.launches, self.functions)
 
     def is_rowwise(self, symbol: str) -> bool:
-        """Return whether row i of each result depends only on row i of inputs, along an open
-        size."""
+        """Return whether row i of results depends only on row i of inputs; `symbol` counts rows."""
         if len(self.steps) != 1 or not isinstance(self.steps[0], OpenPart):
             return False
         return is_rowwise(self.graph, self.steps[0].thunks, symbol)
@@ -245,13 +244,13 @@ class OpenProgram:
 
     @cached_property
     def _rounds(self) -> Mapping[str, Rounds]:
-        """Return the runners of loops with a data-dependent end, by their first outputs."""
+        """Return the runners of loops whose end depends on data, by the loop's first output."""
         nodes = (s.node for s in self.steps if isinstance(s, HostNode) and runs_in_rounds(s.node))
         return {n.output: Rounds(n, self.graph.constants, self.options) for n in nodes}
 
     @cached_property
     def _fresh(self) -> frozenset[str]:
-        """Return the parts' results that are exactly one program result and need no copy."""
+        """Return parts' results that need no copy: each is exactly one result of the program."""
         made = {r.value for s in self.steps if isinstance(s, OpenPart) for r in s.graph.results}
         results = [r.value for r in self.graph.results]
         return frozenset(v for v in made if results.count(v) == 1)

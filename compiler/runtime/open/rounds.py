@@ -1,4 +1,4 @@
-"""Execution in rounds: loops whose body computes their condition, run by generated code.
+"""Execution in rounds, by generated code, of loops whose body computes the condition.
 
 A round is one launch with a limited number of iterations ("steps"). Each step writes its slices
 into preallocated memory and increments a count. The returned count and condition tell the runtime
@@ -77,7 +77,7 @@ class Rounds:
 
     @property
     def because(self) -> str:
-        """Return the reason why there is no code for the last rejected operand types, else ""."""
+        """Return why there is no code for the last rejected operand types; "" without rejection."""
         return next((m for m in reversed(self._made.values()) if isinstance(m, str)), "")
 
     def _run(self, one: _Round, arrays: Mapping[str, Array]) -> list[Any]:
@@ -147,7 +147,7 @@ def _graph(
     pieces: Sequence[TensorType],
     n_steps: int,
 ) -> Graph:
-    """Return one round as a graph of one loop with results: states, count, condition, slices."""
+    """Return a graph of one loop: a round with the results states, count, condition, slices."""
     body, starts = node.regions["body"], node.inputs[2:]
     counter, going, *states = body.inputs
     one, none = "%one", "%none"

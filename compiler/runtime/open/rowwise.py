@@ -1,4 +1,4 @@
-"""Row independence of a program: a proof that rows can be appended to a batch without effect.
+"""Row independence of a program: a proof that rows appended to a batch do not affect other rows.
 
 The proof checks each computation: a size N may occur only as the size of a value's first axis. A
 row of a result may read only the same row of other values. No operation may reduce over rows or
@@ -18,7 +18,7 @@ from compiler.runtime.thunks.select import NativeThunk, Thunk, ViewThunk
 
 
 def is_rowwise(graph: Graph, thunks: Iterable[Thunk], symbol: str) -> bool:
-    """Return whether row i of each result depends only on row i of inputs, along an open size."""
+    """Return whether row i of results depends only on row i of inputs; `symbol` counts rows."""
     values = [*(v.type for v in graph.inputs), *(t for n in graph.nodes for t in n.types)]
     if not all(_rows_first(t, symbol) for t in values):
         return False
@@ -26,7 +26,7 @@ def is_rowwise(graph: Graph, thunks: Iterable[Thunk], symbol: str) -> bool:
 
 
 def _rows_first(t: Type, symbol: str) -> bool:
-    """Return whether a size occurs in a type only as the entire first dimension, or not at all."""
+    """Return whether a size occurs in a type at most once, as the entire first dimension."""
     if not isinstance(t, TensorType) or t.shape is None:
         return False
     rest = t.shape[1:] if t.shape and affine.axis_symbol(t.shape[0]) == symbol else t.shape

@@ -45,7 +45,7 @@ def size_places(graph: Graph) -> tuple[SizePlace, ...]:
 
 
 def sizes_of_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, int]:
-    """Return the value of each symbol that is an entire dimension, from the checked inputs."""
+    """Return, from the checked inputs, the value of each symbol that is an entire dimension."""
     return {s: np.shape(inputs[name])[axis] for s, name, axis in size_places(graph)}
 
 
@@ -99,7 +99,7 @@ def require_consistent(graph: Graph) -> None:
 
 
 def require_fitting(body: Graph) -> None:
-    """Check a nested body, which may never be executed, as `require_consistent` does.
+    """Check, as `require_consistent` does, a nested body that may never be executed.
 
     Errors: NotDetermined for any inconsistency; specialised code then fails only if the body is
     reached.

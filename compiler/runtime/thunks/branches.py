@@ -32,7 +32,7 @@ GAIN = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Launches `first` to before `end` in chains; sequential and parallel times in half cycles.
+    """Launches `first` to `end - 1` as chains; sequential and parallel times in half cycles.
 
     `after` has, for each launch, the launches of other chains that wait for the launch. `order`
     lists the launches if their order differs from the order in the program.
@@ -50,8 +50,8 @@ class Section:
     def until(self) -> dict[int, int]:
         """Return, by launch, the last launch that may start before this launch has ended.
 
-        A launch waits for its predecessor in the chain, and for each launch that lists it in
-        `after`.
+        A launch waits for its predecessor in the chain, and for each launch whose entry in `after`
+        lists it.
         """
         after = {i: set(self.after.get(i, ())) for i in range(self.first, self.end)}
         for chain in self.chains:

@@ -23,8 +23,9 @@ class KernelInfo:
 
     `symbol` names the generated function, which equal kernels share. `because` is the reason of a
     fallback. `reads` and `writes` are value names of the compiled graph or, for a kernel in a
-    region, of the region; `inside` then names the launched kernel of the surrounding node.
-    `constants` are operands known at compile time. Units: operations and bytes of one run.
+    region, of the region. For a kernel in a region, `inside` names the launched kernel of the
+    surrounding node. `constants` are operands known at compile time. Units: operations and bytes of
+    one run.
     """
 
     name: str
@@ -68,8 +69,8 @@ def kernel_infos(
 ) -> tuple[KernelInfo, ...]:
     """Return one entry per launch, then entries for kernels in regions, with unique names.
 
-    `symbols` has the function of each native launch, `inside` the function of each kernel by
-    identity.
+    `symbols` has the function of each native launch; `inside` has the function of each kernel, by
+    the kernel's identity.
 
     The operations and bytes of a kernel in a loop are those of one step, multiplied by the trip
     count if known. The kernels of all branches are listed. For the node with regions, only the
@@ -98,7 +99,7 @@ def listed(thunks: Sequence[Launchable], graph: Graph) -> list[Listed]:
 def inner_infos(kernels: Sequence[KernelInfo], around: str, key: str) -> Iterator[KernelInfo]:
     """Yield the kernels of a region that a fallback runs, with qualified names.
 
-    Their symbols are empty: functions of these kernels belong to another module.
+    The symbols of these kernels are empty, since their functions belong to another module.
     """
     for k in kernels:
         inside = f"{around}.{key}.{k.inside}" if k.inside else around

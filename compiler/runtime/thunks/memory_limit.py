@@ -1,4 +1,4 @@
-"""A program within a memory limit, by another order or else by recomputed kernels.
+"""Reduction of a program's memory to a limit, by another order or else by recomputing kernels.
 
 The graph gets additional nodes, which are copies of existing nodes with other value names. Later
 steps of the compilation therefore need no changes. Results are bitwise identical, since equal
@@ -29,7 +29,7 @@ from compiler.targets.target import Target
 from compiler.trace import Event
 
 MARGINS = (1.0, 0.97, 0.9)
-"""Targets for the live bytes, as fractions of the limit, since offsets leave gaps."""
+"""Targets for the live bytes, as fractions of the limit: gaps between offsets need space too."""
 
 Select = Callable[[Graph], list[Thunk]]
 """Function that selects the implementation of each node of a graph."""
@@ -37,7 +37,7 @@ Select = Callable[[Graph], list[Thunk]]
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """A graph whose program is within a memory limit, with the event for the trace."""
+    """A graph whose program is within a memory limit, and the event for the trace."""
 
     graph: Graph
     thunks: list[Thunk]
@@ -102,7 +102,7 @@ class _Search:
     def smallest(self, given: int) -> _Made | None:
         """Return the runs with the smallest arena found; None if no arena is smaller than `given`.
 
-        A search within a limit can find a smaller arena than the searches for lower limits.
+        A search within a high limit can find a smaller arena than a search within a low limit.
         """
         lowest = [self._made(found, 0) for found in self.program.lowest[-2:]]
         smallest = min(lowest, key=lambda made: made.peak_bytes, default=None)
@@ -130,8 +130,7 @@ class _Fitting:
 
 
 def _fitting(graph: Graph, thunks: list[Thunk], limit_bytes: int, order: str) -> _Fitting:
-    """Return implementations with concats in place, or with copies if only copies fit or are
-    smaller.
+    """Return implementations with concats in place, or copied if only this is within the limit.
 
     If both variants exceed the limit, the variant with the smaller arena is returned.
     """

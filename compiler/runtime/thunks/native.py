@@ -43,7 +43,7 @@ class Functions:
 
 
 def functions(thunks: Sequence[Thunk]) -> Functions:
-    """Assign a symbol to each kernel; kernels that differ in names only share a symbol."""
+    """Assign a symbol to each kernel; kernels that differ only in names share a symbol."""
     kernels: dict[str, Kernel] = {}
     by_text: dict[str, str] = {}
     by_identity: dict[int, str] = {}

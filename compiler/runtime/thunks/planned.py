@@ -28,7 +28,7 @@ LONGEST = 256
 """Maximum number of launches that are planned together."""
 
 GAIN = 0.95
-"""Largest ratio of planned to sequential time for a plan to be used."""
+"""Largest ratio of planned to sequential time at which a plan is used."""
 
 HALF_CYCLES_PER_SECOND = 6e9
 """Half cycles of `loops/grain.py` per second, at a typical clock of 3 GHz."""

@@ -50,7 +50,7 @@ class RegionPlan:
     """The memory layout of a launch with regions: values inside the bodies, and further memory.
 
     The arenas of all bodies start at offset 0 of the launch's memory, since one body runs at a
-    time. `offsets` has the offsets of further memory, after the arenas, by name. Units: bytes.
+    time. The further memory is after the arenas; `offsets` has its offsets by name. Units: bytes.
     """
 
     thunk: RegionThunk

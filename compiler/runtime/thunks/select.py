@@ -38,7 +38,7 @@ class ViewThunk:
 
 @dataclass(frozen=True, slots=True)
 class CutThunk:
-    """A cut: each result, by name, is a byte range of the operand. Cuts need no launch."""
+    """A cut: each result is a byte range of the operand (`cuts`, by name). Cuts need no launch."""
 
     node: Node
     cuts: Mapping[str, Span]
@@ -71,13 +71,13 @@ class FallbackThunk:
 
     @property
     def is_view(self) -> bool:
-        """Return whether the node only returns a prefix of a buffer, sized at run time."""
+        """Return whether the node only returns a prefix, sized at run time, of a buffer."""
         return is_handed_out(self.node)
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A closed region, or an operator's composition, with captured inputs and implementations."""
+    """A closed region or an operator's composition, and its captured inputs and implementations."""
 
     graph: Graph
     captured: tuple[str, ...]
@@ -175,7 +175,7 @@ class Selector:
         return NativeThunk(node, lowered, scheduled)
 
     def _obstacle(self, node: Node) -> str:
-        """Return the reason why a node's types do not permit a kernel, else ""."""
+        """Return the reason why a node's types do not permit a kernel; "" if they permit it."""
         types: Mapping[str, Type] = self.graph.types
         for name, t in [*((i, types[i]) for i in node.reads), *_outputs(node)]:
             if not isinstance(t, TensorType):
@@ -259,7 +259,7 @@ def _text(computation: Computation) -> str:
 
 
 def is_handed_out(node: Node) -> bool:
-    """Return whether a node's result is a prefix of its operand, which the runtime slices."""
+    """Return whether a node's result is a prefix of its operand, sliced by the runtime."""
     return node.op == "leading"
 
 
@@ -275,7 +275,7 @@ def view_source(node: Node, graph: Graph) -> str | None:
 
 
 def plain_view(node: Node, graph: Graph, has_place: Callable[[Type | None], bool]) -> str | None:
-    """Return a view's operand of the same element type, if both have memory in plain layout."""
+    """Return a view's operand if both have the same element type and memory in plain layout."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.kind != "view" or len(node.outputs) != 1 or not node.inputs:
         return None

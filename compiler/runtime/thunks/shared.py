@@ -1,8 +1,8 @@
 """Concats, splits and slices without copies: their values share memory.
 
 Contiguous parts of a concat are written directly into its result; contiguous cuts of a value are
-read in place. Bytes are contiguous along the outermost axis longer than 1, for instance the
-channels of a single image. In blocked layouts, parts and cuts must consist of entire blocks.
+read in place. Parts and cuts are contiguous along the outermost axis longer than 1, for instance
+the channels of a single image. In blocked layouts, parts and cuts must consist of entire blocks.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from compiler.runtime.thunks.select import (
 def sharing(graph: Graph, thunks: Sequence[Thunk], method: str = "given") -> list[Thunk]:
     """Replace concats, splits and slices by views where possible.
 
-    The caller's arrays are never shared: views of inputs, and results, are copied. A value can be a
-    part of a single concat, and only once; all other concats copy the value. A concat's memory is
-    live from the write of the first part. If shared memory raises the peak of live bytes, in the
-    order by one of METHODS, the concats with the most unused memory at the peak are copied. Live
-    bytes are compared instead of planned arenas: planning takes much longer, and arenas exceed live
-    bytes by one percent at most.
+    The caller's arrays are never shared: views of inputs are copied, and so are results. A value
+    can be a part of a single concat, and only once; all other concats copy the value. A concat's
+    memory is live from the write of the first part. If shared memory raises the peak of live bytes
+    (in the launch order that `method` gives), the concats with the most unused memory at the peak
+    are copied. Live bytes are compared instead of planned arenas: planning takes much longer, and
+    arenas exceed live bytes by one percent at most.
     """
     found = _Known(graph, thunks, ()).thunks()
     if not any(isinstance(w, JoinThunk) for w in found):
@@ -166,7 +166,7 @@ class _Known:
         return thunk
 
     def _inside(self, thunk: RegionThunk) -> RegionThunk:
-        """Return a node with regions, with memory sharing inside the bodies."""
+        """Return the implementation of a node with regions; values in its bodies share memory."""
         bodies = {
             key: Body(b.graph, b.captured, tuple(sharing(b.graph, b.thunks)))
             for key, b in thunk.bodies.items()

@@ -1,4 +1,4 @@
-"""Moves on the stages of a kernel (`inline`, `compute_at`), which precede moves on loops."""
+"""Moves on the stages of a kernel (`inline`, `compute_at`); these moves precede moves on loops."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ MOST_OPERATIONS = 2_000
 class Stages:
     """The stages of a kernel and their shared loops, with the moves applied so far.
 
-    `stage` names the subject of the next move. `tiled` are the stages of a Winograd convolution,
-    which share loops over bands of tiles.
+    `stage` names the subject of the next move. `tiled` are the stages of a Winograd convolution;
+    they share loops over bands of tiles.
     """
 
     computation: Computation
@@ -181,7 +181,7 @@ class Stages:
         """,
     )
     def compute_at(self, stage: StageName, loop: LoopName, places: Count = 1) -> Self:
-        """Compute a stage in a loop of another stage: an iteration computes the elements it reads.
+        """Compute a stage in another stage's loop: each iteration computes the elements it reads.
 
         Each iteration computes `places` elements along the axis of the loop. A stage read only
         inside the loop needs memory for one iteration only, which helps if that memory fits a
@@ -277,7 +277,7 @@ class Stages:
                 )
 
     def _require_beside(self, part: FusedStages, stage: str, inside: Sequence[Group]) -> None:
-        """Check that the same loops contain a nest and the loop that it is to join."""
+        """Check that a nest and the loop that it is to join are inside the same loops."""
         own = _around(self.members, part)
         missing = next((g for g in inside if g not in own), None)
         require_legal(
@@ -355,7 +355,7 @@ def _moved(
 
 
 def matching_axis(part: FusedStages, group: Group, temporaries: Iterable[str]) -> str:
-    """Return the axis of a nest whose places match the iterations of a group, or ""."""
+    """Return the nest's axis whose places match the iterations of a group; "" if none does."""
     made = {s.target: s for s in part}
     found = list(part[0].axes)
     n_reads = 0

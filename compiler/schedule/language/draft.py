@@ -30,7 +30,7 @@ MOST_PROBLEMS = 20
 
 @dataclass(frozen=True, slots=True)
 class NestAt:
-    """The loops of a nest after a line of the text, outermost first, and its operands.
+    """A nest after a line of the text: its loops, outermost first, and its operands.
 
     Line 0 is the state before the first move.
     """

@@ -65,7 +65,7 @@ def _require_sound(nest: Loops) -> None:
 
 
 def _require_entry(nest: Loops, e: Entry) -> None:
-    """Check a copy or prefetch: the loops that it depends on are still inside its loop."""
+    """Check that the loops on which a copy or prefetch depends are still inside its loop."""
     at = nest.position(e.loop)
     outside = not e.over or nest.position(e.over) < at
     require_legal(outside, f"{e.over} does not run outside {e.loop}")

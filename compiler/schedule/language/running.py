@@ -1,4 +1,4 @@
-"""Moves that change the execution of a loop: unrolled, vectorised, parallel, as one instruction."""
+"""Moves that make a loop run unrolled, vectorised, in parallel, or as one instruction."""
 
 from __future__ import annotations
 

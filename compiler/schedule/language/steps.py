@@ -1,4 +1,4 @@
-"""A schedule move by move: the loops at the start and after each move, and the move's reason."""
+"""A schedule, move by move: the loops at the start and after each move, and each move's reason."""
 
 from __future__ import annotations
 

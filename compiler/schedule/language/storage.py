@@ -63,7 +63,7 @@ class Storage(Checked):
         """,
     )
     def round_up(self, loop: LoopName, multiple: Count) -> Self:
-        """Extend a loop over blocked channels to the next multiple, which includes padding lanes.
+        """Extend a loop over blocked channels to the next multiple, including the padding lanes.
 
         Full vectors need no remainder loop. Nothing reads values stored in padding. Operands must
         have padding too: blocked operands, or constants that are packed later. A loop of an integer

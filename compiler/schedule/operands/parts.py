@@ -5,9 +5,9 @@
 
 Three products replace a single product, on a unit with more than ten times the throughput. A single
 stage writes the upper and the lower part of the left operand. The sum has an additional reduction
-axis over the three products, and its type remains f32. The parts omit 2^-16 of an operand; the
-error of results is below 1e-5 of their scale.
-Source: Henry, Tang and Heinecke 2019 (arXiv:1904.06376).
+axis over the three products, and its type remains f32. The parts of an operand omit 2^-16 of its
+value; the error of results is below 1e-5 of their scale. Source: Henry, Tang and Heinecke 2019
+(arXiv:1904.06376).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def in_parts(
 def _product(
     stage: Stage | Routine, computation: Computation, constants: frozenset[str]
 ) -> _Product | None:
-    """Match a sum of f32 products with a constant that no other stage reads."""
+    """Recognise a sum of f32 products with a constant factor that no other stage reads."""
     if isinstance(stage, Routine) or stage.reduce is None or stage.reduce.combine != "add":
         return None
     match stage.reduce.body:
@@ -110,7 +110,7 @@ def _left(s: Scalar) -> Read | None:
 
 
 def _pays(product: _Product, tensors: Mapping[str, TensorType]) -> bool:
-    """Return whether tiles support the product, with enough rows, columns and terms."""
+    """Return whether tiles support the product and it has enough rows, columns and terms."""
     stage, left, right = product.stage, product.left, product.right
     t = tensors[left.tensor]
     if not (t.is_static and tensors[right.tensor].is_static and t.rank > 1):

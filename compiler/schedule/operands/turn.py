@@ -33,7 +33,7 @@ def turn_operands(
 def _transposed_operand(
     stage: Stage | Routine, computation: Computation, constants: frozenset[str]
 ) -> Read | None:
-    """Return the operand of a product whose elements for adjacent target columns are far apart."""
+    """Return a product's operand if its elements for adjacent target columns are far apart."""
     if isinstance(stage, Routine):
         return None
     reduce = stage.reduce

@@ -40,16 +40,17 @@ BLOCK_SHARE = 0.6
 other being loaded."""
 
 LEAST_TILES = 12
-"""The minimum number of column tiles that read a copied block, divided by the average number of
+"""The minimum ratio of the number of column tiles that read a copied block to the average number of
 copies of an element in the block."""
 
 RUN_CYCLES, LINE_CYCLES = 0.5, 2.5
-"""Stall cycles per cache line that is not in L2: for contiguous reads of at least a page, which the
-hardware prefetches, and for shorter contiguous reads (measured on Zen 3)."""
+"""Stall cycles per cache line that is not in L2: the first number is for contiguous reads of at
+least a page, which the hardware prefetches, and the second for shorter contiguous reads (measured
+on Zen 3)."""
 
 LEAST_SHARING = 3
-"""The minimum number of row tiles in a copied block, which share each strip of columns. With fewer
-row tiles, L3 is the bottleneck."""
+"""The minimum number of row tiles in a copied block; these tiles share each strip of columns. With
+fewer row tiles, L3 is the bottleneck."""
 
 FAR = 4
 """The slowdown factor of reading columns from memory instead of L3."""
@@ -59,10 +60,10 @@ LEAST_GAIN = 0.028
 at the ends of blocks."""
 
 PAGE_BYTES = 4096
-"""The page size, in bytes, at whose end the hardware prefetcher stops."""
+"""The page size in bytes; the hardware prefetcher stops at the end of a page."""
 
 AHEAD_BYTES = 8192
-"""The prefetch distance of packed constants in bytes: it hides the latency of memory."""
+"""The prefetch distance, in bytes, of packed constants; it hides the latency of memory."""
 
 LEAST_ROWS_ASKING = 2
 """The minimum number of rows for prefetches: a single row is memory-bound, and prefetches would
@@ -120,7 +121,7 @@ class Block:
 def row_block(
     nest: Nest, vector: Axis, rows: Axis, around: Sequence[str], tile: Tile, ctx: Context
 ) -> Block | None:
-    """Choose the block of rows that stays in L2 for all columns; None if it saves no cycles.
+    """Choose the block of rows that stays in L2 for all columns; None if no block saves cycles.
 
     Without blocks, each column tile reads all rows again; with blocks, each block reads all columns
     again. `around` are the loops over images. The outermost image loop is split if the number of
@@ -264,7 +265,7 @@ def _line_cycles(nest: Nest, read: Read, rows: Axis, tile: Tile) -> float:
 
 
 def _fewest_tiles(extent: Expr) -> int:
-    """Return the trip count; for open sizes, the trip count at size 1, at least `MOST_PARTS`."""
+    """Return the trip count; for open sizes, the count at size 1 or, if larger, `MOST_PARTS`."""
     if isinstance(extent, int):
         return extent
     least = affine.substitute(extent, dict.fromkeys(affine.symbols(extent), 1))
@@ -276,9 +277,10 @@ def _is_counted(a: Axis) -> bool:
 
 
 def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
-    """Return the bytes of an operand that all loops in `passing` read, with the other loops fixed.
+    """Return the bytes of an operand that the loops `passing` read while the other loops are fixed.
 
-    Overlapping windows read an element several times, and one iteration reads only a slice.
+    An element that overlapping windows read several times counts once, and only the slice that one
+    iteration of the other loops reads counts.
     """
     outside = [a.size for a in nest.space if a.var not in passing and depends(read, a.var)]
     walked = prod(a.size for a in nest.axes if depends(read, a.var))

@@ -132,7 +132,7 @@ def _fetched_at(nest: Nest) -> Iterator[Expr]:
 
 
 def strides(nest: Nest, var: str) -> tuple[int | None, list[tuple[Read, int | None]]]:
-    """Return the strides of the target's address and of all read addresses in a loop index."""
+    """Return the strides, along a loop, of the target's address and of all read addresses."""
     own = nest.stride_of(nest.target, nest.index, var)
     return own, [(r, nest.stride_of(r.tensor, r.index, var)) for r in nest.reads()]
 

@@ -34,8 +34,8 @@ from compiler.schedule.policies.short_rows import span_rows
 from compiler.schedule.policies.tiles import FEW_REGISTERS, choose_tile
 
 MOST_ROWS, SURE_ROWS = 14, 4
-"""The number of rows of the largest tile, and the known number of rows preferred to any open
-number."""
+"""The number of rows of the largest tile, and the known number of rows that is preferred to any
+open number."""
 
 UNROLL = 2
 """The unroll factor of the reduction; larger factors increase compile time without a speed-up."""
@@ -160,7 +160,7 @@ def _is_split_sum(nest: Nest, e: affine.Expr) -> bool:
 
 
 def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
-    """Return the output's contiguous loop; if it is short, a loop with a contiguous operand.
+    """Return the output's contiguous loop or, if it is short, a loop with a contiguous operand.
 
     A transposed convolution of stride 2 writes every second pixel; these pixels become the lanes.
     """
@@ -320,5 +320,5 @@ def _outer_order(
 
 
 def _moves_image(nest: Nest, var: str) -> bool:
-    """Return whether a loop runs over pixels or rows: an operand is invariant in the loop."""
+    """Return whether a loop runs over pixels or rows, so that an operand is invariant in it."""
     return any(var not in {n for e in r.index for n in affine.symbols(e)} for r in operands(nest))

@@ -161,7 +161,7 @@ def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
 def _steps_of_parts(nest: Nest, shared: Read, packed: Read, ctx: Context) -> Axis | None:
     """Return the longest loop along which pairs of bf16 are interleaved for all lanes.
 
-    None if the loop has fewer lanes than a full vector: these do not justify the interleaving.
+    None if the loop has fewer lanes than a full vector: too few to justify the interleaving.
     """
     vector = contiguous_axis(nest)
     if not _is_bf16((shared, packed)) or vector is None or vector.size < ctx.target.lanes(4):
@@ -254,7 +254,7 @@ def _reduction_inside(nest: Nest) -> Nest:
 
 
 def _loads_along(nest: Nest, var: str, ctx: Context) -> bool:
-    """Return whether lanes along a loop share one operand, but not the second operand."""
+    """Return whether lanes along a loop share one operand, but not the other operand."""
     operands = _operands(nest, ctx)
     if operands is None:
         return False

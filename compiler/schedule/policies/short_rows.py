@@ -1,4 +1,4 @@
-"""Register tiles over several rows of an image whose rows are shorter than efficient tiles.
+"""Register tiles over several rows of an image, for rows that are shorter than efficient tiles.
 
 A row of 7 pixels is divided into a tile of 4 pixels and a tile of 3 pixels, both of which are
 inefficient. All 49 pixels of 7 rows are divided into nine tiles of 5 pixels and a tile of 4 pixels.
@@ -27,7 +27,7 @@ code."""
 def span_rows(
     nest: Nest, vector: Axis, rows: Axis, image: Sequence[str], ctx: Context
 ) -> tuple[Nest, Axis] | None:
-    """Fuse the row loop with the enclosing loop; return nest and fused loop, None if slower.
+    """Fuse the row loop with the enclosing loop; return the nest and fused loop; None if slower.
 
     `image` are all loops on which the constant does not depend, except the row loop.
     """

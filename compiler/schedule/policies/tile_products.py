@@ -44,11 +44,11 @@ FEWEST_STEPS = 4
 """The minimum number of reduction steps in a tile; with fewer steps, vectors are as fast."""
 
 MOST_PRODUCTS = 4
-"""The maximum number of products of the bf16 parts of one number. The loop over the products is
+"""The maximum number of products of the bf16 parts of one number. The loop over these products is
 unrolled, so that the parts stay in tile registers."""
 
 NEW_SHAPES = 2
-"""The time to store sums, to reconfigure tile shapes and to reload sums, in full tile steps."""
+"""The time, in full tile steps, to store sums, to reconfigure tile shapes and to reload sums."""
 
 
 def tile_products(nest: Nest, ctx: Context) -> Nest | None:

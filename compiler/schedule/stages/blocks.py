@@ -21,18 +21,18 @@ LEAST_ROWS = 4
 """The minimum number of rows of a tile; with fewer rows, loads are the bottleneck for any width."""
 
 SIDE_BY_SIDE = 4
-"""The number of positions per iteration for short sums, so that final combinations of lanes
+"""The number of positions per iteration for short sums; the final combinations of their lanes
 overlap.
 """
 
 LEAST_TURNS = 4
-"""The minimum number of iterations, so that threads can share the loop."""
+"""The minimum number of iterations that lets threads share the loop."""
 
 
 def block_size(
     group: Group, held: Iterable[str], tensors: Mapping[str, TensorType], target: Target
 ) -> int:
-    """Choose the positions per iteration: few, or many rows that reuse a product's other operand.
+    """Choose the positions per iteration: few, or many if rows of a product share an operand.
 
     Temporaries inside the loop take at most half of L2 (of L1 for short sums). If the cache limits
     the number of rows, the number is a multiple of the register tile's rows.
@@ -61,7 +61,7 @@ def reason(group: Group) -> str:
 
 
 def _is_short(group: Group, per_place: int, extent: int, target: Target) -> bool:
-    """Return whether final reductions of several places can overlap, with temporaries in L1."""
+    """Return whether final reductions of several places can overlap and temporaries fit L1."""
     sums = any(s.reduce is not None for part in group.nests for s in part)
     few = SIDE_BY_SIDE * per_place <= target.l1d_bytes // 2
     return sums and few and extent >= LEAST_TURNS * SIDE_BY_SIDE

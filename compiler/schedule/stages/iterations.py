@@ -23,11 +23,11 @@ from compiler.schedule.stages.tree import Group, Member, leaves, name_of, touche
 Tensors = Mapping[str, TensorType]
 
 Held = Mapping[str, int]
-"""Maps each tensor local to a group to the dimension that the group's axis indexes."""
+"""For each tensor that is local to a group, the dimension that the group's axis indexes."""
 
 
 def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[str]) -> Held:
-    """Return the temporaries that live for one iteration of a group; `members` are all readers."""
+    """Return the temporaries that live for one iteration of a group; `members` has all readers."""
     inner = temporaries - touched([*leaves([m for m in members if m is not group])])
     return {
         s.target: next(d for d, e in enumerate(s.index) if axis_of(e) == group.own[name_of(part)])
@@ -70,7 +70,7 @@ def iterations_of(group: Group, var: str) -> Iterator[tuple[Iteration, Expr, Exp
 def inside(
     group: Group, held: Held, tensors: Tensors, iteration: Iteration
 ) -> tuple[tuple[Member, ...], dict[str, TensorType]]:
-    """Return the members in one iteration of a group, and tensor types.
+    """Return the members in one iteration of a group, and the types of tensors in the iteration.
 
     The type of a local tensor has the size of one block.
     """

@@ -51,7 +51,7 @@ def fuse_stages(computation: Computation) -> list[FusedStages | Routine]:
 def _place(
     stage: Stage, made: Sequence[FusedStages | Routine], computation: Computation
 ) -> tuple[int, FusedStages] | None:
-    """Return the position of fused stages that a stage can join, and all of them with the stage."""
+    """Return the position of fused stages that a stage can join, and the fused stages with it."""
     if not _may_join(stage, computation):
         return None
     for position in reversed(range(len(made))):
@@ -72,7 +72,7 @@ def _may_join(stage: Stage, computation: Computation) -> bool:
 
 
 def _joined(before: FusedStages, stage: Stage, computation: Computation) -> FusedStages | None:
-    """Fuse a stage with others; None if this is illegal or the two share no element."""
+    """Fuse a stage with others; None if this is illegal or if they share no element."""
     first, tensors = before[0], computation.tensors
     if not _may_join(first, computation):
         return None

@@ -49,7 +49,7 @@ def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
 
 
 def _is_made_beside(members: Sequence[Member], part: Part, tensor: str) -> bool:
-    """Return whether every loop around a part that reads a tensor contains the tensor's producer.
+    """Return whether all loops around a part that reads a tensor contain the tensor's producer.
 
     If a loop did not contain the producer, a later iteration would read an element that an earlier
     iteration has overwritten.

@@ -105,10 +105,10 @@ def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]
 def _producer(
     group: Group, before: Sequence[Part], after: Sequence[Part], where: _Where
 ) -> tuple[FusedStages, str] | None:
-    """Return the last part before a group whose results only the group reads, index by index.
+    """Return the last earlier part whose results only the group reads, index by index.
 
     The part found, for example the copy of an operand, reads no results of the group's parts, so
-    their sequence does not contain it.
+    the sequence of these parts does not contain it.
     """
     alone = _alone(before)
     for number, part in reversed([*enumerate(before)]):
@@ -130,7 +130,7 @@ def _apart(where: _Where, others: Sequence[Part]) -> _Where:
 
 
 def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
-    """Return the longest sequence of parts that can share an axis, and its start."""
+    """Return the start of the longest sequence of parts that can share an axis, and its group."""
     apart = _alone(parts)
     for length in range(len(parts), 1, -1):
         for first in range(len(parts) - length + 1):
@@ -145,7 +145,7 @@ def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
 
 
 def _alone(parts: Sequence[Part]) -> list[int]:
-    """Count the parts before each position that no sequence may contain.
+    """Count, before each position, the parts that no sequence may contain.
 
     Sequences cannot contain routines, or parts that write a tensor which other parts also write.
     """
@@ -182,7 +182,7 @@ def _common(
 
 
 def _names_in(part: FusedStages, made: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
-    """Map each axis of a sequence that a part reads index by index to the part's name for it.
+    """Map axes of a sequence to a part's names for them, if the part reads them index by index.
 
     None if the part reads no results of the sequence, reads them at computed indices, or reads two
     axes at the same index.

@@ -22,8 +22,8 @@ Part = FusedStages | Routine
 class Group:
     """A loop over an axis, and the members in its body; an iteration computes `places` positions.
 
-    `own` maps the name of each nest inside to the name that this nest has for the axis. The loop
-    belongs to the last nest, which reads the results of the other nests.
+    `own` maps the name of each nest in the body to the nest's name for the axis. The loop belongs
+    to the last nest, which reads the results of the other nests.
     """
 
     members: tuple[Member, ...]

@@ -1,10 +1,10 @@
-"""Choice of the loops that threads share: proven independent, with the least estimated time.
+"""Choice of the loops that threads share: independent iterations, and the least estimated time.
 
 A loop can be shared if its iterations are proven independent. The cost of sharing is the time of
-the longest share, plus the time to read the operands that every thread reads in full. Other threads
-have written most operands that every thread reads in full. If images are divided by rows, each row
-stays in the cache of its writer, but all threads read all weights. If images are divided by
-channels, each thread reads its own weights, but all rows. A loop of few iterations is shared
+the longest share, plus the time to read the operands that every thread reads in full. Most operands
+that every thread reads in full have been written by other threads. If images are divided by rows,
+each row stays in the cache of its writer, but all threads read all weights. If images are divided
+by channels, each thread reads its own weights, but all rows. A loop of few iterations is shared
 together with the loops directly inside it. A shared loop may be inside other loops that every
 thread runs.
 
@@ -182,7 +182,7 @@ class _Marker:
         return self._others(sum(self._nbytes(name) for name in read))
 
     def _later_steps(self, loop: Loop) -> float:
-        """Estimate the half cycles in which a next kernel by rows reads other cores' results."""
+        """Estimate the half cycles for remote reads in a later kernel that is divided by rows."""
         for s in walk_statements(loop.body):
             if isinstance(s, Store) and self._is_cut_across(s, loop):
                 return self._others(self._nbytes(s.buffer))

@@ -299,7 +299,7 @@ class _Writer:
 
 
 def _combination(factors: Sequence[float], values: Sequence[Scalar]) -> Scalar:
-    """Return the sum of values times small numbers, with the fewest multiplications."""
+    """Return the sum of products of values and small numbers, with the fewest multiplications."""
     terms = [(f, v) for f, v in zip(factors, values, strict=True) if f and not _is_zero(v)]
     if not terms:
         return Number(0.0, DType.f32)

@@ -18,7 +18,7 @@ At = Mapping[str, Expr]
 """Substitutions for loop variables: an iteration, a shifted index, or an outer loop's index."""
 
 Fixed = Mapping[str, Expr]
-"""The trip counts of shortened loops; that of a vector loop may be known only at run time."""
+"""The trip counts of shortened loops; the count of a vector loop may be known only at run time."""
 
 
 Body = Callable[[At, Fixed], tuple[Statement, ...]]
@@ -112,7 +112,7 @@ def _iteration_asked(nest: Nest, e: Entry) -> Expr:
 
 
 def _asked_in_lines(nest: Nest, e: Entry, asked: Prefetch, nbytes: int) -> tuple[Statement, ...]:
-    """Prefetch all cache lines of a packed constant that an iteration reads, if contiguous."""
+    """Prefetch an iteration's cache lines: all for a packed constant, else the first one."""
     n_elements = nest.stride_of(e.tensor, e.index, e.loop) or 0
     n_lines = min(-(-n_elements * nbytes // LINE_BYTES), MOST_LINES)
     if e.tensor not in nest.packings or n_lines <= 1:

@@ -19,7 +19,7 @@ def nest_of(
 ) -> Nest:
     """Build the untransformed nest of a stage: the stage's loops in order, over physical buffers.
 
-    Loops of one iteration are removed. Reads of padding become reads of a halo, if present.
+    Loops with a single iteration are removed. Reads of padding become reads of a halo, if present.
     `around` are the loops around the entire nest.
     """
     around = around or {}
@@ -54,7 +54,7 @@ def physical(
     ranges: Mapping[str, Range],
     extents: Mapping[str, Expr],
 ) -> Scalar:
-    """Rewrite a value over physical buffers, with physical indices of the layouts."""
+    """Rewrite a value so that it reads physical buffers at the physical indices of the layouts."""
     value = rewrite(value, lambda s: _through_halo(s, tensors, ranges, extents))
     value = rewrite(value, lambda s: _physical(s, tensors))
     return substitute(value, {}, ranges)
