@@ -51,7 +51,7 @@ def test_one_rewrite_of_several_by_one_rule_is_named() -> None:
     """The rule is wrong for one value only."""
 
     def wrong_after_relu(old: Any) -> Any:
-        return lambda x: o.neg(x) if x.name in ("d", "e") else old(x)
+        return lambda x: o.neg(x) if x.name in ("d", "e") else old(x=x)
 
     with body("drop_double_negation", wrong_after_relu)():
         answer = search(Probe.of(SEVERAL, Settings(DEFAULT)))
