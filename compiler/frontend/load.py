@@ -101,10 +101,13 @@ def _check_kind(head: bytes) -> None:
             "E-MODEL-PROTOBUF", "this is a model in the ORT format of ONNX Runtime, not ONNX"
         )
     if len(head) > 3 and all(32 <= b < 127 or b in b"\t\r\n" for b in head):
+        is_graph = head.lstrip().startswith(b"graph ")
         raise CompileError(
             "E-MODEL-PROTOBUF",
             f"this is a text file that begins with {head[:24].decode('ascii')!r}",
-            hint="save the model as binary .onnx, not as text or JSON",
+            hint="the name of a graph in text form must end in .ir"
+            if is_graph
+            else "save the model as binary .onnx, not as text or JSON",
         )
 
 

@@ -212,7 +212,7 @@ def test_results_never_decrease(operator: Operator) -> None:
     pairs = list(increases_of(operator))
     assert pairs
     for _, made in pairs:
-        assert not np.isnan(made).any()
+        assert not np.isnan(made).any(), "an increasing operator has NaN only for NaN"
         assert (made[1:] >= made[:-1]).all()
 
 
@@ -221,7 +221,7 @@ def test_results_decrease_only_by_rounding(operator: Operator) -> None:
     pairs = list(increases_of(operator))
     assert pairs
     for _, made in pairs:
-        assert not np.isnan(made).any()
+        assert not np.isnan(made).any(), "an increasing operator has NaN only for NaN"
         highest = np.maximum.accumulate(made)
         np.testing.assert_allclose(made, highest, rtol=4e-7)
 
@@ -347,7 +347,10 @@ def test_lists_in_passes_state_their_reason() -> None:
         for node, names in literals(path):
             if not isinstance(node, ast.Dict) and REASON not in lines[node.lineno - 1]:
                 found.append(f"{path.name}:{node.lineno}: {sorted(names)}")
-    assert not found
+    assert not found, (
+        "query a trait, or state the reason as `# Own: ...` on the first line of the list: "
+        f"see docs/adding-a-pass.md; {found}"
+    )
 
 
 def test_no_pass_lists_the_operators_of_a_trait() -> None:

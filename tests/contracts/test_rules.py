@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dis
+import importlib
+import pkgutil
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +14,7 @@ from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph
 from compiler.ir.operator import OPERATORS
 from compiler.ir.verify import verify
-from compiler.passes import PASSES, RULES, Rule
+from compiler.passes import PASSES, RULES, Rule, rules
 from compiler.passes.engine.pattern import placeholders, roots, uniform
 from compiler.passes.engine.rewrite import apply_rules
 from compiler.trace import Log
@@ -127,5 +129,7 @@ def test_a_rule_that_only_folds_to_an_operand_is_a_row(rule: Rule) -> None:
 
 
 def test_every_rule_belongs_to_a_pass() -> None:
+    for module in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}."):
+        importlib.import_module(module.name)
     in_passes = {r.name for p in PASSES.values() for r in p.rules}
     assert in_passes == set(RULES), "a rule belongs to no pass: see docs/adding-a-rule.md"

@@ -387,3 +387,20 @@ def test_a_subgraph_of_an_operator_that_is_no_control_flow_stays_foreign_whole()
     feeds = {n: chance.normal(size=shape).astype(np.float32) for n in "qkv"}
     got = reference(checked(made), feeds)["y"]
     np.testing.assert_allclose(got, ReferenceEvaluator(made).run(None, feeds)[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("graph g(x: f32[2]) { return x }", "the name of a graph in text form must end in .ir"),
+        ('{"nodes": []}', "save the model as binary .onnx, not as text or JSON"),
+    ],
+)
+def test_a_text_file_with_another_extension_gets_a_hint(
+    text: str, hint: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.txt"
+    path.write_text(text)
+    with pytest.raises(CompileError) as refused:
+        load(path)
+    assert (refused.value.code, refused.value.hint) == ("E-MODEL-PROTOBUF", hint)

@@ -24,7 +24,7 @@ SPECIAL = np.array(
 
 
 def graph(text: str) -> Graph:
-    """Return a verified graph, with omitted types inferred."""
+    """Return the verified graph of a text, after type inference."""
     made = infer(parse_graph(textwrap.dedent(text)))[0]
     verify(made)
     return made
