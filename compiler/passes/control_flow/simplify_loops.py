@@ -71,6 +71,8 @@ def simplify_loops(graph: Graph, log: Log) -> Graph:
             loop.drop()
             changed |= loop.is_changed
             now = loop.finished()
+            if not any(now.outputs):
+                continue  # Each result equals an initial value.
         nodes.append(now)
     if not changed:
         return graph

@@ -271,6 +271,28 @@ def test_states_that_are_exchanged_are_no_constants() -> None:
     assert ran(g, "simplify_loops")[0] is g
 
 
+def test_a_loop_whose_results_all_are_initial_values_is_removed() -> None:
+    g = graph(
+        """
+        graph g(x: f32[5,3], s: f32[3]) {
+          y: f32[3] = onnx.Scan(s, x, num_scan_inputs=1, opset=16) {
+            body: graph step(a: f32[3], b: f32[3]) {
+              c: f32[3] = identity(a)
+              return c
+            }
+          }
+          z: f32[3] = exp(y)
+          return z
+        }
+        """
+    )
+    after, _ = ran(g, "simplify_loops")
+    assert [n.op for n in after.nodes] == ["exp"]
+    assert after.nodes[0].inputs == ("s",)
+    assert ran(after, "simplify_loops")[0] is after
+    same(g, after)
+
+
 def test_what_is_refused_stays_and_keeps_what_it_needs() -> None:
     g = graph(LOOP)
     log = Log(gate=lambda d: d.rule != "drop_state")
