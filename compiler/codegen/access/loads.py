@@ -238,13 +238,13 @@ def _gather_each(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: V
 def read(m: Memory, b: Buffer, pointer: Value, lanes: int, level: int) -> Value:
     """Load contiguous elements, or a scalar for 0 lanes."""
     text = f"load {memory_type(b.dtype, lanes)}, ptr {pointer.ref}, align {b.dtype.nbytes}"
-    return _finish(m, b, text, lanes, level)
+    return _finish(m, b, text, lanes, _scope(pointer, level))
 
 
 def read_word(m: Memory, b: Buffer, pointer: Value, level: int) -> Value:
     """Load several elements of a small type, 32 bits in total, as one integer."""
     text = f"load i32, ptr {pointer.ref}, align {b.dtype.nbytes}"
-    return m.out.op_at(text, DType.i32, 0, level, _key(m, b, text))
+    return m.out.op_at(text, DType.i32, 0, _scope(pointer, level), _key(m, b, text))
 
 
 def read_masked(m: Memory, b: Buffer, pointer: Value, mask: Value, level: int) -> Value:
@@ -256,7 +256,12 @@ def read_masked(m: Memory, b: Buffer, pointer: Value, mask: Value, level: int) -
         f"call {result} @{name}(ptr align {b.dtype.nbytes} {pointer.ref}, "
         f"{mask.typed}, {result} zeroinitializer)"
     )
-    return _finish(m, b, text, mask.lanes, level)
+    return _finish(m, b, text, mask.lanes, _scope(pointer, level))
+
+
+def _scope(pointer: Value, level: int) -> int:
+    """Return the scope of a load; an earlier load in an inner scope may have made its pointer."""
+    return max(level, pointer.level)
 
 
 def _finish(m: Memory, b: Buffer, text: str, lanes: int, level: int) -> Value:

@@ -1,9 +1,11 @@
 """Tests of all memory access patterns of vector lanes, against the interpreter."""
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import compiler
 from tests.kernel_runs import compare
 
 KERNELS = {
@@ -141,3 +143,24 @@ def test_a_line_that_is_asked_for_may_be_loaded_further_out(kind: str):
     }}""",
         rtol=1e-5,
     )
+
+
+def test_a_load_in_an_outer_scope_reads_no_pointer_of_an_inner_scope() -> None:
+    """The window over both columns of B needs one pointer under a mask of each scope."""
+    g = compiler.parse(
+        """
+        graph g(A: f32[2,1,129,2], B: f32[2,1,1,2]) {
+          s: f32[2,1,129,2] = add(A, B)
+          y: f32[2,1,129,2] = max_pool(s, kernel=[3,5], strides=[1,1], pads=[0,0,0,0],
+              dilations=[1,1], ceil_mode=false, auto_pad="same_upper")
+          return y
+        }
+        """
+    )
+    chance = np.random.default_rng(1)
+    inputs = {
+        "A": chance.standard_normal((2, 1, 129, 2), np.float32),
+        "B": chance.standard_normal((2, 1, 1, 2), np.float32),
+    }
+    expected = compiler.reference(g, inputs)["y"]
+    np.testing.assert_array_equal(compiler.compile(g).run(inputs)["y"], expected)
