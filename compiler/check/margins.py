@@ -64,7 +64,7 @@ def expectations(
     seed: int = 0,
     n_runs: int = N_RUNS,
 ) -> dict[str, Expected]:
-    """Return the expected results by name; `own` has the results in their original types.
+    """Return the expected results by name; `own` has the reference's results in the model's types.
 
     Errors: E-RUN-*. Results other than numeric tensors have no f64 form and must be equal.
     """

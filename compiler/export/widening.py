@@ -1,7 +1,7 @@
 """The export of unsupported element types by computation in a wider type.
 
 Operators compute short floats in f32 and round once, so casts before and after a node give the same
-numbers. Integers wrap in the same way at every width.
+numbers. The low bits of integer results do not depend on the width.
 """
 
 from __future__ import annotations

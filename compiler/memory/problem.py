@@ -131,7 +131,7 @@ def _pin_faults(buffers: Sequence[Buffer], alignment_bytes: int) -> Iterator[tup
 
 
 def _pinned_together(pinned: list[tuple[str, Block]]) -> Iterator[tuple[str, str]]:
-    """Yield overlapping pins by a sweep over the steps: in offset order, only neighbours overlap.
+    """Yield overlapping pins: a sweep over steps compares each pin with its neighbours by offset.
 
     The sorted list never contains overlaps, because the caller stops at the first fault.
     """

@@ -334,7 +334,7 @@ export interface CheckedValues {
 export interface PlatformMemory {
   name: string; nbytes: number | null; keeps_weights: boolean; handover_seconds: number;
 }
-/** A device, which runs one task at a time; `operators` is null for all operators. */
+/** A device that runs one task at a time; it supports `operators`, or all operators if null. */
 export interface PlatformDevice {
   name: string; memory: string; flops_per_second: number; bytes_per_second: number;
   seconds_per_kernel: number; operators: string[] | null;

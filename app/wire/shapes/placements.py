@@ -18,7 +18,7 @@ class PlatformMemory(TypedDict):
 
 
 class PlatformDevice(TypedDict):
-    """A device, which runs one task at a time; `operators` is null for all operators."""
+    """A device that runs one task at a time; it supports `operators`, or all operators if null."""
 
     name: str
     memory: str

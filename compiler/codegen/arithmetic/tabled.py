@@ -191,9 +191,10 @@ def _lengthening(
     degree: int,
     slope: float = 0.0,
 ) -> Pieces:
-    """Return pieces of growing length, indexed by the exponent and leading bits of 1 + t s.
+    """Return pieces that lengthen with t, indexed by the exponent and leading bits of 1 + t s.
 
-    s is `stretch`; 1 + t s ranges from 1 to 16, so it has four exponents.
+    t is the argument of `function`, and s is `stretch`. 1 + t s ranges from 1 to 16, so it has four
+    exponents.
     """
     each = 1 << bits
     ends = [2.0**e * (1 + i / each) for e in range(4) for i in range(each)]

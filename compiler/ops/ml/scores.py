@@ -1,4 +1,4 @@
-"""Post-processing of classifier scores: transforms, the second column, labels.
+"""Post-processing of classifier scores: transforms, a column for the second class, labels.
 
 ONNX does not specify three cases: a single column of scores for two classes, ties, and transforms
 of a single column. In these cases, the results follow ONNX Runtime.

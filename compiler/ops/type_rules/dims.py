@@ -122,7 +122,7 @@ def same_dtype(tensors: Sequence[Tensor], name: str) -> DType:
 
 
 def known_value(t: object, what: str) -> Array:
-    """Return the elements of an operand in a lowering. Errors: E-SHAPE-OPEN for run-time data."""
+    """Return the known elements of a lowering's operand. Errors: E-SHAPE-OPEN for run-time data."""
     value = getattr(t, "value", None)
     if value is None or value.dtype == np.object_:
         raise CompileError("E-SHAPE-OPEN", f"{what} is known only at run time")

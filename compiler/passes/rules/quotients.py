@@ -169,8 +169,8 @@ def reciprocal_of_quotient(x: Tensor, y: Tensor) -> Operand:
 def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
     """Fold `x * (1/y)` to `x / y`: one operation instead of two.
 
-    The rule requires as many divisors as results: with fewer divisors, it takes fewer divisions to
-    compute the reciprocals and broadcast them.
+    The rule applies only if y has as many elements as the result. For a broadcast y, one reciprocal
+    per element of y needs fewer divisions than one quotient per element of the result.
     Source: DivMulFusion of ONNX Runtime.
     """
     if not t.dtype.is_float:

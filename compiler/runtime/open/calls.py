@@ -72,7 +72,7 @@ def kernel_sizes(thunk: NativeThunk) -> tuple[str, ...]:
 class OpenCaller:
     """Creates the kernel calls of one part, including calls inside regions.
 
-    A value's memory space is the same for all sizes, so any arrangement determines it.
+    A value has the same memory space for all sizes, so the memory plan of any sizes gives it.
     """
 
     made: Functions

@@ -5,8 +5,8 @@ first step and removes them at its end. Changes of spare bytes that sum to zero 
 the same blocks, if few sets of changes have this sum by chance. Two changes that sum to zero form
 one block; three changes that sum to zero form two blocks. All other changes probably belong to
 blocks with the lifetime of an existing block: both blocks may be parts of one original block.
-Offsets of spare blocks are unknown, so each block is cut at each change of its set. The module
-`joining.py` then merges adjacent pieces of these blocks.
+The offsets of spare blocks are unknown, so each spare block is split at each step with a change of
+spare bytes. The module `joining.py` then merges adjacent pieces of these blocks.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _is_spare(change: Changes) -> bool:
 
 
 def _filled(change: Changes) -> Iterator[Block]:
-    """Yield blocks with the given changes, each cut at all steps of `change` during its lifetime.
+    """Yield blocks whose sizes sum to `change`; each is split at the steps of `change` it is live.
 
     A decrease ends an open block of the same size if one exists, else the newest open blocks.
     """

@@ -150,7 +150,7 @@ class Step:
     def division(self, tree: Tree, way: Way, spare: int, new_leaf: NewLeaf) -> Division | None:
         """Divide the step as `way` describes; None if the tree does not permit this division.
 
-        Spare memory may be used up, and bytes without a successor become new spare leaves.
+        A division may use up leaves of spare memory; bytes that no buffer takes become new leaves.
         """
         for pair in way.pairs:
             spare &= ~pair.some
