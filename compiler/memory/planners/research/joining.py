@@ -1,8 +1,8 @@
 """Joining of blocks that fit together without a gap, before any search.
 
 A block that begins when another block of the same size ends can reuse exactly these bytes. Several
-blocks of equal lifetime can do so together: they are adjacent if their sizes sum to the sizes of the
-blocks before them, or after them. If the blocks were cut from a rectangle, repeated joining undoes the
+blocks of equal lifetime can do so together: they are adjacent if their sizes sum to the sizes of
+blocks before or after them. If the blocks were cut from a rectangle, repeated joining undoes the
 cuts. A plan of the joined blocks is a plan of the blocks, but infeasibility of the joined blocks
 proves nothing.
 
