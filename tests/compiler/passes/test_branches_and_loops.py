@@ -3,61 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
-import numpy as np
 import pytest
 
 from compiler.ir.graph import Graph, all_nodes
-from compiler.ir.operator import Array
-from compiler.ir.verify import verify
-from compiler.passes import PASSES
-from compiler.reference import reference
-from compiler.trace import Log, Step
-from tests.compiler.passes.numbers import SPECIAL, graph, random_inputs
+from tests.compiler.passes.control_flow_runs import LOOP, done, ran, reasons, same
+from tests.compiler.passes.numbers import graph
 
 NAMES = ("sink_into_branches", "simplify_loops", "hoist_common_code", "if_conversion")
-
-
-def ran(g: Graph, *names: str) -> tuple[Graph, list[Step]]:
-    log = Log()
-    for name in names:
-        g = PASSES[name].run(g, log)
-        verify(g)
-    return g, log.steps
-
-
-def done(steps: list[Step]) -> list[str]:
-    return [s.rule for s in steps if s.outcome == "applied"]
-
-
-def reasons(steps: list[Step]) -> list[str]:
-    return [s.because for s in steps if s.outcome == "declined"]
-
-
-def all_inputs(g: Graph) -> Iterator[dict[str, Array]]:
-    """Yield both conditions, zero and more iterations, and special numbers."""
-    rng = np.random.default_rng(0)
-    for flag in (False, True):
-        for n in (0, 3):
-            inputs = random_inputs(g, n)
-            for name, array in inputs.items():
-                if array.dtype == np.bool_:
-                    inputs[name] = np.full(array.shape, flag)
-                elif array.dtype.kind == "i":
-                    inputs[name] = np.full(array.shape, n, array.dtype)
-                else:
-                    inputs[name] = rng.choice(SPECIAL, array.shape).astype(array.dtype)
-            yield inputs
-
-
-def same(g: Graph, after: Graph) -> None:
-    for inputs in all_inputs(g):
-        with np.errstate(all="ignore"):
-            left, right = reference(g, inputs), reference(after, inputs)
-        assert list(left) == list(right)
-        for name, x in left.items():
-            np.testing.assert_array_equal(x, right[name])
 
 
 def branches(before: str, then: str, other: str, after: str = "", results: str = "y") -> Graph:
@@ -184,149 +137,6 @@ def test_what_has_no_code_is_not_called_inside_a_branch() -> None:
     after, steps = ran(g, "sink_into_branches")
     assert [n.op for n in after.nodes] == ["onnx.Dropout", "onnx.If"]
     assert "no generated code" in reasons(steps)[0]
-
-
-LOOP = """
-graph g(x: f32[2,3], w: f32[3], n: i64[], c: bool[]) {
-  const two: f32[] = literal(2.0)
-  y: f32[2,3], k: f32[3], u: f32[], v: f32[2,3] = onnx.Loop(n, c, x, w, two, x, opset=16) {
-    body: graph body(i: i64[], on: bool[], s: f32[2,3], t: f32[3], f: f32[], d: f32[2,3]) {
-      const half: f32[] = literal(0.5)
-      j: f32[3] = identity(t)
-      p: f32[2,3] = mul(s, f)
-      q: f32[2,3] = add(p, t)
-      h: f32[2,3] = mul(d, half)
-      return on, q, j, f, h
-    }
-  }
-  return y, k
-}
-"""
-
-
-def test_states_that_stay_are_captured_and_unread_ones_go() -> None:
-    g = graph(LOOP)
-    after, steps = ran(g, "simplify_loops")
-    assert sorted(done(steps)) == ["capture_state", "capture_state", "drop_state"]
-    (loop,) = after.nodes
-    assert loop.inputs == ("n", "c", "x")
-    assert loop.outputs == ("y",)
-    assert [r.value for r in after.results] == ["y", "w"]
-    assert [n.op for n in loop.regions["body"].nodes] == ["mul", "add"]
-    same(g, after)
-    assert ran(after, "simplify_loops")[0] is after
-
-
-def test_captured_constants_are_constants_inside() -> None:
-    after, _ = ran(
-        graph(LOOP.replace("two: f32[] = literal(2.0)", "two: f32[] = literal(1.0)")),
-        "simplify_loops",
-        "simplify",
-    )
-    assert [n.op for n in after.nodes[0].regions["body"].nodes] == ["add"]
-
-
-def test_a_state_that_others_are_made_of_stays() -> None:
-    g = graph(LOOP.replace("p: f32[2,3] = mul(s, f)", "p: f32[2,3] = mul(s, d)"))
-    after, steps = ran(g, "simplify_loops")
-    assert "drop_state" not in done(steps)
-    assert after.nodes[0].inputs == ("n", "c", "x", "x")
-    same(g, after)
-
-
-def test_a_state_that_decides_when_to_stop_stays() -> None:
-    g = graph(
-        """
-        graph g(x: f32[2,3], n: i64[], c: bool[]) {
-          const one: f32[] = literal(1.0)
-          y: f32[2,3], z: f32[] = onnx.Loop(n, c, x, one, opset=16) {
-            body: graph body(i: i64[], on: bool[], s: f32[2,3], t: f32[]) {
-              const limit: f32[] = literal(3.0)
-              a: f32[] = add(t, t)
-              more: bool[] = less(a, limit)
-              q: f32[2,3] = exp(s)
-              return more, q, a
-            }
-          }
-          return y
-        }
-        """
-    )
-    assert ran(g, "simplify_loops")[0] is g
-
-
-def test_states_that_are_exchanged_are_no_constants() -> None:
-    g = graph(
-        """
-        graph g(x: f32[2,3], w: f32[2,3], n: i64[], c: bool[]) {
-          y: f32[2,3], z: f32[2,3] = onnx.Loop(n, c, x, w, opset=16) {
-            body: graph body(i: i64[], on: bool[], s: f32[2,3], t: f32[2,3]) {
-              return on, t, s
-            }
-          }
-          return y, z
-        }
-        """
-    )
-    assert ran(g, "simplify_loops")[0] is g
-
-
-def test_a_loop_whose_results_all_are_initial_values_is_removed() -> None:
-    g = graph(
-        """
-        graph g(x: f32[5,3], s: f32[3]) {
-          y: f32[3] = onnx.Scan(s, x, num_scan_inputs=1, opset=16) {
-            body: graph step(a: f32[3], b: f32[3]) {
-              c: f32[3] = identity(a)
-              return c
-            }
-          }
-          z: f32[3] = exp(y)
-          return z
-        }
-        """
-    )
-    after, _ = ran(g, "simplify_loops")
-    assert [n.op for n in after.nodes] == ["exp"]
-    assert after.nodes[0].inputs == ("s",)
-    assert ran(after, "simplify_loops")[0] is after
-    same(g, after)
-
-
-def test_what_is_refused_stays_and_keeps_what_it_needs() -> None:
-    g = graph(LOOP)
-    log = Log(gate=lambda d: d.rule != "drop_state")
-    after = PASSES["simplify_loops"].run(g, log)
-    verify(after)
-    assert after.nodes[0].inputs == ("n", "c", "x", "x")
-    same(g, after)
-
-
-def test_pieces_that_nobody_reads_take_their_attributes_along() -> None:
-    g = graph(
-        """
-        graph g(x: f32[5,3], s: f32[3]) {
-          y: f32[3], p: f32[5,3], q: f32[3,5], r: f32[5,3] = onnx.Scan(s, x, num_scan_inputs=1,
-              scan_output_axes=[0,1,0], scan_output_directions=[0,0,1], opset=16) {
-            body: graph step(a: f32[3], b: f32[3]) {
-              c: f32[3] = add(a, b)
-              d: f32[3] = exp(c)
-              e: f32[3] = neg(c)
-              f: f32[3] = abs(c)
-              return c, d, e, f
-            }
-          }
-          return q, r
-        }
-        """
-    )
-    after, steps = ran(g, "simplify_loops")
-    assert done(steps) == ["drop_pieces"]
-    (loop,) = after.nodes
-    assert loop.attrs["scan_output_axes"] == (1, 0)
-    assert loop.attrs["scan_output_directions"] == (0, 1)
-    assert [n.op for n in loop.regions["body"].nodes] == ["add", "neg", "abs"]
-    same(g, after)
 
 
 def test_an_if_with_equal_branches_vanishes() -> None:
