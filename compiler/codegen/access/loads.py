@@ -198,19 +198,10 @@ def gather(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: Value) 
     assert lane is not None
     if b.dtype.nbytes < 4 or not m.target.has_masks:
         return _gather_each(m, b, pointer, positions, mask)
-    pointers = vector_of("ptr", lane.lanes)
     element = memory_type(b.dtype)
     text = f"getelementptr {element}, ptr {pointer.ref}, {positions.typed}"
     at = m.out.op(text, DType.u64, lane.lanes, pointer, positions)
-    result = memory_type(b.dtype, lane.lanes)
-    name = f"llvm.masked.gather.v{lane.lanes}{suffix(b.dtype)}.v{lane.lanes}p0"
-    m.out.declare(f"declare {result} @{name}({pointers}, {mask.type}, {result})")
-    call = (
-        f"call {result} @{name}({pointers} align {b.dtype.nbytes} {at.ref}, "
-        f"{mask.typed}, {result} zeroinitializer)"
-    )
-    level = m.load_level(b, at, mask)
-    return _finish(m, b, call, lane.lanes, level)
+    return _masked(m, b, "gather", at, mask, m.load_level(b, at, mask))
 
 
 def _gather_each(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: Value) -> Value:
@@ -249,18 +240,25 @@ def read_word(m: Memory, b: Buffer, pointer: Value, level: int) -> Value:
 
 def read_masked(m: Memory, b: Buffer, pointer: Value, mask: Value, level: int) -> Value:
     """Load contiguous elements under a mask; masked-off lanes are 0 and not read."""
+    return _masked(m, b, "load", pointer, mask, _scope(pointer, level))
+
+
+def _masked(m: Memory, b: Buffer, kind: str, at: Value, mask: Value, level: int) -> Value:
+    """Call `llvm.masked.load` for one address, or `llvm.masked.gather` for one per lane."""
     result = memory_type(b.dtype, mask.lanes)
-    name = f"llvm.masked.load.v{mask.lanes}{suffix(b.dtype)}.p0"
-    m.out.declare(f"declare {result} @{name}(ptr, {mask.type}, {result})")
+    pointers = vector_of("ptr", at.lanes)
+    per_lane = f"v{at.lanes}" if at.lanes else ""
+    name = f"llvm.masked.{kind}.v{mask.lanes}{suffix(b.dtype)}.{per_lane}p0"
+    m.out.declare(f"declare {result} @{name}({pointers}, {mask.type}, {result})")
     text = (
-        f"call {result} @{name}(ptr align {b.dtype.nbytes} {pointer.ref}, "
+        f"call {result} @{name}({pointers} align {b.dtype.nbytes} {at.ref}, "
         f"{mask.typed}, {result} zeroinitializer)"
     )
-    return _finish(m, b, text, mask.lanes, _scope(pointer, level))
+    return _finish(m, b, text, mask.lanes, level)
 
 
 def _scope(pointer: Value, level: int) -> int:
-    """Return the scope of a load; an earlier load in an inner scope may have made its pointer."""
+    """Return the scope of a load; a load in an inner scope may have computed the pointer."""
     return max(level, pointer.level)
 
 

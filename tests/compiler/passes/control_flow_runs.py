@@ -34,6 +34,7 @@ graph g(x: f32[2,3], w: f32[3], n: i64[], c: bool[]) {
 
 
 def ran(g: Graph, *names: str) -> tuple[Graph, list[Step]]:
+    """Run passes; return the verified graph, and all steps."""
     log = Log()
     for name in names:
         g = PASSES[name].run(g, log)
@@ -42,10 +43,12 @@ def ran(g: Graph, *names: str) -> tuple[Graph, list[Step]]:
 
 
 def done(steps: list[Step]) -> list[str]:
+    """Return the rules of applied steps."""
     return [s.rule for s in steps if s.outcome == "applied"]
 
 
 def reasons(steps: list[Step]) -> list[str]:
+    """Return the reasons of declined steps."""
     return [s.because for s in steps if s.outcome == "declined"]
 
 
@@ -66,6 +69,7 @@ def all_inputs(g: Graph) -> Iterator[dict[str, Array]]:
 
 
 def same(g: Graph, after: Graph) -> None:
+    """Assert bitwise equal results of two graphs for `all_inputs`."""
     for inputs in all_inputs(g):
         with np.errstate(all="ignore"):
             left, right = reference(g, inputs), reference(after, inputs)
