@@ -35,6 +35,16 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": whole(2, 3) * 20, "axes": i64(1)},
     ),
+    "repeated axes, known and as data": (
+        """g (float[2,1,3] x, int64[3] axes) => (float[] a, float[] b, float[] c, float[] d) {
+            same = Constant<value: tensor = int64[2] {-2, 1}>()
+            a = Squeeze(x, axes)
+            b = Squeeze(x, same)
+            c = ReduceSum(x, axes)
+            d = ReduceMean<keepdims = 0>(x, same)
+        }""",
+        {"x": numbers(2, 1, 3), "axes": i64(1, -2, 1)},
+    ),
     "one text of several": (
         """g (string[3] x) => (string[] y) {
             last = Constant<value: tensor = int64 {-1}>()

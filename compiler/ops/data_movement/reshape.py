@@ -32,6 +32,7 @@ from compiler.ops.type_rules.dims import (
     settle,
     sizes_of,
 )
+from compiler.ops.type_rules.requirements import normal_axes
 
 
 @op(traits=("aliasing",), kind="view", shape_math=True)
@@ -335,7 +336,7 @@ def _(call: OnnxCall) -> Call | None:
     if axes is None:
         # Without axes, every axis of size 1 is removed, so all sizes must be known.
         axes = tuple(i for i, d in enumerate(x.type.static_shape) if d == 1)
-    return squeeze(x, axes=axes)
+    return squeeze(x, axes=normal_axes(axes, x.rank))
 
 
 @squeeze.export

@@ -137,10 +137,8 @@ def normal_axis(axis: int, rank: int) -> int:
 
 
 def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
-    """Normalise distinct axes, sorted. Errors: E-OP-AXIS."""
-    found = sorted(normal_axis(int(a), rank) for a in axes)
-    require(len(set(found)) == len(found), "E-OP-AXIS", f"axes {tuple(axes)} repeat an axis")
-    return tuple(found)
+    """Normalise a set of axes, sorted; a repeated axis counts once. Errors: E-OP-AXIS."""
+    return tuple(sorted({normal_axis(int(a), rank) for a in axes}))
 
 
 # Computation in a wider type

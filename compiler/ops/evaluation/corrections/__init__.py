@@ -28,6 +28,11 @@ class Correction:
     cases: tuple[str, ...] = ()
 
 
+_AXES_AS_SET = (
+    "Squeeze", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
+    "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare",
+)  # fmt: skip
+
 TABLE = (
     Correction(
         "Resize",
@@ -84,6 +89,15 @@ TABLE = (
         "unique",
         "Rows of strings cannot be compared. With sorted=0, onnx.reference ignores `axis` and "
         "takes rows along axis 0; if only one output is requested, the output remains sorted.",
+    ),
+    *(
+        Correction(
+            operator,
+            "repeated_axes",
+            "A repeated axis is an error. The standard's shape inference and every runtime count "
+            "it once.",
+        )
+        for operator in _AXES_AS_SET
     ),
 )
 

@@ -31,6 +31,8 @@ def far(*shape: int) -> np.ndarray[Any, Any]:
     return normal(*shape, seed=3) * np.float32(1.4)
 
 
+AXES_AS_SET = [c.operator for c in TABLE if c.module == "repeated_axes"]
+
 ALIGNED, PYTORCH = (
     {"coordinate_transformation_mode": m} for m in ("align_corners", "pytorch_half_pixel")
 )
@@ -74,6 +76,7 @@ ROWS: dict[str, Row] = {
         [normal(2, 5, 3, 4) * np.float32(30)],
         {"size": 3, "alpha": 0.01, "bias": 2.0},
     ),
+    **{op: (op, [normal(2, 1, 3), np.array([1, -2])], {}) for op in AXES_AS_SET},
     "log of nothing": ("LogSoftmax", [normal(3, 5, 2) * np.float32(200)], {"axis": 1}),
 }
 
