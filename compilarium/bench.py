@@ -32,6 +32,7 @@ from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.runtime.compare import compare, worst
 from compiler.runtime.inputs import inputs_of
+from compiler.targets.options import Schedules
 
 OURS = "compilarium"
 
@@ -103,7 +104,7 @@ def measure(
     seconds: float = 5.0,
     seed: int = 0,
     pin: bool = True,
-    schedules: str | None = None,
+    schedules: Schedules | None = None,
 ) -> Result:
     """Compile a model, and time it interleaved with other runtimes (peers) on the same inputs.
 
@@ -182,7 +183,7 @@ def command(
     files: tuple[str, ...],
     buckets: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
-    schedules: str | None,
+    schedules: Schedules | None,
     seconds: float,
     seed: int,
     pin: bool,

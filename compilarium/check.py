@@ -36,6 +36,7 @@ from compiler.check.stepwise import Wanted
 from compiler.check.yardstick import Run
 from compiler.errors import CompileError
 from compiler.passes.pipeline.precision import precision_mode
+from compiler.targets.options import Schedules
 
 
 @click.command()
@@ -66,7 +67,7 @@ def command(
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     files: tuple[str, ...],
     weights_seed: int | None,
-    schedules: str | None,
+    schedules: Schedules | None,
     without: tuple[str, ...],
     seed: int,
     tolerance: float | None,

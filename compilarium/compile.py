@@ -46,6 +46,7 @@ from compiler.limits import Limits
 from compiler.passes.engine.known_rules import all_but, require_known_rules
 from compiler.runtime.emit import KINDS
 from compiler.runtime.program import Program
+from compiler.targets.options import Schedules
 
 
 @click.command()
@@ -84,7 +85,7 @@ def command(
     tuned: bool,
     database: Path | None,
     weights_seed: int | None,
-    schedules: str | None,
+    schedules: Schedules | None,
     without: tuple[str, ...],
     tier: int,
     order: str,

@@ -138,19 +138,23 @@ def tolerance_option() -> Decorator:
 
 
 class ScheduleFile(click.ParamType):
-    """An option that names a file with kernel schedules; the option's value is the file's text."""
+    """An option that names a file with kernel schedules; its value are the schedules."""
 
     name = "FILE"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the file's text, up to one character more than the size limit."""
-        from compiler.schedule.language.sections import MOST_CHARACTERS
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read no more of the file than one character above the size limit, and parse it.
+
+        Errors: E-SCHEDULE-FILE, E-SCHEDULE-TEXT.
+        """
+        from compiler.schedule.language.sections import MOST_CHARACTERS, parse_sections
 
         try:
             with Path(value).open(encoding="utf-8-sig") as file:
-                return file.read(MOST_CHARACTERS + 1)
+                text = file.read(MOST_CHARACTERS + 1)
         except (OSError, ValueError) as e:
             raise CompileError("E-SCHEDULE-FILE", f"cannot read {value}: {e}") from e
+        return parse_sections(text, str(value))
 
 
 def schedule_option() -> Decorator:

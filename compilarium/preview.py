@@ -139,8 +139,8 @@ def show_running(console: Console, r: Running) -> None:
 
 def _lines(r: Running) -> Iterator[str]:
     if r.assumed:
-        shapes = ", ".join(f"{k}={'x'.join(map(str, v))}" for k, v in r.assumed.items())
-        yield f"Assumed shapes: {shapes}, because the model leaves dimensions open."
+        shapes = " ".join(f"--shape {k}={','.join(map(str, v))}" for k, v in r.assumed.items())
+        yield f"The model leaves dimensions open; assumed {shapes}."
     if r.problem:
         yield f"No execution preview: {r.problem}. Specify shapes with --shape."
     if r.preview is not None:

@@ -47,6 +47,7 @@ from compiler.errors import CompileError
 from compiler.limits import Limits
 from compiler.runtime.inputs import inputs_of
 from compiler.targets.memory import machine_bytes
+from compiler.targets.options import Schedules
 
 
 @click.command()
@@ -88,7 +89,7 @@ def command(
     threads: int,
     spread: str,
     weights_seed: int | None,
-    schedules: str | None,
+    schedules: Schedules | None,
     tier: int,
     seconds: float,
     n_bytes: int | None,

@@ -21,6 +21,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from compiler.targets.disk import kept_directory
+from compiler.targets.options import KernelSchedule
 from compiler.targets.target import Target, host
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from compiler.options import Progress
     from compiler.passes.pipeline.pipeline import Line, Pipeline
     from compiler.runtime.program import Program
+    from compiler.targets.options import Schedules
     from compiler.trace import Gate
 
 SETTLED_SECONDS = 2.0
@@ -54,7 +56,7 @@ def compile(
     verify: bool = True,
     buckets: Mapping[str, Sequence[int]] | None = None,
     gate: Gate | None = None,
-    schedules: Mapping[str, str] | str | None = None,
+    schedules: Schedules | None = None,
     tier: int = 1,
     tuned: bool | str | PathLike[str] | Tuned = True,
     order: str = "best",
@@ -198,7 +200,7 @@ def _is_plain(value: object) -> bool:
         return all(_is_plain(k) and _is_plain(v) for k, v in value.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, list | tuple):
         return all(map(_is_plain, value))  # pyright: ignore[reportUnknownArgumentType]
-    return value is None or isinstance(value, str | int | float | bool | Target)
+    return value is None or isinstance(value, str | int | float | bool | Target | KernelSchedule)
 
 
 def _content(model: str | PathLike[str] | bytes, directory: Path) -> str:

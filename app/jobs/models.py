@@ -177,7 +177,7 @@ def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
         with suppress(CompileError):
             specialize(graph, {**given, **guess})
             return guess
-    tried = ", ".join(f"{name}={'x'.join(map(str, dims))}" for name, dims in first.items())
+    tried = ", ".join(f"{name}={','.join(map(str, dims))}" for name, dims in first.items())
     note = f"open sizes of the model were assumed: {tried}"
     raise CompileError(
         problem.code,

@@ -12,6 +12,7 @@ from compiler.check.yardstick import Run
 from compiler.ir.graph import Graph
 from compiler.options import Options, Progress
 from compiler.passes.engine.known_rules import all_but
+from compiler.targets.options import Schedules
 
 
 def check_model(
@@ -24,7 +25,7 @@ def check_model(
     given: Mapping[str, Any] | None = None,
     peers: Mapping[str, Run] | None = None,
     wanted: Wanted | None = None,
-    schedules: str | None = None,
+    schedules: Schedules | None = None,
     without: Sequence[str] = (),
     tell: Progress = lambda step, event: None,
 ) -> Verdict:

@@ -35,7 +35,7 @@ from compiler.passes.pipeline.precision import precision_mode
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.reference import check_inputs, reference
 from compiler.runtime.compare import TOLERANCE, compare, worst
-from compiler.runtime.inputs import inputs_of
+from compiler.runtime.inputs import assumed_shapes, inputs_of
 from compiler.runtime.program import Program
 from compiler.trace import AllBut, Event
 
@@ -120,10 +120,15 @@ class Check:
             yield found
 
     def compile(self) -> Program:
-        """Compile the model. Errors: any error of compilation."""
+        """Compile the model for the shapes of the inputs. Errors: any error of compilation."""
         self.tell("compiling", None)
         shapes = _shapes_of(self.inputs)
-        return compile_program(self.graph, replace(self.options, inputs=shapes, progress=self.tell))
+        options = replace(self.options, inputs=shapes, progress=self.tell)
+        try:
+            return compile_program(self.graph, options)
+        except CompileError as e:
+            is_open = e.code.startswith("E-SCHEDULE") and assumed_shapes(self.graph)
+            raise e.noting(_of_shapes(shapes) if is_open else "") from e
 
     def program(self, program: Program) -> Finding:
         """Run the compiled program on the first inputs. Errors: E-RUN-*."""
@@ -269,6 +274,11 @@ def begin_check(
     return Check(
         graph, source, options, inputs, yardstick, wanted, tell, done, broken, in_codes=in_codes
     )
+
+
+def _of_shapes(shapes: Mapping[str, Any]) -> str:
+    listed = " ".join(f"--shape {k}={','.join(map(str, v))}" for k, v in shapes.items())
+    return f"the schedule must be of the model with the shapes of the inputs: compile {listed}"
 
 
 def _shapes_of(inputs: Mapping[str, Any]) -> dict[str, Any]:

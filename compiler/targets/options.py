@@ -22,12 +22,16 @@ smaller."""
 
 @dataclass(frozen=True, slots=True)
 class KernelSchedule:
-    """A user's schedule of a kernel; `first_line` is the line of the file at which the schedule
-    starts."""
+    """A user's schedule of a kernel, and its position: `first_line` of the file `source`."""
 
     kernel: str
     text: str
     first_line: int = 1
+    source: str = "schedule"
+
+
+Schedules = Mapping[str, str] | str | tuple[KernelSchedule, ...]
+"""User schedules: moves by kernel, a text with a section per kernel, or the parsed schedules."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,11 +56,11 @@ class UserSchedules:
         operands = thunk.lowered.operands
         constants = frozenset(t for t, v in operands.items() if v in one.graph.constants)
         first = asked[0]
-        lines = parse_schedule(first.text, "schedule", first.first_line)
+        lines = parse_schedule(first.text, first.source, first.first_line)
         try:
             made = replay_lines(lines, thunk.lowered.computation, constants, self.options)
         except CompileError as e:
-            raise e.at(Where(source="schedule", line=first.first_line)) from e
+            raise e.at(Where(source=first.source, line=first.first_line)) from e
         return replace(thunk, scheduled=made)
 
     def finish(self) -> None:
@@ -75,7 +75,7 @@ class UserSchedules:
         return CompileError(
             "E-SCHEDULE-NAME",
             f"no kernel is called {s.kernel!r}{did_you_mean(s.kernel, self._kernels)}",
-            where=Where(source="schedule", line=max(s.first_line - 1, 1)),
+            where=Where(source=s.source, line=max(s.first_line - 1, 1)),
             hint=f"the kernels are {', '.join(names)}{f' and {more} more' if more else ''}",
         )
 
@@ -85,7 +85,7 @@ def _twice(asked: Sequence[KernelSchedule]) -> CompileError:
     return CompileError(
         "E-SCHEDULE-NAME",
         f"{second.kernel!r} and {first.kernel!r} name the same kernel, and both have schedules",
-        where=Where(source="schedule", line=max(second.first_line - 1, 1)),
+        where=Where(source=second.source, line=max(second.first_line - 1, 1)),
         hint="remove one of the two schedules",
     )
 

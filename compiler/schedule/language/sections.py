@@ -13,10 +13,11 @@ identifiers are quoted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 
 from compiler.errors import CompileError, Where
-from compiler.targets.options import KernelSchedule
+from compiler.targets.options import KernelSchedule, Schedules
 
 MOST_CHARACTERS = 4_000_000
 """The maximum length of a text: ten times the length of schedules for a thousand kernels."""
@@ -26,55 +27,57 @@ _NAME = re.compile(r"""\s*(?:([A-Za-z_][\w.]*)|"([^"\n]*)")\s*""")
 _HEAD = re.compile(r"""kernel[ \t]((?:[^{"]|"[^"\n]*")*)\{\s*(//.*)?$""")
 
 
-def parse_sections(text: str) -> tuple[KernelSchedule, ...]:
-    """Parse the schedules of a text, by kernel. Errors: E-SCHEDULE-TEXT with the line."""
+def parse_sections(text: str, source: str = "schedule") -> tuple[KernelSchedule, ...]:
+    """Parse the schedules of a text, by kernel.
+
+    Errors: E-SCHEDULE-TEXT with `source` and the line.
+    """
+    start = Where(source=source, line=1, column=1, length=1)
     if len(text) > MOST_CHARACTERS:
-        raise _fail(f"schedules have at most {MOST_CHARACTERS:,} characters", 1)
+        raise _fail(f"schedules have at most {MOST_CHARACTERS:,} characters", start)
     found: dict[str, KernelSchedule] = {}
     names: list[str] = []
-    begun = 0
+    head = None
     held: list[str] = []
-    lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.split("\n"), 1):
         word = line.strip()
-        if begun and word != "}":
+        if head and word != "}":
             held.append(line)
-        elif begun:
+        elif head:
             for name in names:
-                found[name] = KernelSchedule(name, "\n".join(held), begun + 1)
-            begun, held = 0, []
+                found[name] = KernelSchedule(name, "\n".join(held), head.line + 1, source)
+            head, held = None, []
         elif word and not word.startswith("//"):
-            names = _names(word, line.index(word), number)
+            head = replace(start, line=number, column=line.index(word) + 1)
+            names = _names(word, head)
             twice = [n for n in names if n in found]
             if twice:
-                raise _fail(f"{twice[0]} already has a schedule above", number)
-            begun = number
-    if begun:
-        raise _fail("the section is not closed by a line `}`", begun)
+                raise _fail(f"{twice[0]} already has a schedule above", head)
+    if head:
+        raise _fail("the section is not closed by a line `}`", head)
     return tuple(found.values())
 
 
-def _names(word: str, at: int, number: int) -> list[str]:
+def _names(word: str, where: Where) -> list[str]:
     head = _HEAD.fullmatch(word)
     if head is None:
-        raise _fail(f"needed `kernel NAME {{`, got {word[:40]!r}", number, at)
+        raise _fail(f"needed `kernel NAME {{`, got {word[:40]!r}", where)
     names: list[str] = []
     rest = head[1]
     while True:
         found = _NAME.match(rest)
         if found is None:
-            raise _fail(f"needed the name of a kernel, got {rest[:40]!r}", number, at)
+            raise _fail(f"needed the name of a kernel, got {rest[:40]!r}", where)
         names.append(found[1] or found[2] or "")
         rest = rest[found.end() :]
         if not rest:
             return names
         if not rest.startswith(","):
-            raise _fail(f"needed `,` or `{{`, got {rest[:40]!r}", number, at)
+            raise _fail(f"needed `,` or `{{`, got {rest[:40]!r}", where)
         rest = rest[1:]
 
 
-def _fail(message: str, line: int, at: int = 0) -> CompileError:
-    where = Where(source="schedule", line=line, column=at + 1, length=1)
+def _fail(message: str, where: Where) -> CompileError:
     return CompileError("E-SCHEDULE-TEXT", message, where=where)
 
 
@@ -84,9 +87,7 @@ def section(names: Iterable[str], lines: Iterable[str]) -> str:
     return "\n".join([f"kernel {', '.join(quoted)} {{", *(f"  {line}" for line in lines), "}"])
 
 
-def as_schedules(
-    given: Mapping[str, str] | str | tuple[KernelSchedule, ...] | None,
-) -> tuple[KernelSchedule, ...]:
+def as_schedules(given: Schedules | None) -> tuple[KernelSchedule, ...]:
     """Convert a text with sections, or a mapping from kernel names to moves, to schedules.
 
     Errors: E-SCHEDULE-TEXT.

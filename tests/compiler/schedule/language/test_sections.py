@@ -132,3 +132,29 @@ def test_commands_take_a_file_with_schedules(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
     lost = run.invoke(commands, ["compile", model, "--schedule", str(tmp_path / "none")])
     assert "E-SCHEDULE-FILE" in lost.output
+
+
+def test_check_names_the_shapes_for_which_a_schedule_is_needed(tmp_path: Path) -> None:
+    model, file = "samples/digits_mlp.onnx", str(tmp_path / "mine.schedule")
+    for shapes, verdict in (((), 1), (("--shape", "image=1,1,8,8"), 0)):
+        command = ["compile", model, *shapes, "--emit", "schedules", "-o", file]
+        assert CliRunner().invoke(commands, command).exit_code == 0
+        checked = CliRunner().invoke(commands, ["check", model, "--schedule", file])
+        assert checked.exit_code == verdict, checked.output
+        assert ("compile --shape image=1,1,8,8" in checked.output) == (verdict == 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [("kernel a {", "E-SCHEDULE-TEXT", 1), ("\n\nkernel nobody {\n}\n", "E-SCHEDULE-NAME", 3)],
+)
+def test_an_error_names_the_file_and_its_line(
+    tmp_path: Path, text: str, code: str, line: int
+) -> None:
+    file = tmp_path / "mine.schedule"
+    file.write_text(text)
+    command = ["compile", "samples/digits_mlp.onnx", "--schedule", str(file)]
+    made = CliRunner().invoke(commands, command)
+    assert made.exit_code == 1
+    assert code in made.output
+    assert f"{file}:{line}:" in made.output
