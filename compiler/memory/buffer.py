@@ -159,8 +159,8 @@ class Plan:
 
     @cached_property
     def peak_bytes(self) -> int:
-        """Return the size of the arena."""
-        return max((b.limit for b in self.buffers if b.size), default=0)
+        """Return the size of the arena; buffers without an offset are not counted."""
+        return max((b.limit for b in self.buffers if b.size and b.offset >= 0), default=0)
 
     @cached_property
     def lower_bound_bytes(self) -> int:

@@ -21,7 +21,10 @@ _LINE = re.compile(
 
 
 def parse_plan(text: str) -> Plan:
-    """Parse the output of `str(plan)`. Errors: E-TEXT-SYNTAX, E-PLAN-INPUT."""
+    """Parse the output of `str(plan)`, and check its total.
+
+    Errors: E-TEXT-SYNTAX, E-PLAN-INPUT.
+    """
     lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
         raise CompileError("E-TEXT-SYNTAX", "expected a plan, got no text")
@@ -34,7 +37,14 @@ def parse_plan(text: str) -> Plan:
         )
     buffers = tuple(_parse_line(n, line) for n, line in lines[1:-1])
     check_problem(buffers, int(head[2]))
-    return Plan(buffers, int(head[2]))
+    plan = Plan(buffers, int(head[2]))
+    if plan.peak_bytes != int(head[1]):
+        raise CompileError(
+            "E-PLAN-INPUT",
+            f"the buffers need {plan.peak_bytes} bytes, but the plan states {head[1]}",
+            where=Where("plan", lines[0][0], 1),
+        )
+    return plan
 
 
 def _unquote(text: str) -> str:

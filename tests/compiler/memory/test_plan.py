@@ -164,3 +164,9 @@ def test_text_that_is_no_plan_is_refused_with_the_line(text: str, line: int) -> 
     with pytest.raises(CompileError) as caught:
         parse_plan(text)
     assert (caught.value.code, caught.value.where.line) == ("E-TEXT-SYNTAX", line)
+
+
+def test_a_wrong_total_is_refused() -> None:
+    text = str(plan_memory([Buffer("a", 128, 0, 2), Buffer("b", 100, 1, 5)]))
+    with pytest.raises(CompileError, match="the buffers need 228 bytes, but the plan states 230"):
+        parse_plan(text.replace("plan 228", "plan 230"))
