@@ -143,13 +143,21 @@ class Budget:
 _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
+def checked_limits(limits: Limits | None) -> Limits | None:
+    """Return the limits. Errors: E-OPTION-VALUE unless they are `Limits` or None."""
+    given: object = limits
+    if given is None or isinstance(given, Limits):
+        return given
+    raise CompileError("E-OPTION-VALUE", f"limits must be of the class Limits, got {given!r:.60}")
+
+
 @contextmanager
 def limited(limits: Limits | None) -> Generator[None]:
     """Run the block within these limits and the limits of enclosing blocks.
 
     Errors: E-LIMIT-SECONDS, and E-LIMIT-MEMORY if the system is out of memory.
     """
-    limits = OWN_LIMITS if limits is None else limits
+    limits = checked_limits(limits) or OWN_LIMITS
     outer = _budget.get()
     end = monotonic() + limits.seconds
     if outer is not None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
-from compiler.limits import Limits
+from compiler.limits import Limits, checked_limits
 from compiler.machine.database import Tuned, tuned_schedules
 from compiler.memory.orders import METHODS
 from compiler.passes.pipeline.pipeline import Pipeline
@@ -49,6 +49,25 @@ def checked(cls: type[Class]) -> type[Class]:
 
     cls.__post_init__ = convert  # type: ignore[attr-defined]
     return dataclass(frozen=True)(cls)
+
+
+def _accepting(words: str, fits: Callable[[object], bool]) -> Callable[[Any], Any]:
+    """Return a converter that accepts fitting values unchanged; `words` starts its message."""
+
+    def converter(given: object) -> object:
+        if fits(given):
+            return given
+        raise CompileError("E-OPTION-VALUE", f"{words}, got {given!r:.60}")
+
+    return converter
+
+
+def _is_flag(given: object) -> bool:
+    return isinstance(given, bool)
+
+
+def _is_function(given: object) -> bool:
+    return given is None or callable(given)
 
 
 def _target(given: str | Target) -> Target:
@@ -147,19 +166,33 @@ class Options:
     threads: int = option(default=1, converter=checked_threads)
     precision: str = option(default="f32", converter=_precision)
     inputs: Mapping[str, tuple[int, ...]] = option(default=None, converter=_shapes)
-    trace: bool = True
-    progress: Progress | None = None
-    verify: bool = True
-    buckets: Mapping[str, Sequence[int]] | None = None
-    gate: Gate | None = None
+    trace: bool = option(
+        default=True, converter=_accepting("trace must be True or False", _is_flag)
+    )
+    progress: Progress | None = option(
+        default=None, converter=_accepting("progress must be a function", _is_function)
+    )
+    verify: bool = option(
+        default=True, converter=_accepting("verify must be True or False", _is_flag)
+    )
+    buckets: Mapping[str, Sequence[int]] | None = None  # checked with the dimensions of the model
+    gate: Gate | None = option(
+        default=None, converter=_accepting("gate must be a function", _is_function)
+    )
     schedules: tuple[KernelSchedule, ...] = option(default=None, converter=as_schedules)
     tier: int = option(default=1, converter=_tier)
-    tuned: bool | str | PathLike[str] | Tuned = True
+    tuned: bool | str | PathLike[str] | Tuned = option(
+        default=True,
+        converter=_accepting(
+            "tuned must be True, False, a file or a database",
+            lambda given: isinstance(given, bool | str | PathLike | Tuned),
+        ),
+    )
     order: str = option(default="best", converter=_order)
     memory_limit_bytes: int | None = option(default=None, converter=_memory_limit)
     spread: Spread = option(default="loops", converter=_spread)
     seconds: Mapping[str, float] = option(default=None, converter=_seconds)
-    limits: Limits | None = None
+    limits: Limits | None = option(default=None, converter=checked_limits)
 
     @cached_property
     def passes(self) -> Pipeline:

@@ -140,8 +140,9 @@ def by_name(name: str) -> Target:
     """Return the target with this name; `host` is this machine. Errors: E-TARGET-NAME."""
     if name == "host":
         return host()
-    if name not in TARGETS:
-        raise CompileError("E-TARGET-NAME", f"{name[:40]!r} is not one of {', '.join(names())}")
+    given: object = name
+    if not isinstance(given, str) or given not in TARGETS:
+        raise CompileError("E-TARGET-NAME", f"{given!r:.60} is not one of {', '.join(names())}")
     return TARGETS[name]
 
 

@@ -72,6 +72,12 @@ def test_a_precision_mode_changes_the_passes_but_not_the_given_pipeline() -> Non
         ("spread", "nodes", "E-OPTION-VALUE"),
         ("seconds", {"y": -1.0}, "E-OPTION-VALUE"),
         ("pipeline", "no_such_pass", "E-PIPELINE-PASS"),
+        ("trace", "no", "E-OPTION-VALUE"),
+        ("verify", 2, "E-OPTION-VALUE"),
+        ("progress", 3, "E-OPTION-VALUE"),
+        ("gate", "all", "E-OPTION-VALUE"),
+        ("tuned", 5, "E-OPTION-VALUE"),
+        ("limits", 5, "E-OPTION-VALUE"),
     ],
 )
 def test_each_declared_check_refuses(name: str, value: object, code: str) -> None:

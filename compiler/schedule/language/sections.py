@@ -13,7 +13,7 @@ identifiers are quoted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from compiler.errors import CompileError, Where
@@ -90,10 +90,18 @@ def section(names: Iterable[str], lines: Iterable[str]) -> str:
 def as_schedules(given: Schedules | None) -> tuple[KernelSchedule, ...]:
     """Convert a text with sections, or a mapping from kernel names to moves, to schedules.
 
-    Errors: E-SCHEDULE-TEXT.
+    Errors: E-SCHEDULE-TEXT, E-OPTION-VALUE.
     """
     if isinstance(given, tuple):
         return given
     if isinstance(given, str):
         return parse_sections(given)
-    return tuple(KernelSchedule(str(name), str(text)) for name, text in (given or {}).items())
+    moves: object = given or {}
+    if isinstance(moves, Mapping) and all(
+        isinstance(name, str) and isinstance(text, str) for name, text in moves.items()
+    ):
+        return tuple(KernelSchedule(name, text) for name, text in moves.items())
+    raise CompileError(
+        "E-OPTION-VALUE",
+        f"schedules must be a text or map kernel names to moves, got {moves!r:.60}",
+    )
