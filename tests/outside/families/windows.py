@@ -182,7 +182,8 @@ def _(d: Draft, op: str) -> None:
     n = d.chance.choice((1, 2, 2, 3))
     sizes, block = image_sizes(d, n), [d.chance.choice((1, 2, 3)) for _ in range(n)]
     attrs: dict[str, Any] = {}
-    if d.maybe(0.4):
+    # For other images than 2-D ones, ONNX Runtime adds dilated blocks at wrong positions.
+    if n == 2 and d.maybe(0.4):
         attrs["dilations"] = [d.chance.choice((1, 2)) for _ in range(n)]
     if d.maybe(0.4):
         attrs["pads"] = [d.chance.choice((0, 1)) for _ in range(2 * n)]
