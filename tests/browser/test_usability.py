@@ -120,7 +120,7 @@ def test_which_pass_cut_memory_most(page: Page, digits: str, program: Program) -
     most = max(saved, key=lambda name: saved[name])
     expect(rows.first.locator(".pass-name")).to_have_text(most)
     kilobytes = f"{saved[most] / 1024:.3g}"
-    expect(rows.first.locator(".fewer", has_text="kB")).to_have_text(f"\u2212{kilobytes} kB")
+    expect(rows.first.locator(".fewer", has_text="KiB")).to_have_text(f"\u2212{kilobytes} KiB")
     rows.first.click()
     expect(rows.first).to_have_attribute("aria-current", "step")
     playground.part("order").select_option("")

@@ -38,7 +38,7 @@ function scaled(value, base, units) {
 
 /** @param {number} bytes */
 export function formatBytes(bytes) {
-  return scaled(bytes, 1024, ["B", "kB", "MB", "GB", "TB"]);
+  return scaled(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
 }
 
 /** @param {number} flops */

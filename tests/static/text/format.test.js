@@ -14,10 +14,10 @@ test("bytes are in powers of 1024", () => {
     "0 B",
     "1 B",
     "1,000 B",
-    "1 kB",
-    "1.5 kB",
-    "64 MB",
-    "466 GB",
+    "1 KiB",
+    "1.5 KiB",
+    "64 MiB",
+    "466 GiB",
   ]);
 });
 
