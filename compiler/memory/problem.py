@@ -90,11 +90,11 @@ def buffer_fault(b: Buffer) -> str:
     if b.size < 0:
         return f"expected a size of at least 0 bytes, got {b.size}"
     if b.start >= b.end:
-        return f"expected lower < upper (the start before the end), got {b.start}..{b.end}"
+        return f"expected a lifetime's end after its start (lower < upper), got {b.start}..{b.end}"
     if b.start < 0:
-        return f"expected lower (the start) to be at least 0, got {b.start}..{b.end}"
+        return f"expected a lower of at least 0, the first step, got {b.start}..{b.end}"
     if b.end > LARGEST:
-        return f"expected upper (the end) to be at most {LARGEST}, got {b.end}"
+        return f"expected an upper of at most {LARGEST}, got {b.end}"
     if not is_power_of_two(b.alignment_bytes):
         return f"expected a power of two as alignment, got {b.alignment_bytes}"
     if b.pinned < -1:
