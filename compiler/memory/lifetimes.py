@@ -168,7 +168,7 @@ def _victim(
     uses: _Uses,
     homes: Mapping[str, str],
 ) -> str | None:
-    """Return the operand that a value overwrites, as the owner of its memory; None for none."""
+    """Return the owner of the memory that a result overwrites in place; None if there is none."""
     views = uses.views
     taken = {homes[w] for w in step.writes if w in homes}
     operands = step.may_overwrite.get(value, ())

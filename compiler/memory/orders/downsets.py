@@ -119,7 +119,7 @@ class DownSets:
         return State(done, state.n_done + 1, state.live + change, peak, ready, state, (t,))
 
     def _run(self, t: int, done: int, ready: Effects) -> None:
-        """Update the ready tasks and their effects after a task has run."""
+        """Update the ready tasks, and their effects on the live bytes, after a task has run."""
         del ready[t]
         for u in self._sharing[t]:
             if u in ready:
@@ -198,7 +198,7 @@ def lowest(tasks: Tasks, below: int, floor: int, most_steps: int) -> Lowest:
 
 
 def beam(tasks: Tasks, below: int, floor: int, width: int) -> list[int] | None:
-    """Find an order with a peak below a bound by beam search over the down-sets, or None."""
+    """Return an order with a peak below a bound, found by beam search over down-sets, or None."""
     if len(tasks) > MOST_TASKS:
         return None
     sets = DownSets(tasks, floor)

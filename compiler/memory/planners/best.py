@@ -103,7 +103,7 @@ def best(problem: Problem, options: Options) -> Outcome:
 
 
 def _best_of_many(problem: Problem, options: Options, deadline: float) -> Outcome:
-    """Run `greedy_by_halves`, then `repair`; without numba or for most blocks, greedy orders."""
+    """Run `greedy_by_halves`, then `repair`; without numba or above VERY_MANY, greedy orders."""
     if len(problem.blocks) >= VERY_MANY or jit() is None:
         return _best_order(tuple(LARGE_ORDERS), problem, options, deadline)
     found = greedy_by_halves.plan(problem, options)
@@ -134,7 +134,7 @@ def _best_order(
 
 
 def _better(a: Outcome, b: Outcome) -> Outcome:
-    """Combine two outcomes: the smaller plan, the larger bound, and a definite reason if any."""
+    """Combine two outcomes: the smaller plan, the larger bound, and the reason for stopping."""
     least = b if b.plan.peak_bytes < a.plan.peak_bytes else a
     bound = max(a.lower_bound_bytes, b.lower_bound_bytes)
     if least.plan.peak_bytes == bound:

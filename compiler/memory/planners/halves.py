@@ -63,7 +63,10 @@ class Half(NamedTuple):
 
 
 def place_by_halves(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Place pinned blocks, then others by halves, in the given order in each; return offsets."""
+    """Place pinned blocks first, then the others by halves of the steps; return all offsets.
+
+    Within each half, blocks are placed in the given order.
+    """
     return Placing(blocks, fit).offsets_in(order).tolist()
 
 

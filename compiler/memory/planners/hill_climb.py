@@ -27,7 +27,7 @@ probability is divided by the increase in percent, and by the number of the atte
     example=FIVE_BUFFERS,
 )
 def hill_climb(problem: Problem, options: Options) -> Outcome:
-    """Swap two buffers near the peak in the placement order, place all again, and keep gains.
+    """Swap two buffers in the placement order, place all buffers again, and keep improvements.
 
     Both buffers are alive together with a buffer at the peak, or with one of that buffer's
     neighbours in time. A worse order is sometimes accepted, with decreasing probability.
@@ -90,9 +90,10 @@ def _swapped(
     peak: int,
     chance: random.Random,
 ) -> list[int]:
-    """Return the order after swapping two random neighbours in time of a block at the peak.
+    """Return the order with two blocks swapped, both alive together with a block at the peak.
 
-    In half of the calls, they are neighbours of one of these neighbours instead.
+    In half of the calls, both are instead alive together with another block, which is itself alive
+    together with the block at the peak.
     """
     tops = [i for i in order if blocks[i].size and offsets[i] + blocks[i].size == peak]
     top = blocks[chance.choice(tops)]

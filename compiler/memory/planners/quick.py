@@ -66,7 +66,7 @@ def _climbed(problem: Problem, options: Options) -> Sequence[int]:
 
 
 def _searched(problem: Problem, options: Options) -> Sequence[int]:
-    """Return offsets of a plan that needs no improvement, if found within MOST_NODES; else ()."""
+    """Return offsets within the capacity or at the lower bound, by a short search; () if none."""
     # Most programs need neither numpy nor the search.
     from compiler.memory.planners.exact.search import packed_within
 

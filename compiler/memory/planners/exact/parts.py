@@ -50,7 +50,7 @@ def next_part(board: Board) -> bool:
 
 @compiled
 def retreat_from_part(board: Board) -> bool:
-    """Select the decision to undo: the part's newest or, without one, that which separated it.
+    """Select a decision to undo: the newest of the current part, else the one that separated it.
 
     Return False if no such decision exists.
     """
@@ -129,9 +129,9 @@ def cut_off(board: Board, whole: int, left: int, right: int) -> int:
 
 @compiled
 def comes_before(board: Board, a: int, b: int) -> bool:
-    """Return whether block a precedes block b in the search order, for the current unplaced bytes.
+    """Return whether block a precedes block b in the search order.
 
-    LOAD has the unplaced bytes of the fullest section of each block.
+    LOAD has the currently unplaced bytes in the fullest section of each block.
     """
     if board.block[BEFORE, a] != board.block[BEFORE, b]:
         return board.block[BEFORE, a] < board.block[BEFORE, b]

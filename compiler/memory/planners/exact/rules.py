@@ -70,8 +70,8 @@ def lifted_bound(board: Board, block: int) -> int:
     """Return the lowest possible offset of a block above its base; NOWHERE if none is possible.
 
     Below a lifted block, an unplaced block must overlap the bytes that the lifted block would have
-    on its base. Otherwise, the lifted block could be lowered to its base. So its offset is at least
-    the lowest top of all unplaced blocks that can overlap these bytes.
+    on its base. Otherwise, the lifted block could be lowered to its base. So the offset of the
+    lifted block is at least the lowest top of all unplaced blocks that can overlap these bytes.
     """
     bound = NOWHERE
     top = board.block[BASE, block] + board.block[SIZE, block]
@@ -86,8 +86,8 @@ def lifted_bound(board: Board, block: int) -> int:
 def are_twins(board: Board, a: int, b: int) -> bool:
     """Return whether two unplaced blocks are interchangeable in all packings.
 
-    If the search has excluded that one of them (twins) is on its base, it excludes the other too:
-    exchanging them gives a packing that was already searched.
+    If one of the two (twins) is not on its base, the search does not try the other on its base:
+    exchanging both gives a packing that was already searched.
     """
     return (
         board.block[SIZE, a] == board.block[SIZE, b]

@@ -73,7 +73,10 @@ def unit_bytes(blocks: Sequence[Block]) -> int:
 
 
 def _openings(start: Any, end: Any) -> Any:
-    """Return the steps with maximal sets of live blocks: the starts that an end follows next."""
+    """Return the steps with maximal sets of live blocks.
+
+    These are the starts after which a block ends before the next block starts.
+    """
     starts = np.unique(start)
     return starts[np.unique(np.searchsorted(starts, np.unique(end)) - 1)]
 

@@ -29,7 +29,7 @@ def joined(problem: Problem, options: Options) -> Outcome:
 
     If the buffers that begin at a step can reuse exactly the bytes of buffers that end there, they
     most likely do so in a plan without gaps. Good for tight problems (with little spare memory) of
-    any size. After a wrong join, existing plans are not found.
+    any size. A wrong join may exclude all good plans.
     """
     start = start_of(problem, options)
     blocks = problem.blocks

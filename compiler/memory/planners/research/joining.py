@@ -190,8 +190,8 @@ class Joining:
                 self._known[group, other] = self._equal_sides(group, other)
             for pair in self._known[group, other]:
                 alone = len(pair.first) == len(pair.second) == 1
-                # Two single rectangles may match across all lifetimes at this step, so more chance
-                # matches are expected.
+                # A single rectangle may match a rectangle of any lifetime at this step, so more
+                # chance matches are expected.
                 many = len(ended) * len(begun) / (len(group) * len(other)) if alone else 1.0
                 yield Pair(pair.chance * many, pair.first, pair.second)
 

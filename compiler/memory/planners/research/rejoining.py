@@ -85,7 +85,7 @@ class Rejoining:
         return tuple(j for j in self._fewest if any(i < n for i, _ in j.parts))
 
     def take_over(self, rectangles: tuple[Joined, ...]) -> bool:
-        """Adopt rectangles of all `blocks` if fewer than so far; return whether adopted."""
+        """Adopt other rectangles of all `blocks` if they are fewer; return whether adopted."""
         fewer = len(rectangles) < len(self._fewest)
         if fewer:
             self._fewest = rectangles

@@ -23,10 +23,11 @@ MOST_IN_A_SET = 4
 """Maximum number of changes in a set: among larger sets, too many sum to zero by chance."""
 
 MOST_BY_CHANCE = 1.0
-"""Sets of n changes are searched only if at most this number of them sums to zero by chance."""
+"""Sets of n > 2 changes are searched only if at most this number of sets is expected to sum to zero
+by chance."""
 
 MOST_TRIED = 200_000
-"""Sets of n changes are searched only if there are at most this number of candidates."""
+"""Sets of n > 2 changes are searched only if there are at most this number of candidates."""
 
 Changes = dict[int, int]
 """Maps each step to the change of the spare bytes at this step."""

@@ -224,7 +224,10 @@ def put_into(f: Forest, parent: int, row: int, n: int, behind: int) -> None:
 
 @compiled
 def join(f: Forest, root: int) -> None:
-    """Join a random set with `root` to a set of equal sum across a step, if one is found."""
+    """Join a random set that includes `root` to a set of equal sum across a step, if one exists.
+
+    The search for this set is incomplete (see `completed`).
+    """
     side = draw(f.count, 2)
     step = f.nodes[root, END - side]
     if f.steps[step, 1 - side] < 0:

@@ -50,7 +50,7 @@ UNLIKELY = 4.0
 
 Numbers: TypeAlias = tuple[int, ...]
 Segment: TypeAlias = tuple[Tree, Numbers, Numbers]
-"""The tree before the handover, the leaves that end together, and their successors."""
+"""The tree before the handover, the leaves that end, and the leaves that take over their bytes."""
 
 
 class Pair(NamedTuple):
@@ -120,7 +120,7 @@ class Step:
     def behind(self) -> dict[int, dict[int, float]]:
         """Map each sum to the sets of beginning leaves with this sum.
 
-        A set is mapped to the logarithm of the number of sets with as many leaves (or groups).
+        Each set comes with the logarithm of the number of sets with as many leaves (or groups).
         """
         sums: dict[int, dict[int, float]] = {}
         _add_sums(sums, [(1 << i, self.sizes[i]) for group in self.groups for i in group])
@@ -326,7 +326,7 @@ class Together:
         return found
 
     def _runs(self, children: Sequence[Tree]) -> Iterator[int]:
-        """Yield the subsets for a Q node: adjacent full children between the ends of two others."""
+        """Yield the subsets for a Q node: ends of two children, and all full children between."""
         ends = [self.ends(child) for child in children]
         for first in range(len(children) - 1):
             whole = 0

@@ -40,7 +40,8 @@ PATIENCE = 0.1
 """If blocks remain unplaced after this fraction of the remaining time, the target rises."""
 
 RISE = 8
-"""The target then rises by its distance to the best peak, divided by this number."""
+"""If blocks remain unplaced too long, the target rises by its distance to the best peak, divided by
+this number."""
 
 
 class Search:
