@@ -1,4 +1,4 @@
-"""A plan's use of its arena: bytes by step, the buffers at the peak, and handovers of memory."""
+"""A plan's use of its arena: bytes by step, the fullest step, and the reuse of bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from compiler.memory.buffer import Buffer
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Bytes that pass from the buffer with number `before` to the buffer with number `after`."""
+    """The reuse of bytes: buffer `after` occupies `n_bytes` bytes last occupied by `before`.
+
+    `before` and `after` are positions in the list of buffers.
+    """
 
     before: int
     after: int
@@ -32,7 +35,7 @@ def live_by_step(buffers: Sequence[Buffer]) -> list[int]:
 
 
 def used_by_step(buffers: Sequence[Buffer]) -> list[int]:
-    """Return, for each step, the end of the highest occupied byte range, which includes gaps."""
+    """Return, for each step, the end of the highest live buffer, so gaps below it count as used."""
     used = [0] * _n_steps(buffers)
     for b in buffers:
         if b.size:
@@ -47,7 +50,7 @@ def fullest_step(buffers: Sequence[Buffer]) -> int:
 
 
 def handovers(buffers: Sequence[Buffer]) -> list[Handover]:
-    """Return the handovers to each buffer from the most recent owners of the buffer's bytes.
+    """Return, for each buffer, the previous owners of its bytes, with the number of bytes of each.
 
     Buffers that are alive together must not overlap (see `check_plan`).
     """
@@ -63,14 +66,14 @@ def handovers(buffers: Sequence[Buffer]) -> list[Handover]:
 
 
 class _Arena:
-    """The last owner of each byte range: sorted starts of ranges, and their owners."""
+    """The most recent owner of each byte range: sorted starts of the ranges, and their owners."""
 
     def __init__(self) -> None:
         self._starts = [0]
         self._owners = [-1]
 
     def take(self, start: int, end: int, owner: int) -> Iterable[tuple[int, int]]:
-        """Assign bytes to a new owner; return the previous owners and their byte counts."""
+        """Assign a byte range to a new owner; return previous owners and their bytes in it."""
         if start >= end:
             return ()
         first, last = self._cut(start), self._cut(end)

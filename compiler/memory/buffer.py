@@ -25,11 +25,11 @@ ALIGNMENT_BYTES = 64
 class Buffer:
     """Memory that is needed from step `start` until before step `end`.
 
-    `values` names the contents: a value, its views, the parts written into this value, and results
+    `values` names the contents: a value, its views, the parts concatenated into it, and results
     computed in place. `starts` has the offset of each value in the buffer, () if all offsets are 0.
     `alignment_bytes` applies if it exceeds the plan's alignment. `pinned` is a required offset, -1
-    for any. Buffers with the same name in `shares` have one offset. Their memory has the size of
-    the largest buffer, and is live from the first start to the last end.
+    if any offset is allowed. Buffers with the same name in `shares` have the same offset. Their
+    memory has the size of the largest buffer, and is live from the first start to the last end.
     Units: size and offsets in bytes; lifetimes in launch steps, half-open; `offset` is -1 before
     planning.
     """
@@ -70,7 +70,8 @@ class Block:
     """The unit of placement: a buffer, or all buffers that share an offset.
 
     `members` are the positions of the block's buffers in the problem. `alignment_bytes` is the
-    larger of the problem's and the block's alignment; `pinned` is a required offset, -1 for any.
+    largest alignment of the problem and of the buffers. `pinned` is a required offset, -1 if any
+    offset is allowed.
     """
 
     members: tuple[int, ...]
@@ -120,10 +121,10 @@ def live_bytes(blocks: Iterable[Block]) -> int:
 
 
 def aligned_bytes(blocks: Sequence[Block]) -> int:
-    """Return the maximum, over all steps, of the height of a stack of the aligned live blocks.
+    """Return a lower bound of every peak: the most live bytes at one step, including padding.
 
-    Each block except the topmost is padded to the smallest alignment. Since the topmost block is
-    unknown, the block with the most padding is assumed to be topmost.
+    Each live block except the topmost is padded to the smallest alignment. Since the topmost block
+    is unknown, the block with the most padding is assumed to be topmost.
     """
     unit = min((b.alignment_bytes for b in blocks if b.size), default=1)
     if unit == 1:

@@ -35,7 +35,7 @@ def check_plan(
 
     Buffers that share memory must have the same offset; a pinned buffer must have its pinned
     offset. With `problem`, the plan must have the same buffers, unchanged. The result is empty for
-    a correct plan; a wrong plan gives at least one fault, but not one fault per overlapping pair.
+    a correct plan. A wrong plan gives at least one fault, but not every overlapping pair gives one.
     Units: bytes; without `arena_bytes`, the plan's own peak is the arena.
     """
     limit = plan.peak_bytes if arena_bytes is None else arena_bytes
@@ -70,7 +70,8 @@ def _facts(b: Buffer) -> tuple[object, ...]:
 def _misplaced(plan: Plan, limit: int) -> Iterator[Fault]:
     for b in plan.buffers:
         if b.size < 0 or b.start >= b.end:
-            yield Fault((b.name,), f"has {b.size} bytes and the lifetime {b.start}..{b.end}")
+            words = f"has an invalid size or lifetime: {b.size} bytes, live {b.start}..{b.end}"
+            yield Fault((b.name,), words)
         if b.offset < 0:
             yield Fault((b.name,), "has no offset")
         elif b.offset % plan.alignment_bytes:
@@ -99,7 +100,7 @@ Held = tuple[int, int, int, int, str]
 
 
 def _held(buffers: Sequence[Buffer]) -> list[Held]:
-    """Return the occupied memory; shared memory counts once, from first start to last end."""
+    """Return the occupied memory; buffers that share memory give one entry for all of them."""
     shared: dict[str, Held] = {}
     held: list[Held] = []
     for b in buffers:
@@ -118,9 +119,10 @@ def _held(buffers: Sequence[Buffer]) -> list[Held]:
 
 
 def _overlaps(buffers: Sequence[Buffer]) -> Iterator[Fault]:
-    """Yield overlaps by a sweep over the steps: in the order of offsets, only neighbours overlap.
+    """Yield overlaps of live buffers, found by a sweep over the steps.
 
-    A buffer that overlaps another is not inserted, so the list of live buffers stays sorted.
+    Each buffer is compared with its two neighbours among the live buffers ordered by offset. A
+    buffer that overlaps another is not added, so the byte ranges of the live buffers stay disjoint.
     """
     alive = Taken()
     ends: list[tuple[int, int]] = []
@@ -149,10 +151,10 @@ def check_steps(
     """Follow the launches: check that each read finds the bytes that were written for its value.
 
     `places` has the offset and size of each value and scratch buffer in the arena; a view without
-    an entry is at the place of its source. Each slice of a value, and each part of a joined value,
-    must be at its offset inside the containing value. Together, the parts must fill the joined
-    value. A launch may overwrite only operands that `Step.may_overwrite` lists, and only with a
-    result of the same offset and size.
+    an entry is at the place of its source. Each slice of a value, and each part of a joined value
+    (a concatenation), must be at its offset inside the containing value. Together, the parts must
+    fill the joined value. A launch may overwrite only operands that `Step.may_overwrite` lists, and
+    only with a result of the same offset and size.
     """
     faults = list(_misshapen(places, views))
     owners: dict[str, Place] = {}
@@ -177,7 +179,7 @@ def _place(value: str, places: Mapping[str, Place], views: Views) -> Place | Non
 
 
 def _misshapen(places: Mapping[str, Place], views: Views) -> Iterator[Fault]:
-    """Yield views whose size or offset differs from the source, and gaps between parts."""
+    """Yield faults of views that are not at their source, and of parts at wrong offsets."""
     for view, shown in views.shown.items():
         if view in places and shown in places and places[view] != places[shown]:
             at = f"the view is at {places[view]}, its source at {places[shown]}"
@@ -206,7 +208,8 @@ def _beside(
     if places[name] != (offset + start, size):
         yield Fault((name, whole), f"is at {places[name]}, not {start} bytes after {offset}")
     if start < 0 or start + size > limit:
-        yield Fault((name, whole), f"bytes {start} to {start + size} are not inside {limit}")
+        words = f"bytes {start} to {start + size} are not inside the {limit} bytes of the second"
+        yield Fault((name, whole), f"{words} value")
 
 
 def _is_there(value: str, place: Place, owners: Mapping[str, Place], views: Views) -> bool:
@@ -226,7 +229,7 @@ def _is_there(value: str, place: Place, owners: Mapping[str, Place], views: View
 def _collisions(
     number: int, step: Step, reads: Mapping[str, Place], written: Mapping[str, Place]
 ) -> Iterator[Fault]:
-    """Yield overlapping writes of a step, and operands that the step overwrites illegally."""
+    """Yield faults of a step: writes that overlap, and operands that it must not overwrite."""
     names = list(written)
     for i, a in enumerate(names):
         for b in names[i + 1 :]:

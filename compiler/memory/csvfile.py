@@ -54,8 +54,8 @@ def _lines(file: BinaryIO, source: str) -> Iterator[str]:
             words = f"not UTF-8: byte 0x{e.object[e.start]:02x}"
             where, hint = Where(source, number, e.start + 1), "save the table as CSV in UTF-8"
             raise CompileError("E-PLAN-INPUT", words, where=where, hint=hint) from e
-        # With the line ends of other systems, one chunk may contain many lines, even the entire
-        # file.
+        # Files of some systems end lines with a carriage return alone, so `raw` may contain many
+        # lines.
         yield from io.StringIO(text, newline=None) if "\r" in text else (text,)
 
 

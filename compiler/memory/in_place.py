@@ -1,7 +1,8 @@
 """Operands that a kernel may overwrite with its results, derived from the loops.
 
-A result may overwrite an operand if each element of the result is stored once. In addition, only
-the store to an address may read the operand at this address.
+A result may overwrite an operand if each element of the result is stored exactly once. In addition,
+the operand at an address may be read only by the store to this address, or by stores directly
+before it in the same iteration.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from compiler.loops.nodes import walk_statements as walk
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A store and its number of executions, which is None if a loop's trip count is unknown.
+    """A store, and its number of executions (`count`), None if a loop's trip count is unknown.
 
-    `then` has the stores that follow this store in the same iteration of the innermost loop.
+    `then` has the stores directly after this store in the body of the innermost loop.
     """
 
     store: Store
@@ -48,7 +49,7 @@ def _stores(body: tuple[Statement, ...], count: Expr | None) -> Iterator[_Stored
         elif isinstance(s, Loop):
             n = s.stop - s.start
             n = max(n, 0) if isinstance(n, int) else n
-            # Loops over symbolic sizes count up from 0; other loops may start after their end.
+            # A loop with a symbolic start may start after its end, so its trip count is unknown.
             known = isinstance(n, int) or not affine.symbols(s.start)
             inner = count * n if known and count is not None else None
             yield from _stores(s.body, inner)
@@ -58,8 +59,8 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
     if (x.dtype, x.n_elements) != (y.dtype, y.n_elements):
         return False
     written = [s for s in stores if s.store.buffer == y.name]
-    # All elements are written; if there are as many stores as elements, no element is written
-    # twice.
+    # The kernel writes every element of the result. With as many stores as elements, it writes no
+    # element twice.
     counts = [s.count for s in written if s.count is not None]
     if len(counts) < len(written) or affine.recombine(sum(counts, 0)) != x.n_elements:
         return False
@@ -67,7 +68,7 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
 
 
 def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
-    """Return whether a store reads x and y only at the address of this store or of a later one."""
+    """Return whether a store reads x and y only at an address that it, or a later store, writes."""
     both, store = {x.name: x, y.name: y}, stored.store
     if any(f.tensor in both for f in fetches(store.value)):
         return False
@@ -78,7 +79,8 @@ def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
         return all(p == _address(y, store.index) for p in places)
     if any(r.tensor == y.name for r in reads(store.value)):
         return False
-    # With several results, an iteration reads x before a later store writes y over x.
+    # This store writes another result, so it may read x if a later store of the same iteration
+    # overwrites x.
     return any(
         behind.buffer == y.name and all(p == _address(y, behind.index) for p in places)
         for behind in stored.then

@@ -15,8 +15,8 @@ class Step:
     """One launch: the values that it reads and writes, by name.
 
     `scratch` maps each temporary buffer of the launch to its size in bytes. `may_overwrite` maps a
-    written value to the operands that it may overwrite, because each of their elements is read for
-    the last time before the store to the same address.
+    written value to the operands that it may overwrite. The launch reads each element of such an
+    operand for the last time before it stores to the same address.
     """
 
     reads: tuple[str, ...] = ()
@@ -54,9 +54,9 @@ def join_lifetimes(
 
     `sizes` has the bytes of each written value in the arena. Values without a size (the caller's
     arrays, constants) get no buffer. A result overwrites an operand in place if the operand has the
-    same size and no later readers. The memory of a joined value is live from the first write of a
-    part. `until` is for steps that run concurrently with later steps: it maps such a step to the
-    last step that may start before it ends.
+    same size and no later readers. A joined value (a concatenation) is live from the first write of
+    one of its parts. `until` describes steps that run concurrently with later steps: it maps a
+    step s to the last step that may start before s ends.
     """
     uses = _Uses.of(steps, sizes, views, until)
     homes, overwritten = _homes(steps, sizes, uses, in_place)
@@ -85,7 +85,10 @@ def join_lifetimes(
 
 @dataclass(frozen=True, slots=True)
 class _Uses:
-    """The steps that use each buffer, by the owner's name, and the step that writes each value."""
+    """The steps that use each buffer, and the step that first writes each value.
+
+    A buffer has the name of the value that owns its memory.
+    """
 
     users: Mapping[str, set[int]]
     writers: Mapping[str, int]
@@ -124,7 +127,8 @@ class _Uses:
     def have_ended(self, value: str, number: int) -> bool:
         """Return whether no other step needs a value's memory when step `number` starts.
 
-        Step `number` reads the value, so it waits for the value's producers.
+        The steps that write the value do not count: step `number` reads the value, so it waits for
+        them.
         """
         used = self.users[self.views.home(value)[0]]
         others = used - {number, *(self.writers[root] for root in self.views.roots(value))}
@@ -164,7 +168,7 @@ def _victim(
     uses: _Uses,
     homes: Mapping[str, str],
 ) -> str | None:
-    """Return the owner of the memory that a value may overwrite, or None."""
+    """Return the owner of the memory that a result overwrites in place; None if there is none."""
     views = uses.views
     taken = {homes[w] for w in step.writes if w in homes}
     operands = step.may_overwrite.get(value, ())
@@ -180,7 +184,7 @@ def _victim(
 
 
 def has_own_memory(operand: str, size: int, sizes: Mapping[str, int], views: Views) -> bool:
-    """Return whether an operand has `size` bytes of arena memory that no other value uses."""
+    """Return whether an operand fills the arena memory of its owner, of exactly `size` bytes."""
     if any(root not in sizes for root in views.roots(operand)):
         return False
     owner, _ = views.home(operand)

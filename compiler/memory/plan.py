@@ -39,8 +39,7 @@ def find_planner(name: str) -> Planner:
     """Return the planner with this name. Errors: E-OPTION-VALUE."""
     if name == quick.name:
         return quick
-    # Compiling programs uses `quick` only, so the registry, which imports all planners, is imported
-    # late.
+    # Compilation needs only `quick`, so the registry, which imports all planners, is imported late.
     from compiler.memory.planners.all import PLANNERS
 
     if name not in PLANNERS:

@@ -1,4 +1,4 @@
-"""A planning problem: buffers, their common alignment, and the lower bound of all plans."""
+"""A planning problem: buffers, their common alignment, and a lower bound of the peak."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Problem:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """Return the units of placement; blocks of 0 bytes may have any offset."""
+        """Return the blocks, which are the units of placement; empty blocks may have any offset."""
         return tuple(blocks_of(self.buffers, self.alignment_bytes))
 
     @cached_property
@@ -36,7 +36,7 @@ class Problem:
 
     @cached_property
     def lower_bound_bytes(self) -> int:
-        """Return a lower bound of all plans, from aligned live bytes and from pins."""
+        """Return a lower bound of every plan's peak, from live bytes with padding and from pins."""
         pins = max((b.pinned + b.size for b in self.blocks if b.pinned >= 0 and b.size), default=0)
         return max(aligned_bytes(self.blocks), pins)
 
@@ -59,7 +59,7 @@ def check_problem(
     alignment_bytes: int = 1,
     where: Callable[[str], Where | None] = lambda name: None,
 ) -> None:
-    """Check each buffer, and all buffers together. Errors: E-PLAN-INPUT.
+    """Check each buffer, the sum of all sizes, and the pins. Errors: E-PLAN-INPUT.
 
     `where` maps a buffer's name to its position in a file.
     """
@@ -90,7 +90,7 @@ def buffer_fault(b: Buffer) -> str:
     if b.size < 0:
         return f"expected a size of at least 0 bytes, got {b.size}"
     if b.start >= b.end:
-        return f"expected lower < upper, the lifetime's end after its start, got {b.start}..{b.end}"
+        return f"expected a lifetime's end after its start (lower < upper), got {b.start}..{b.end}"
     if b.start < 0:
         return f"expected a lower of at least 0, the first step, got {b.start}..{b.end}"
     if b.end > LARGEST:
@@ -122,7 +122,7 @@ def _pin_faults(buffers: Sequence[Buffer], alignment_bytes: int) -> Iterator[tup
             continue
         if len(pins) > 1:
             places = " and ".join(map(str, sorted(pins)))
-            yield name, f"the buffers that share its place are pinned to {places}"
+            yield name, f"the buffers that share its memory are pinned to {places}"
         if block.pinned % block.alignment_bytes:
             yield name, f"pinned to {block.pinned}, not a multiple of {block.alignment_bytes}"
         if block.size:
@@ -131,9 +131,10 @@ def _pin_faults(buffers: Sequence[Buffer], alignment_bytes: int) -> Iterator[tup
 
 
 def _pinned_together(pinned: list[tuple[str, Block]]) -> Iterator[tuple[str, str]]:
-    """Yield overlapping pins: a sweep over steps compares each pin with its neighbours by offset.
+    """Yield pinned blocks that overlap, found by a sweep over the steps.
 
-    The sorted list never contains overlaps, because the caller stops at the first fault.
+    Each block is compared with its two neighbours among the live blocks ordered by offset. The live
+    blocks never overlap each other, because the caller stops at the first fault.
     """
     alive = Taken()
     ends: list[tuple[int, int]] = []

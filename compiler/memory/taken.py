@@ -6,15 +6,15 @@ import math
 from bisect import bisect_left, bisect_right, insort
 
 MOST_TOGETHER = 1_000
-"""Half the maximum length of a chunk: the list of offsets is split into chunks, so that an update
-changes one chunk only."""
+"""Half the maximum length of a chunk. The sorted offsets are stored in chunks, so an insertion or
+removal moves only the offsets of one chunk."""
 
 Stretch = tuple[int, int, str]
-"""Offset, limit, and the owner of the bytes."""
+"""A byte range: its offset, its limit (the offset after its last byte), and its owner's name."""
 
 
 class Taken:
-    """Disjoint byte ranges in the order of offsets: only neighbours can overlap a new range."""
+    """Disjoint byte ranges, ordered by offset."""
 
     def __init__(self) -> None:
         self._stretches: dict[int, Stretch] = {}
@@ -22,7 +22,10 @@ class Taken:
         self._firsts = [-math.inf]
 
     def meets(self, offset: int, limit: int) -> list[Stretch]:
-        """Return the neighbours that overlap a range."""
+        """Return those of the nearest ranges below and above `offset` that overlap a given range.
+
+        If the given range overlaps any range, it overlaps one of these.
+        """
         at = self._piece(offset)
         piece = self._pieces[at]
         here = bisect_left(piece, offset)

@@ -1,7 +1,7 @@
 """Values that no launch writes: views and cuts of other values, and values joined from parts.
 
-A view shows all bytes of a value, and a *cut* shows some of them. A *joined* value is the
-concatenation of its parts, which are written directly into its memory.
+A *view* shows all bytes of a value, and a *cut* (slice) shows a range of its bytes. A *joined*
+value is the concatenation of its parts, which are written directly into its memory.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ class Span:
 
 @dataclass(frozen=True)
 class Views:
-    """The values that use the memory of another value; launches write all other values.
+    """The views, cuts and joined values of a program; launches write all other values.
 
-    `shown` has the source of each view, `cut` the byte range of each cut. `joined` has the parts of
-    each joined value, with their offsets; the parts fill the joined value without gaps.
+    `shown` maps each view to its source, and `cut` each cut to the byte range that it shows.
+    `joined` maps each joined value to its parts and their offsets. The parts fill the joined value
+    without gaps.
 
     >>> views = Views(shown={"v": "b"}, joined={"w": (Span("a", 0, 64), Span("v", 64, 32))})
     >>> views.home("b"), views.roots("w")
@@ -107,7 +108,7 @@ class Views:
 
     @cached_property
     def places_in_joined(self) -> Mapping[str, Span]:
-        """Return the offset of each part in its joined value, by the part's source."""
+        """Map each part (if it is a view, its source) to its joined value and byte range there."""
         found: dict[str, Span] = {}
         for whole, parts in self.joined.items():
             for part in parts:

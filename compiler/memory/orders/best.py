@@ -1,7 +1,8 @@
 """The task order of lowest peak found in little time; never worse than the listed order.
 
-Independent regions are ordered one by one. A region is reordered only if its peak exceeds the
-unavoidable peak of the other regions; otherwise, it keeps its order.
+Independent regions are ordered one by one, the highest peak first. A region keeps its order if its
+peak does not exceed the peaks of the regions ordered before. Some searches visit *down-sets*: sets
+of finished tasks that contain all predecessors of their tasks.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ STEPS_PER_TASK = 150
 """Limit on the steps of the search over down-sets, per task of a program."""
 
 MOST_STEPS = 40_000
-"""Limit on search steps for a program of any size: about 0.5 s."""
+"""Limit on the steps of this search for a program of any size: about 0.5 s."""
 
 EXACT_STEPS = 1_000_000
-"""Limit on search steps if the lowest peak is requested regardless of time."""
+"""Limit on the steps of this search if the method `dp` is requested."""
 
 WIDTH = 8
 """Beam width: the number of down-sets of each size that the beam search retains."""
@@ -36,7 +37,8 @@ WINDOWS = "windows"
 WINDOWS_WORDS = "A beam search over all tasks, then an exact search in windows of tasks."
 
 WINDOW = 24
-"""Number of consecutive tasks in a window of a region that is too large."""
+"""Number of consecutive tasks in a window of a region that is too large. Windows of half and of
+twice this number are tried too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class Ordered:
 
     `live_bytes` has the live bytes during each task of this order, `given_live_bytes` those during
     each task of the listed order. `is_lowest` states that no order has a lower peak. `found_by`
-    names the methods that changed regions, starting with the region of the highest peak.
+    names the methods that reordered a region; the method for the region of the highest peak is
+    first.
     """
 
     order: tuple[int, ...]
@@ -72,7 +75,7 @@ class Ordered:
 
 
 def order_tasks(tasks: Tasks, method: str = "best") -> Ordered:
-    """Order tasks by one of METHODS; return also the peaks before and after.
+    """Order tasks by one of METHODS; return also the live bytes before and after.
 
     >>> order_tasks(TWO_CHAINS).peak_bytes, order_tasks(TWO_CHAINS).given_bytes
     (1088, 1600)
@@ -92,9 +95,9 @@ def order_tasks(tasks: Tasks, method: str = "best") -> Ordered:
 def dp(tasks: Tasks) -> list[int]:
     """Find the lowest peak of all orders by dynamic programming over sets of finished tasks.
 
-    The tasks are first divided into regions. If a region has too many sets, exact search in windows
-    of tasks improves the best order of the faster methods. Source: Serenity, "Memory-aware
-    scheduling of irregularly wired neural networks for edge devices", MLSys 2020.
+    The tasks are first divided into regions. For a region with too many sets, the best order of the
+    faster methods is improved by exact search in windows of consecutive tasks. Source: Serenity,
+    "Memory-aware scheduling of irregularly wired neural networks for edge devices", MLSys 2020.
     """
     return _best(tasks, EXACT_STEPS)[0]
 
@@ -103,8 +106,8 @@ def dp(tasks: Tasks) -> list[int]:
 def best(tasks: Tasks) -> list[int]:
     """Find a low peak in little time: try several methods; on a tie, keep the listed order.
 
-    Only regions that determine the peak are reordered. Among new orders of equal peak, the order in
-    which reads follow writes soonest is chosen.
+    Only regions that determine the peak are reordered. Among new orders of equal peak, the
+    depth-first order is preferred, because it reads values soon after they are written.
     """
     return _best(tasks, _quick_steps(tasks))[0]
 
@@ -181,7 +184,7 @@ def _region(
 
 
 def _improved(part: Tasks, order: list[int], floor: int, most_steps: int) -> tuple[list[int], int]:
-    """Improve a large region's order in windows around its peak; return the search steps taken."""
+    """Improve a large region's order in windows around its peak; return also the search steps."""
     found = beam(part, part.peak_bytes(order), floor, WIDTH)
     order, n_steps = list(found or order), 0
     tried: set[tuple[int, ...]] = set()

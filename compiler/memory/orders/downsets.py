@@ -17,7 +17,7 @@ from compiler.dataclass import dataclass
 from compiler.memory.orders.tasks import Tasks
 
 MOST_TASKS = 512
-"""Largest number of tasks for this search: for more tasks, down-sets are too many and too large."""
+"""Largest number of tasks for this search: more tasks have too many, too large down-sets."""
 
 Effects = dict[int, tuple[int, int]]
 """Maps each ready task to its need (bytes in addition to the live bytes), and to its change of the
@@ -28,7 +28,7 @@ live bytes."""
 class State:
     """A set of finished tasks, with the lowest peak of the paths to this set.
 
-    `ready` has the tasks that may follow; the most recently enabled task is last.
+    `ready` has the tasks that may run next, in the order in which they became ready.
     """
 
     done: int
@@ -41,7 +41,7 @@ class State:
 
     @property
     def bound(self) -> int:
-        """Return a lower bound of the peak of orders that start with these tasks."""
+        """Return a lower bound of the peaks of all orders that run these tasks first."""
         return max(self.peak, self.live + min((n for n, _ in self.ready.values()), default=0))
 
     def order(self) -> list[int]:
@@ -58,9 +58,9 @@ class State:
 class DownSets:
     """The down-sets of a task graph, and the transitions between them.
 
-    `floor` is a lower bound of all peaks. A task whose live bytes stay within `floor`, and that
-    frees at least the bytes it allocates, runs immediately: delaying the task gains nothing.
-    `n_steps` counts the examined steps.
+    `floor` is a lower bound of all peaks. A task runs immediately if the live bytes stay within
+    `floor`, and if it frees at least the bytes that it allocates: delaying it gains nothing.
+    `n_steps` counts how often the effect of a task on the live bytes is computed.
     """
 
     tasks: Tasks
@@ -100,7 +100,7 @@ class DownSets:
                 yield self._settled(self._after(state, t))
 
     def _effect(self, t: int, done: int) -> tuple[int, int]:
-        """Return a task's need (bytes in addition to the live bytes), and change of live bytes."""
+        """Return a task's need (bytes in addition to the live bytes) and change of live bytes."""
         self.n_steps += 1
         tasks, left, freed = self.tasks, ~(done | 1 << t), 0
         dying: list[int] = []
@@ -119,7 +119,7 @@ class DownSets:
         return State(done, state.n_done + 1, state.live + change, peak, ready, state, (t,))
 
     def _run(self, t: int, done: int, ready: Effects) -> None:
-        """Update the ready tasks and their effects after a task has run."""
+        """Update the ready tasks, and their effects on the live bytes, after a task has run."""
         del ready[t]
         for u in self._sharing[t]:
             if u in ready:
@@ -129,10 +129,9 @@ class DownSets:
                 ready[u] = self._effect(u, done)
 
     def _settled(self, state: State) -> State:
-        """Run all ready tasks that, within the current peak, free at least the bytes they allocate.
+        """Run the ready tasks that stay within the peak and free at least what they allocate.
 
-        Delaying a task of this kind never improves an order, because the delay reduces the live
-        bytes of no step.
+        Delaying such a task never improves an order: the delay reduces the live bytes at no step.
         """
         while (t := self._harmless(state)) is not None:
             need, change = state.ready[t]
@@ -145,7 +144,7 @@ class DownSets:
         return state
 
     def _harmless(self, state: State) -> int | None:
-        """Return the most recently enabled ready task that cannot raise the peak, or None."""
+        """Return the newest ready task that raises neither the peak nor the live bytes, or None."""
         room = max(state.peak, self.floor) - state.live
         for t, (need, change) in reversed(state.ready.items()):
             if change <= 0 and need <= room:
@@ -157,7 +156,8 @@ class DownSets:
 class Lowest:
     """The result of a search: an order with a peak below the bound, or None if none was found.
 
-    If the search is complete, the order is optimal, or no order has a peak below the bound.
+    If the search is complete, the order is optimal. If a complete search finds no order, none has a
+    peak below the bound.
     """
 
     order: list[int] | None
@@ -169,8 +169,7 @@ def lowest(tasks: Tasks, below: int, floor: int, most_steps: int) -> Lowest:
     """Find an order with the lowest peak of all orders, if this peak is below a bound.
 
     `floor` is a lower bound of all peaks; after `most_steps` steps the search gives up. Units:
-    bytes. Source: Serenity (Ahn et al., MLSys 2020), whose dynamic programming proceeds by the size
-    of sets.
+    bytes. Source: Serenity (Ahn et al., MLSys 2020), which visits the sets by size, not by peak.
 
     >>> two = Tasks((), (), (), (), (), ())
     >>> lowest(two, 1, 0, 100).order
@@ -199,7 +198,7 @@ def lowest(tasks: Tasks, below: int, floor: int, most_steps: int) -> Lowest:
 
 
 def beam(tasks: Tasks, below: int, floor: int, width: int) -> list[int] | None:
-    """Find an order with a peak below a bound by beam search over the down-sets, or None."""
+    """Return an order with a peak below a bound, found by beam search over down-sets, or None."""
     if len(tasks) > MOST_TASKS:
         return None
     sets = DownSets(tasks, floor)

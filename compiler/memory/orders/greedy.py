@@ -51,7 +51,7 @@ def breadth_first(tasks: Tasks) -> list[int]:
 
 @order_method("depth_first", example=(TWO_CHAINS, 1024 + 64))
 def depth_first(tasks: Tasks) -> list[int]:
-    """Last in, first out: the most recently enabled task runs next, so branches run one by one.
+    """Last in, first out: the task that became ready last runs next, so branches run one by one.
 
     Results are read while they are still in the caches.
     """
@@ -70,11 +70,11 @@ def depth_first(tasks: Tasks) -> list[int]:
 
 @order_method("post_order", example=(TWO_CHAINS, 1024 + 64))
 def post_order(tasks: Tasks) -> list[int]:
-    """Post-order from the last tasks: all tasks of one operand precede those of the next operand.
+    """Post-order: all tasks that compute one operand run before those that compute the next.
 
-    Operands are visited in descending order of this difference: temporary memory minus the bytes of
-    the result. The result is the best post-order if each value is read once. Source: Liu 1986, "On
-    the storage requirement in the out-of-core multifrontal method for sparse factorization".
+    The operand whose computation needs most memory in addition to its own bytes comes first. This
+    order is the best post-order if each value is read once. Source: Liu 1986, "On the storage
+    requirement in the out-of-core multifrontal method for sparse factorization".
     """
     above = _needs_above(tasks)
     done = [False] * len(tasks)
@@ -96,7 +96,7 @@ def post_order(tasks: Tasks) -> list[int]:
 
 
 def _needs_above(tasks: Tasks) -> list[int]:
-    """Return, for each task, the peak of the task and its ancestors, minus the task's results.
+    """Return, for each task, the peak of running its ancestors and itself, minus its results.
 
     The peak is exact if each value has one reader.
     """
@@ -132,7 +132,7 @@ def list_order(tasks: Tasks) -> list[int]:
     while ready:
         _, t = heapq.heappop(ready)
         if done[t]:
-            continue  # an outdated entry: the task's released bytes have changed since
+            continue  # an outdated entry: the task has already run
         done[t] = True
         order.append(t)
         for v in tasks.reads[t]:

@@ -55,7 +55,10 @@ def joint(tasks: Tasks, limit_s: float = LIMIT_S) -> Joint:
 
 @dataclass
 class _Model:
-    """The values as rectangles of steps and bytes, in units of the sizes' common divisor."""
+    """A model with a rectangle of steps and bytes for each value and temporary.
+
+    The unit of bytes is the common divisor of all sizes.
+    """
 
     tasks: Tasks
     unit: int = 1
@@ -97,7 +100,10 @@ class _Model:
         return offset
 
     def _in_place(self) -> dict[int, list[Any]]:
-        """Return each value's in-place variables; a value computed in place starts a step later."""
+        """Return, for each value, Boolean variables: one for each operand that it may overwrite.
+
+        A value that overwrites an operand starts one step later, when the operand ends.
+        """
         m, tasks = self.model, self.tasks
         chosen: dict[int, list[Any]] = {}
         given: dict[int, list[Any]] = {}
@@ -136,7 +142,7 @@ class _Model:
                 m.add(end >= position)
             self._rectangle(start, end, self.offset[v], size, None)
         elif writer is not None:
-            # A value without readers needs a separate place unless it overwrites an operand.
+            # A value without readers needs a rectangle only if it does not overwrite an operand.
             alone = m.new_bool_var(f"alone{v}")
             m.add(sum(late) + alone == 1)
             p = self.position[writer]

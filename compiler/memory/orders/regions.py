@@ -1,4 +1,7 @@
-"""Division of a task graph at states that all orders share; each part is ordered separately."""
+"""Division of a task graph into regions, at tasks that have the same position in every order.
+
+Each region is ordered separately.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
 def freeing(tasks: Tasks) -> list[bool]:
     """Return, for each task, whether neither the task nor its successors allocate memory.
 
-    Most tasks without allocations store results of the program.
+    Most of these tasks write results of the program into the caller's arrays.
     """
     found = [False] * len(tasks)
     for t in reversed(range(len(tasks))):
@@ -50,19 +53,20 @@ def freeing(tasks: Tasks) -> list[bool]:
 
 
 def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
-    """Yield parts of an order between tasks that are comparable with all other tasks.
+    """Yield the regions of an order; each ends at a task that is comparable with all other tasks.
 
-    After a task that is comparable with all other tasks, every order has the same live values.
-    Tasks that only free memory are ignored: they run as soon as they are ready. The running time is
-    proportional to the number of edges.
+    Two tasks are comparable if one depends on the other. After a task that is comparable with all
+    others, every order has the same live values. Tasks that only free memory are ignored, since
+    they run as soon as they are ready. The running time is proportional to the number of edges.
     """
     if not order:
         return
     only_free = freeing(tasks)
     place = {t: p for p, t in enumerate(order)}
     n = len(order)
-    # Changes of two counts at each position: of earlier tasks with later successors only, and of
-    # later tasks with earlier predecessors only.
+    # Changes of two counts at each position: tasks up to here without a successor up to here, and
+    # tasks from here on without a predecessor from here on. If both are 1, the only such task is
+    # the one at this position, which is then comparable with all others.
     open_ends, open_starts = [0] * (n + 1), [0] * (n + 1)
     for p, t in enumerate(order):
         if only_free[t]:
@@ -84,10 +88,10 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
 
 
 def floor_bytes(tasks: Tasks) -> int:
-    """Return a lower bound of all peaks: the maximum of a task's bytes plus certainly live values.
+    """Return a lower bound of all peaks: the most bytes that are live during a task in every order.
 
-    A value is certainly live during each task that depends on the value's writer and precedes one
-    of its readers. The running time is proportional to the number of tasks times the number of
+    In every order, a value is live during each task that depends on the value's writer and precedes
+    one of its readers. The running time is proportional to the number of tasks times the number of
     values.
     """
     n = len(tasks)

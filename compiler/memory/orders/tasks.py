@@ -46,9 +46,9 @@ class Tasks:
     ) -> Tasks:
         """Build the tasks of launches; each value must be written before it is read.
 
-        `sizes` has the bytes of each written value in the arena. A part of a joined value counts
-        from its write; memory reserved for later parts does not count. `waits` names additional
-        predecessors of a task.
+        `sizes` has the bytes of each written value in the arena. A part of a joined value (a
+        concatenation) counts from its write; memory reserved for later parts does not count.
+        `waits` maps a task to additional predecessors.
 
         >>> Tasks.of([Step((), ("a",)), Step(("a",), ("b",))], {"a": 64, "b": 8}).peak_bytes([0, 1])
         72
@@ -157,7 +157,7 @@ class Tasks:
         return max(map(self.own_bytes, range(len(self))), default=0)
 
     def own_bytes(self, task: int) -> int:
-        """Return the bytes of a task's operands and results, minus results stored in place."""
+        """Return the bytes that a task needs: operands, scratch, and results not in place."""
         touched = (*self.reads[task], *self.writes[task])
         total = sum(self.sizes[v] for v in touched) + self.scratch[task]
         over = (v for v, operands in self.over[task] if not self.kept.issuperset(operands))

@@ -1,7 +1,7 @@
 """Ahead-of-time compilation of all planner loops: `python -m compiler.memory.planners.ahead`.
 
-Otherwise, the first hard problem on a machine would wait for the compilation. The machine code is
-written to the cache that native.py reads.
+Without this command, the first hard problem on a machine waits for the compilation. The machine
+code is written to the cache that native.py reads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from compiler.memory.planners.research.joining import apart
 from compiler.memory.problem import Problem
 
 N_BUFFERS = 600
-"""Number of buffers of the compiled example: large enough for `halves.py` to halve the steps."""
+"""Number of buffers in the example problem: enough for `halves.py` to halve the steps."""
 
 
 def make_all() -> None:

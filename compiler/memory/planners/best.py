@@ -59,7 +59,7 @@ SEARCHES = (
 """The searches that follow the greedy orders, each with its fraction of the remaining time."""
 
 SEARCHED_THROUGH = 1000
-"""From this number of blocks on, complete search seldom finishes, so its time share is halved."""
+"""With this number of blocks or more, `exact` seldom finishes, so its share of time is halved."""
 
 LARGE_ORDERS = {
     greedy_by_halves: 1,
@@ -68,7 +68,8 @@ LARGE_ORDERS = {
     greedy_by_lifetime: 20,
     best_fit: 20,
 }
-"""Planners for large problems, with time limits as multiples of the first planner's time."""
+"""Planners for large problems, in order, each with its expected time as a multiple of the first
+planner's time. A planner runs only if this time remains."""
 
 
 @planner(
@@ -79,8 +80,8 @@ LARGE_ORDERS = {
 def best(problem: Problem, options: Options) -> Outcome:
     """Try all greedy orders, then searches, until a plan is optimal or fits, or until time is up.
 
-    The outcome has the winning planner, the reason for stopping, and the proven gap. This is the
-    default planner if time is not short.
+    The outcome names the planner of the smallest plan, and has the reason for stopping and the
+    proven bound. This planner is the default of `compilarium plan`.
     """
     deadline = options.deadline()
     if len(problem.blocks) >= MANY:
@@ -102,7 +103,7 @@ def best(problem: Problem, options: Options) -> Outcome:
 
 
 def _best_of_many(problem: Problem, options: Options, deadline: float) -> Outcome:
-    """Run a fast greedy order, then `repair`; if that is interpreted or slow, try other orders."""
+    """Run `greedy_by_halves`, then `repair`; without numba or above VERY_MANY, greedy orders."""
     if len(problem.blocks) >= VERY_MANY or jit() is None:
         return _best_order(tuple(LARGE_ORDERS), problem, options, deadline)
     found = greedy_by_halves.plan(problem, options)
@@ -119,7 +120,7 @@ def _best_of_many(problem: Problem, options: Options, deadline: float) -> Outcom
 def _best_order(
     planners: Sequence[Planner], problem: Problem, options: Options, deadline: float
 ) -> Outcome:
-    """Return the best result of planners without search; each runs only if a gap remains."""
+    """Return the best outcome of greedy planners; each runs only if a gap and time remain."""
     begin = now()
     found = planners[0].plan(problem, options)
     took = now() - begin if len(problem.blocks) >= MANY else 0.0
@@ -133,7 +134,7 @@ def _best_order(
 
 
 def _better(a: Outcome, b: Outcome) -> Outcome:
-    """Combine two outcomes: the smaller plan, the larger bound, and the more definite reason."""
+    """Combine two outcomes: the smaller plan, the larger bound, and the reason for stopping."""
     least = b if b.plan.peak_bytes < a.plan.peak_bytes else a
     bound = max(a.lower_bound_bytes, b.lower_bound_bytes)
     if least.plan.peak_bytes == bound:

@@ -25,13 +25,14 @@ FEWEST_SECONDS = 0.01
 def cp_sat(problem: Problem, options: Options) -> Outcome:
     """Solve the entire problem with a constraint solver, started from the best greedy order.
 
-    The solver proves optimality if time permits, and raises the lower bound meanwhile. This planner
-    suits up to a few hundred buffers; on tight problems, dedicated searches are faster.
+    The solver proves optimality if time permits, and raises the lower bound meanwhile. Good for up
+    to a few hundred buffers. On tight problems (with little spare memory), the other searches are
+    faster.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:
         return start
-    if len(problem.blocks) >= MANY:  # building the model would take longer than most limits
+    if len(problem.blocks) >= MANY:  # building the model would exceed most time limits
         return start
     blocks = [b for b in problem.blocks if b.size]
     known = [start.plan.buffers[b.members[0]].offset for b in blocks]
@@ -58,7 +59,7 @@ def _solved(
         model.add(offset + b.size <= peak)
     lives = [model.new_fixed_size_interval_var(b.start, b.end - b.start, "") for b in blocks]
     model.add_no_overlap_2d(lives, boxes)
-    # A redundant constraint prunes the search: blocks alive together must fit when stacked.
+    # A redundant constraint prunes the search: at each step, the live bytes are at most the peak.
     model.add_cumulative(lives, [b.size for b in blocks], peak)
     model.minimize(peak)
     solver = cp_model.CpSolver()

@@ -36,7 +36,7 @@ FOUR_BUFFERS = """
       d: 1 bytes at 9, live 0..6
     }
 """
-"""A problem that planners with several orders solve optimally, with its plan."""
+"""A problem that planners solve optimally by trying several orders, with its plan."""
 
 TWO_SPANS = """
     plan 0 bytes, alignment 1 {
@@ -73,4 +73,4 @@ SIX_WITHOUT_A_GAP = """
       f: 1 bytes at 4, live 4..6
     }
 """
-"""A problem without spare memory at any step, and the plan of planners that join blocks."""
+"""A problem without spare memory at any step, with the plan of the planners that join blocks."""

@@ -1,4 +1,4 @@
-"""The best plan of a few placement orders, with which program planning and searches start."""
+"""The best plan of a few greedy orders: the initial plan of `quick` and of all searches."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ QUICK: Sequence[tuple[Key, Fit]] = (
     (by_lifetime, "best"),
     (by_start, "best"),
 )
-"""Orders to try; the best order for most problems is first."""
+"""Orders and fits to try; the best order for most problems is first."""
 
 FEWEST_SECONDS = 0.05
-"""The minimum available time, in seconds, for which a search is started."""
+"""The shortest time limit, in seconds, for which a search is started."""
 
 
 def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]) -> Outcome:
@@ -45,7 +45,7 @@ def start_of(problem: Problem, options: Options) -> Outcome:
 
 
 def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
-    """Return whether a search over unpinned blocks has a gap to close, and enough time."""
+    """Return whether to start a search: a gap, enough time, no pins, and not too many blocks."""
     return (
         start.stopped == "finished"
         and len(problem.blocks) < MANY
@@ -61,7 +61,7 @@ def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
 def greedy(problem: Problem, options: Options) -> Outcome:
     """Choose the best of four orders: by size, by size times lifetime, by lifetime, by start.
 
-    Later orders run only while a gap to the lower bound remains. The planner is cheap on networks,
-    where the first order is nearly always optimal.
+    Later orders run only while a gap to the lower bound remains. Fast on neural networks, where the
+    first order is nearly always optimal.
     """
     return best_of(problem, options, QUICK)

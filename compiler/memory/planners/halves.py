@@ -1,9 +1,11 @@
 """Placement of many blocks by halves of the steps, in almost linear time.
 
-Blocks alive in the middle of all steps are placed first; then each half of the steps is an
-independent problem (an interval tree, Edelsbrunner 1980). In each half, blocks placed earlier act
-as walls if they are alive at all steps of the half. Walls without a usable gap between them are
-merged, so a block is compared with short lists only.
+Blocks live at the middle step are placed first. All other blocks are live only before or only after
+this step. So each half of the steps is placed independently, by the same method (an interval tree,
+Edelsbrunner 1980).
+
+A *wall* of a half is a placed block that is live at all steps of the half. Walls are merged if no
+remaining block fits between them. So each block is compared with a short list of placed blocks.
 """
 
 from __future__ import annotations
@@ -21,12 +23,12 @@ FEWEST_HALVED = 500
 """Largest number of blocks for which a half is placed without further halving."""
 
 MOST_LYING = 4000
-"""Maximum number of blocks with which a block is compared; if more are alive, small gaps between
-them are ignored."""
+"""Maximum number of earlier placed blocks with which a block is compared. If more are alive, small
+gaps between them are ignored."""
 
 
 class Lying(NamedTuple):
-    """Placed blocks by offset: arrays of offset, limit, first step and end."""
+    """Placed blocks, sorted by offset. `limit` is the offset after the last byte of a block."""
 
     offset: Any
     limit: Any
@@ -38,13 +40,16 @@ class Lying(NamedTuple):
         return Lying(*(row[chosen] for row in self))
 
     def joined(self, others: Lying) -> Lying:
-        """Merge two sets, each ordered by offset."""
+        """Merge with other placed blocks; both are sorted by offset."""
         at = np.searchsorted(self.offset, others.offset)
         return Lying(*(np.insert(mine, at, row) for mine, row in zip(self, others, strict=True)))
 
 
 class Half(NamedTuple):
-    """Blocks to place within the steps [start, end), in order, and blocks already placed there."""
+    """The steps [start, end), with their unplaced blocks in order, and their placed blocks.
+
+    `blocks` are unplaced, `lying` are placed.
+    """
 
     start: int
     end: int
@@ -58,14 +63,17 @@ class Half(NamedTuple):
 
 
 def place_by_halves(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Place pinned blocks, then other blocks by halves, each in the given order; return offsets."""
+    """Place pinned blocks first, then the others by halves of the steps; return all offsets.
+
+    Within each half, blocks are placed in the given order.
+    """
     return Placing(blocks, fit).offsets_in(order).tolist()
 
 
 class Placing:
     """A problem as arrays, with the offsets so far. Units: bytes, steps.
 
-    Only steps at which a block starts are numbered.
+    Only the steps at which a block starts matter, so these are numbered from 0.
     """
 
     def __init__(self, blocks: Sequence[Block], fit: Fit) -> None:
@@ -80,7 +88,7 @@ class Placing:
         self.best = fit == "best"
 
     def offsets_in(self, order: Sequence[int]) -> Any:
-        """Place all blocks."""
+        """Place all blocks, in the given order within each half; return their offsets."""
         turns = np.asarray(order, np.int64)
         turns = turns[(self.pinned[turns] < 0) & (self.size[turns] > 0)]
         pinned = self._lying(np.flatnonzero((self.pinned >= 0) & (self.size > 0)))
@@ -115,7 +123,7 @@ class Placing:
         return Lying(offset, limit, self.start[by_offset], self.end[by_offset])
 
     def _scatter_store(self, blocks: Any, lying: Lying, start: int, end: int) -> None:
-        """Place blocks in order; blocks of `lying` alive from `start` to `end` are walls."""
+        """Place blocks in order; placed blocks (`lying`) live from `start` to `end` are walls."""
         if not len(blocks):
             return
         first, last = self.start[blocks].min(), self.end[blocks].max()
@@ -134,7 +142,10 @@ class Placing:
 
 
 def walled(lying: Lying, start: int, end: int, least: int) -> Lying:
-    """Merge walls from `start` to `end` across gaps below `least` bytes; return all blocks."""
+    """Merge walls with gaps below `least` bytes; return the merged walls and the other blocks.
+
+    Walls are live from `start` to `end`. Blocks of less than `least` bytes are treated as walls.
+    """
     is_wall = (lying.start <= start) & (lying.end >= end) | (lying.limit - lying.offset < least)
     walls = lying.where(is_wall)
     if not len(walls.offset):

@@ -1,4 +1,4 @@
-"""Better orders by small changes to the best order so far."""
+"""Hill climbing over placement orders: small random changes to the current order."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 ACCEPTED_PERCENT = 50
-"""Probability in percent of accepting a worse order, before two divisions: by the excess of its
-peak in percent, and by the number of attempts."""
+"""Probability, in percent, of accepting a peak that is 1 % higher in the first attempt. The
+probability is divided by the increase in percent, and by the number of the attempt."""
 
 
 @planner(
@@ -27,13 +27,12 @@ peak in percent, and by the number of attempts."""
     example=FIVE_BUFFERS,
 )
 def hill_climb(problem: Problem, options: Options) -> Outcome:
-    """Climb by swaps: exchange a buffer at the peak with a neighbour in the best order so far.
+    """Swap two buffers in the placement order, place all buffers again, and keep improvements.
 
-    Two buffers swap positions if they are alive together, or if both are alive together with a
-    third buffer; then all buffers are placed again. A worse order is sometimes accepted, with
-    decreasing probability.
+    Both buffers are alive together with a buffer at the peak, or with one of that buffer's
+    neighbours in time. A worse order is sometimes accepted, with decreasing probability.
     """
-    if len(problem.blocks) >= MANY:  # one attempt takes longer than most limits
+    if len(problem.blocks) >= MANY:  # one attempt takes longer than most time limits
         return start_of(problem, options)
     deadline, wanted = options.deadline(), options.wanted_bytes(problem)
     best: list[int] = []
@@ -46,7 +45,7 @@ def hill_climb(problem: Problem, options: Options) -> Outcome:
 
 
 Placing = Callable[[Sequence[int]], list[int]]
-"""Function from an order of blocks to their offsets."""
+"""Function that places blocks in an order and returns their offsets."""
 
 
 def climb(blocks: Sequence[Block], put: Placing, seed: int = 0) -> Iterator[tuple[int, list[int]]]:
@@ -91,7 +90,11 @@ def _swapped(
     peak: int,
     chance: random.Random,
 ) -> list[int]:
-    """Return the order with a block at the peak swapped with one of its neighbours."""
+    """Return the order with two blocks swapped, both alive together with a block at the peak.
+
+    In half of the calls, both are instead alive together with another block, which is itself alive
+    together with the block at the peak.
+    """
     tops = [i for i in order if blocks[i].size and offsets[i] + blocks[i].size == peak]
     top = blocks[chance.choice(tops)]
     near = [i for i in order if _meet(blocks[i], top)]

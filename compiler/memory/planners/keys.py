@@ -40,7 +40,7 @@ SHORTEST = 200
 
 
 def classes_of(blocks: Sequence[Block]) -> list[int]:
-    """Return lifetime classes of blocks: 0 for the shortest, 1 up to eight times as long, ..."""
+    """Return the lifetime class of each block: 0 for the shortest, 1 up to 8 times as long, ..."""
     steps = max((b.end for b in blocks), default=0) - min((b.start for b in blocks), default=0)
     unit = max(1, steps // SHORTEST)
     return [(((b.end - b.start - 1) // unit).bit_length() + 2) // 3 for b in blocks]
@@ -53,7 +53,7 @@ def by_span(blocks: Sequence[Block]) -> list[int]:
 
 
 def by_breadth(blocks: Sequence[Block]) -> list[int]:
-    """Return positions of blocks, by decreasing maximum of live bytes during their lifetimes."""
+    """Return positions of blocks, by decreasing live bytes at the fullest step of each lifetime."""
     steps = sorted({b.start for b in blocks})
     change = dict.fromkeys(steps, 0)
     for b in blocks:

@@ -22,8 +22,8 @@ class _Slot:
 
 
 @planner(
-    source="Poletto and Sarkar 1999, linear scan register allocation; slots that grow are those of "
-    "MXNet's and TVM's storage tokens, and of the shared objects of arXiv:2001.03288",
+    source="Poletto and Sarkar 1999, linear scan register allocation; slots that grow, like "
+    "the storage tokens of MXNet and TVM and the shared objects of arXiv:2001.03288",
     example="""
     plan 0 bytes, alignment 1 {
       a: 4 bytes, live 0..2

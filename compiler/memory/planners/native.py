@@ -1,9 +1,9 @@
 """Array functions compiled by numba if it is installed, otherwise interpreted.
 
-Importing numba takes most of a second, and first compilations a few more seconds; both are deferred
-to the first call. Time limits use `now`, which excludes compilation time, because compilations
-occur only once per machine. The setup of the environment compiles the functions ahead of time
-(ahead.py).
+Importing numba takes most of a second, and the first compilations take some more seconds. Both are
+deferred to the first call. Time limits use `now`, which excludes compilation time, because
+compilations occur only once per machine. The setup of the environment compiles the functions ahead
+of time (ahead.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LOADING_SECONDS = 0.7
 """Approximate time of importing numba and loading machine code from disk."""
 
 _called: list[Callable[..., Any]] = []
-"""Functions that compiled functions call and that are not registered with numba yet."""
+"""Functions called by compiled functions, until they are registered with numba."""
 
 
 class _Making:
@@ -64,7 +64,7 @@ def jit() -> Any:
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Mark a function as called by compiled code: it is compiled together with its callers."""
+    """Mark a function that compiled code calls: it is compiled together with its callers."""
     _called.append(function)
     return function
 
@@ -73,9 +73,9 @@ class Kept(Generic[P, R]):
     """A function that runs compiled; `interpreted` is the uncompiled Python function.
 
     Compiled and interpreted code give the same results. Machine code, including callees, is cached
-    on disk: next to the source, else in the user's cache folder, else not at all. numba detects
-    changes of the function's file only, so a function that calls functions of other files should
-    close over `sources_digest`.
+    on disk: next to the source, else in the user's cache folder, else not at all. numba compiles
+    again only if the function's own file changes. So a function that calls functions of other files
+    should close over `sources_digest`.
     """
 
     def __init__(self, function: Callable[P, R]) -> None:
@@ -92,7 +92,7 @@ class Kept(Generic[P, R]):
     def soon(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Interpret the function until its calls have taken `LOADING_SECONDS`, then compile it.
 
-        Late compilation suits short functions that are usually called only a few times.
+        Late compilation suits functions whose calls usually take less time than loading numba.
         """
         if self._loaded or self._waited >= LOADING_SECONDS:
             return self(*args, **kwargs)

@@ -98,7 +98,7 @@ def best_fit(problem: Problem, options: Options) -> Outcome:
     """Place buffers in the order of their first steps, each in the smallest sufficient gap.
 
     This planner models most run-time allocators. Large gaps remain available for large buffers, but
-    small fragments remain too.
+    many small gaps (fragments) remain too.
     """
     order = by(by_start, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -175,8 +175,8 @@ def greedy_by_area(problem: Problem, options: Options) -> Outcome:
 def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
     """Place buffers by decreasing lifetime, ties by size, each in the smallest gap.
 
-    Long-lived buffers are adjacent at the bottom; above them, few short-lived buffers are alive at
-    any step. The best and fastest order for programs with very many buffers.
+    Long-lived buffers are packed at the bottom. Above them, few short-lived buffers are alive at
+    any step. Good and fast for programs with very many buffers.
     """
     order = by(by_lifetime, problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)
@@ -190,8 +190,8 @@ def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
 def greedy_by_span(problem: Problem, options: Options) -> Outcome:
     """Place buffers by lifetime class (a factor of eight each), longest first; then by size.
 
-    Within a class, size decides as in greedy by size, but short-lived buffers do not fragment the
-    memory of long-lived buffers. Good and fast for programs with very many buffers.
+    Short-lived buffers are placed last, so they do not fragment the memory of long-lived buffers.
+    Good and fast for programs with very many buffers.
     """
     return placed(problem, place(problem.blocks, by_span(problem.blocks), "best"), options)
 
@@ -204,9 +204,9 @@ def greedy_by_span(problem: Problem, options: Options) -> Outcome:
 def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
     """Place the buffers alive at the middle step first, then each half of the steps recursively.
 
-    The buffers of each half are placed in the gaps between the buffers placed before. The time per
-    buffer hardly grows from a thousand to a million buffers; the plans are hardly larger than
-    without halving.
+    The buffers of each half are placed in the gaps between the buffers placed before. Good for very
+    many buffers: the time per buffer hardly grows from a thousand to a million buffers. The plans
+    are hardly larger than without halving.
     """
     # Imported late, because it needs numpy, and few programs have so many buffers.
     from compiler.memory.planners.halves import place_by_halves
@@ -236,8 +236,8 @@ def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
 def greedy_by_breadth(problem: Problem, options: Options) -> Outcome:
     """Place buffers by decreasing live bytes of their fullest step, ties by size.
 
-    The steps that determine the peak are packed while memory is empty. Good if few steps have many
-    more live bytes than all other steps.
+    So the steps with the most live bytes are packed first, while memory is empty. Good if few steps
+    have many more live bytes than all other steps.
     """
     order = by_breadth(problem.blocks)
     return placed(problem, place(problem.blocks, order, "best"), options)

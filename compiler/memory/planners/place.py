@@ -9,22 +9,22 @@ from typing import Literal
 from compiler.memory.buffer import Block
 
 MANY = 3_000
-"""Number of blocks above which comparing each block with all placed blocks is too slow."""
+"""With this number of blocks or more, comparing each block with all placed blocks is too slow."""
 
 VERY_MANY = 150_000
-"""Number of blocks above which even comparing blocks with overlapping lifetimes is too slow."""
+"""With this number of blocks or more, comparing only blocks with overlapping lifetimes is too slow
+as well."""
 
 Fit = Literal["first", "best"]
 """`first`: in the lowest gap that is large enough. `best`: in the smallest sufficient gap."""
 
 
 def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
-    """Return offsets of all blocks: pinned blocks are placed first, other blocks in the given
-    order.
+    """Place pinned blocks first, then other blocks in the given order; return all offsets.
 
-    A gap is a range, at an aligned offset, between placed blocks whose lifetimes overlap the
-    block's lifetime. More than `VERY_MANY` blocks are placed by recursive halving of time, in the
-    given order within each half.
+    A block is placed in a gap between the placed blocks whose lifetimes overlap its lifetime, at an
+    aligned offset. `VERY_MANY` blocks or more are placed by recursive halving of time, in the given
+    order within each half.
     """
     if len(blocks) < MANY:
         return place_in_a_list(blocks, order, fit)

@@ -1,7 +1,7 @@
 """The declaration of planners: a description, a source and an executed example.
 
-A planner places the blocks of a problem (compiler/memory/problem.py), independent of graphs. The
-outcome of a planner includes a proven lower bound and the reason for stopping.
+A planner assigns an offset to each block of a problem (compiler/memory/problem.py), without
+knowledge of graphs. Its outcome includes a proven lower bound and the reason for stopping.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from compiler.memory.planners.native import now
 from compiler.memory.problem import Problem
 
 Stopped = Literal["optimal", "within capacity", "infeasible", "time", "finished"]
-"""Reasons for stopping: the plan is as small as the proven bound; the plan is within the capacity;
-it is proven that no plan is within the capacity; the time limit is reached; the method has
-ended."""
+"""The reason for stopping. "optimal": the plan is as small as the proven bound. "within capacity":
+the plan fits the capacity. "infeasible": no plan fits the capacity, as is proven. "time": the time
+limit is reached. "finished": the method has ended without any of these results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,8 @@ class Options:
 class Outcome:
     """The result of a planner: the plan, the proven bound, and the reason for stopping.
 
-    The result always has a plan; if no plan is found within the capacity, it has the best plan
-    known. No plan is smaller than `lower_bound_bytes`. `planner` names the planner of this plan, if
-    several ran.
+    `plan` is the best plan known, even if it exceeds the capacity. No plan is smaller than
+    `lower_bound_bytes`. `planner` names the planner that found the plan, if several ran.
     """
 
     plan: Plan
@@ -73,7 +72,10 @@ def placed(
     options: Options | None = None,
     stopped: Stopped = "finished",
 ) -> Outcome:
-    """Return the outcome for offsets of all blocks; `stopped` is the reason if no other applies."""
+    """Return the outcome for given offsets of all blocks.
+
+    `stopped` is the reason if the plan is neither optimal nor within a given capacity.
+    """
     plan = problem.plan(offsets)
     if plan.peak_bytes <= problem.lower_bound_bytes:
         stopped = "optimal"

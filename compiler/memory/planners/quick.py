@@ -1,4 +1,4 @@
-"""The planner of compiled programs: deterministic, within milliseconds."""
+"""The planner that compilation uses: deterministic, and usually finished within milliseconds."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ GAP = 0.01
 
 ATTEMPTS = 100
 MOST_ATTEMPTS = 500
-"""The number of hill climbing attempts if the gap is then small, and the maximum otherwise."""
+"""Hill climbing ends after ATTEMPTS attempts if the gap is then at most GAP, otherwise after
+MOST_ATTEMPTS."""
 
 MOST_PAIRS = 5_000_000
-"""Number of compared pairs of blocks after which attempts end: about 0.2 s."""
+"""Maximum number of pairs of blocks that all attempts together compare: about 0.2 s."""
 
 MOST_NODES = 20_000
-"""Largest number of partial packings in the complete search: usually 0.1 s."""
+"""Maximum number of nodes (partial packings) of the complete search: usually 0.1 s."""
 
 
 @planner(
@@ -33,9 +34,10 @@ MOST_NODES = 20_000
 def quick(problem: Problem, options: Options) -> Outcome:
     """Try four greedy orders, then hill climbing and a search while the gap exceeds 1 %.
 
-    The planner of compiled programs: it limits attempts instead of seconds, so compilation is
-    deterministic. On networks, the four greedy orders are nearly always optimal. With many live
-    branches, complete search usually reaches the lower bound in a few hundred steps.
+    Compilation uses this planner: it limits the number of attempts instead of seconds, so its plans
+    are deterministic. On neural networks, the four greedy orders are nearly always optimal. If many
+    branches are live at once, complete search usually reaches the lower bound in a few hundred
+    steps.
     """
     found = best_of(problem, options, QUICK)
     for improve in (_climbed, _searched):
@@ -49,7 +51,7 @@ def quick(problem: Problem, options: Options) -> Outcome:
 
 
 def _climbed(problem: Problem, options: Options) -> Sequence[int]:
-    """Return the best offsets of a fixed number of climbing attempts; () for too many blocks."""
+    """Return the best offsets of a fixed number of climbing attempts; empty for too many blocks."""
     blocks = problem.blocks
     attempts = min(MOST_ATTEMPTS, MOST_PAIRS // max(1, len(blocks) ** 2))
     wanted = options.wanted_bytes(problem)
@@ -64,7 +66,7 @@ def _climbed(problem: Problem, options: Options) -> Sequence[int]:
 
 
 def _searched(problem: Problem, options: Options) -> Sequence[int]:
-    """Return offsets as low as the bound, if found within a fixed number of nodes; else ()."""
+    """Return offsets within the capacity or at the lower bound, by a short search; () if none."""
     # Most programs need neither numpy nor the search.
     from compiler.memory.planners.exact.search import packed_within
 

@@ -1,11 +1,11 @@
-"""The loops of sequential placement for many blocks: compiled if numba is installed.
+"""Placement of many blocks in a given order, with lists of placed blocks by windows of time.
 
-The steps are divided into windows, on several levels from many short windows to one window. Each
-window lists its live placed blocks by offset, so a short-lived block is compared with its
-neighbours in time only. The windows of a level start every d steps and are 2 d steps long, so a
-block of at most d steps is inside one window.
+A *window* is a range of steps, with a list of the placed blocks that are live in this range, sorted
+by offset. Each block is compared only with the list of one window that contains its lifetime.
+Windows of equal length form a *level*. On a level of width d, a window starts every d steps and has
+2 d steps. So every block of at most d steps lies inside one window of the level.
 
-The loops are plain Python over arrays: without numba they run interpreted.
+The loops are plain Python over arrays: compiled if numba is installed, else interpreted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from compiler.memory.planners.native import kept
 from compiler.memory.planners.place import Fit
 
 MOST_LISTED = 12
-"""Maximum average number of windows per block on a level: long-lived blocks are in many windows."""
+"""Maximum average number of windows that list a block on a level. A level with a higher average is
+omitted, because its windows are too short for the long-lived blocks."""
 
 
 class Windows:
@@ -56,7 +57,7 @@ class Windows:
 
 
 def _widths(start: Any, end: Any, n_steps: int) -> list[int]:
-    """Return the distance of window starts by level, shortest first; the last is one window."""
+    """Return the widths of the levels, shortest first; the last width is the number of steps."""
     widths: list[int] = []
     width = 32
     while width < n_steps:
@@ -69,7 +70,7 @@ def _widths(start: Any, end: Any, n_steps: int) -> list[int]:
 
 
 def _room(start: Any, end: Any, widths: Any, n_steps: int) -> tuple[Any, Any]:
-    """Return the number of each level's first window, and the start of each window's list.
+    """Return the number of each level's first window, and the position of each window's list.
 
     Window w of a level spans the steps from (w - 1) * width to (w + 1) * width - 1.
     """
@@ -109,8 +110,8 @@ def _place(
 ) -> None:
     """Fill in `offsets` for the blocks in `turns`, in this order, pinned blocks first.
 
-    The arrays `..._at` contain the lists; for each window, `asked` has the last position in `turns`
-    whose block examines it.
+    The arrays `..._at` contain the lists of all windows. For each window, `asked` has the last
+    position in `turns` of a block that is compared with the window's list.
     """
     for turn in range(len(turns)):
         b = turns[turn]
@@ -141,7 +142,7 @@ def _place(
                             break
                     free = max(free, (limit_at[at] + b_mask) & ~b_mask)
             offsets[b] = gap if gap >= 0 else free
-        # Enter the block into each window in which it is alive and that is still needed.
+        # Add the block to the list of each window that it overlaps and that a later block needs.
         b_offset = offsets[b]
         for level in range(len(widths)):
             width = widths[level]

@@ -1,9 +1,9 @@
 """Optimal rematerialisation for small graphs: least time within a memory limit, or least memory.
 
-The search covers all orders and all recomputations. The possible next steps of a program depend
-only on the values in memory and the tasks that have run. A state has the values in memory and the
-finished tasks, so a sequence of task runs is a path through states. Dijkstra's algorithm finds the
-cheapest path to the end, or the path of the lowest peak.
+The search covers all orders and all recomputations. A state consists of the values in memory and
+the finished tasks. The possible next steps of a program depend only on its state, so a sequence of
+task runs is a path through states. Dijkstra's algorithm finds the cheapest path to a final state,
+or the path of the lowest peak.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_STATES = 20_000
 """Largest number of visited states; small graphs have fewer states."""
 
 MOST_TASKS = 16
-"""Largest number of tasks; more tasks mostly have too many states."""
+"""Largest number of tasks; graphs with more tasks mostly have too many states."""
 
 State = tuple[int, int]
 """The values in memory and the tasks that have run, as bits."""
@@ -57,13 +57,14 @@ def _fuller(so_far: float, task: int, need: int) -> float:
 
 
 Worse = Callable[[float, int, int], float]
-"""Function that extends a path's cost by a task and its need in bytes; lower costs are better."""
+"""Function from the cost of a path, the next task, and the bytes that this task needs to the cost
+of the longer path. Lower costs are better."""
 
 
 def _searched(
     tasks: Tasks, allowed: Collection[int], limit_bytes: int, worse: Worse
 ) -> Repeated | None:
-    """Return the best task runs within a memory limit, or None if a limited search finds none."""
+    """Return the best sequence of tasks within a memory limit; None if the search finds none."""
     if len(tasks) > MOST_TASKS:
         return None
     game = _Game(tasks, frozenset(allowed))
@@ -119,7 +120,10 @@ class _Game:
         return done == self.every and not self.kept & ~held
 
     def moves(self, state: State) -> Iterator[tuple[int, int, State]]:
-        """Yield runs of tasks with the bytes that they need, and drops of values (task -1)."""
+        """Yield the possible moves: a task, the bytes that it needs, and the next state.
+
+        Task -1 means that a value is dropped from memory.
+        """
         held, done = state
         for v in range(len(self.tasks.sizes)):
             if held >> v & 1:

@@ -18,9 +18,9 @@ def recompute(
 
     `tasks` may already include extra runs. `costs` has the cost of one more run of each task,
     `allowed` the tasks that may be recomputed. Candidates are the values that are live during the
-    task of peak memory, but that the task does not use. Each iteration recomputes the candidate
-    that saves the most bytes above the limit per cost, together with the candidate's dead operands.
-    The result may still exceed the limit.
+    task of peak memory, but that this task does not use. Each iteration recomputes the candidate
+    that saves most bytes above the limit per unit of cost, and its operands that are no longer
+    live. The result may still exceed the limit.
     Source: greedy rematerialization, as in XLA.
 
     >>> recompute(Tasks((), (), (), (), (), ()), [], 0, ()).peak_bytes
@@ -74,7 +74,7 @@ def _chain(
     allowed: Collection[int],
     length: int,
 ) -> Iterator[Repeated]:
-    """Yield variants that recompute a task, then variants that also recompute its dead operands."""
+    """Yield variants that recompute a task, then those that also recompute its dead operands."""
     again = found.with_again(task, readers)
     yield again
     new = readers[0]  # the position of the extra run

@@ -14,8 +14,8 @@ from compiler.memory.orders.tasks import Tasks
 class Repeated:
     """Task runs in order, including repetitions of tasks.
 
-    `origins` has the number of the original task of each run. `values` maps each value, which may
-    be a recomputed copy, to the number of the original value.
+    Each run is a task of `tasks`; `origins` has the number of its original task. `values` maps each
+    value of `tasks`, which may be a recomputed copy, to the number of the original value.
     """
 
     tasks: Tasks
@@ -144,7 +144,7 @@ class Repeated:
 
 
 def _others(tasks: Tasks, task: int, reader: int) -> tuple[int, ...]:
-    """Return `task` if `reader` depends on it but reads none of its values, else ()."""
+    """Return (task,) if `reader` depends on the task but reads none of its values, else ()."""
     if task in tasks.before[reader] and not set(tasks.reads[reader]) & set(tasks.writes[task]):
         return (task,)
     return ()

@@ -1,7 +1,8 @@
 """The compiled search loop over arrays, which can be resumed after a number of nodes.
 
-Each node decides about the block with the lowest possible offset, which is its base. The block is
-placed on its base, or lifted because another block must be placed below it.
+The *base* of an unplaced block is the top of the placed blocks that must be below it. Each node of
+the search decides about the block with the lowest possible offset. The block is placed on its base,
+or it is *lifted*: a block that is still unplaced must then be placed below it.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ UNKNOWN, FOUND, NONE, FULL = range(4)
 must grow first."""
 
 DONE, DEAD = -1, -2
+"""Results of `choose` instead of a block: all blocks of the part are placed, or the partial packing
+is infeasible."""
 
 
 @compiled
@@ -73,7 +76,10 @@ def has_room(board: Board) -> bool:
 
 @compiled
 def choose(board: Board) -> int:
-    """Return the part's block with the lowest possible offset; the search order breaks ties."""
+    """Return the current part's unplaced block with the lowest possible offset, or DONE or DEAD.
+
+    The search order breaks ties.
+    """
     part = board.now[PART]
     best, level, fits_below = DONE, NOWHERE, NOWHERE
     for at in range(board.parts[BEGIN, part], board.parts[STOP, part]):
@@ -106,7 +112,10 @@ def apply(board: Board) -> bool:
 
 @compiled
 def place(board: Board, block: int) -> bool:
-    """Place a block on its base. Unplaced blocks alive at the same time must be above the block."""
+    """Place a block on its base; return False if other blocks then no longer fit.
+
+    Unplaced blocks that are alive at the same time must be above the placed block.
+    """
     board.block[PLACED, block] = 1
     board.block[OFFSET, block] = board.block[LOWEST, block]
     remember(board, WAS_FREE, block, 0)
@@ -140,7 +149,10 @@ def place(board: Board, block: int) -> bool:
 
 @compiled
 def lift(board: Board, block: int) -> bool:
-    """Decide that a block and all interchangeable blocks (its twins) are not on their bases."""
+    """Lift a block and its twins (interchangeable blocks); return False if this is infeasible.
+
+    Lifted blocks are not on their bases, so the lower bound of their offsets increases.
+    """
     bound = lifted_bound(board, block)
     if bound > board.block[HIGHEST, block]:
         return False
@@ -159,7 +171,7 @@ def lift(board: Board, block: int) -> bool:
 
 @compiled
 def search(board: Board, n_nodes: int) -> tuple[int, int]:
-    """Examine up to `n_nodes` more nodes."""
+    """Examine up to `n_nodes` more nodes; return the result and the number of nodes examined."""
     now = board.now
     for node in range(n_nodes):
         if not has_room(board):

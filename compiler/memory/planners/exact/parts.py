@@ -1,7 +1,7 @@
-"""Independent parts of a problem, which no unplaced block connects, are searched separately.
+"""Division of the unplaced blocks into *parts* without common sections, searched one by one.
 
-If a part has no packing, the decision that separated it is undone, regardless of decisions in other
-parts.
+If a part has no packing, the search undoes the decision that separated the part. Decisions in other
+parts are skipped, because they cannot help.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ def next_part(board: Board) -> bool:
 
 @compiled
 def retreat_from_part(board: Board) -> bool:
-    """Return to the newest decision of a part; without one, to the decision that separated it."""
+    """Select a decision to undo: the newest of the current part, else the one that separated it.
+
+    Return False if no such decision exists.
+    """
     part, depth = board.now[PART], board.now[DEPTH]
     if depth < 0 or board.frames[WHERE, depth] != part:
         depth = board.parts[PARENT, part]
@@ -61,7 +64,7 @@ def retreat_from_part(board: Board) -> bool:
 
 @compiled
 def split(board: Board, block: int) -> None:
-    """Divide the part at the steps where only the placed block connected its two sides."""
+    """Divide the current part between sections that only the block just placed connected."""
     holds = True
     for s in range(board.block[FIRST, block], board.block[END, block] - 1):
         if board.span[CUTS, s] == 0:
@@ -87,7 +90,10 @@ def split(board: Board, block: int) -> None:
 
 @compiled
 def cut_off(board: Board, whole: int, left: int, right: int) -> int:
-    """Create a part from the unplaced blocks between two sections, in search order; -1 if none."""
+    """Create a part of the unplaced blocks within a range of sections; return -1 if there are none.
+
+    The blocks of the part are sorted in search order.
+    """
     begin = stop = board.now[POOL]
     for at in range(board.parts[BEGIN, whole], board.parts[STOP, whole]):
         block = board.pool[at]
@@ -123,7 +129,10 @@ def cut_off(board: Board, whole: int, left: int, right: int) -> int:
 
 @compiled
 def comes_before(board: Board, a: int, b: int) -> bool:
-    """Return whether block a precedes block b in the search order, given the current loads."""
+    """Return whether block a precedes block b in the search order.
+
+    LOAD has the currently unplaced bytes in the fullest section of each block.
+    """
     if board.block[BEFORE, a] != board.block[BEFORE, b]:
         return board.block[BEFORE, a] < board.block[BEFORE, b]
     if board.block[LOAD, a] != board.block[LOAD, b]:

@@ -1,9 +1,10 @@
 """A diverse set of orders in which a search tries blocks with equal lowest offsets.
 
-No order suits all problems: for the same blocks, one order may take a thousand steps and another a
+No order suits all problems: for the same blocks, one order may take a thousand nodes and another a
 billion. Therefore turns.py interleaves several searches. An order compares blocks by a sequence of
 measures, largest first; later measures break ties. The measure `total` is the number of unplaced
-bytes in the block's fullest section. `total` is recomputed when the problem splits.
+bytes in the block's fullest section. A section is a step with a maximal set of live blocks. When
+the search divides a problem into parts, `total` is recomputed.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ PREORDERS: Sequence[Measures] = (
 """The first three orders are those of MiniMalloc; the other orders complement them."""
 
 NOISE = 0.15
-"""Standard deviation of the log-normal noise factors of a random order."""
+"""Standard deviation of the log-normal factors by which a random order multiplies its measures."""
 
 
 class Preorder(NamedTuple):
-    """Block ranks, lowest first: The measures `before` are compared before `total`, the measures
-    `behind` after `total`."""
+    """The ranks of blocks; the lowest rank comes first.
+
+    `before` has the ranks by the measures that precede `total`, `behind` those by the measures that
+    follow it.
+    """
 
     before: Any
     behind: Any
@@ -55,7 +59,7 @@ def measure(blocks: Sequence[Block], sections: Sections) -> dict[str, Any]:
 
 
 def preorder(by: Measures, measured: dict[str, Any]) -> Preorder:
-    """Return the order by a sequence of measures."""
+    """Return the order that compares blocks by a sequence of measures."""
     turn = by.index(TOTAL)
     n = len(measured["size"])
     return Preorder(_ranks(by[:turn], measured, n), _ranks(by[turn + 1 :], measured, n))
@@ -72,7 +76,7 @@ def random_preorder(measured: dict[str, Any], chance: random.Random) -> Preorder
 
 
 def _ranks(by: Measures, measured: dict[str, Any], n: int) -> Any:
-    """Return ranks; blocks that are equal in all measures have equal ranks."""
+    """Return the ranks of n blocks by some measures; blocks equal in all of them share a rank."""
     if not by:
         return np.zeros(n, np.int64)
     rows = np.stack([-measured[name] for name in by], axis=1)

@@ -37,8 +37,9 @@ NOWHERE = 1 << 61
 def section_overflows(board: Board, section: int) -> bool:
     """Return whether the unplaced blocks of a section do not fit above its floor.
 
-    The blocks of a section are all alive together, so they are stacked. The floor is the top of the
-    placed blocks or the lowest possible offset of an unplaced block, whichever is higher.
+    The blocks of a section are all alive at one step, so their bytes do not overlap. The floor is
+    the top of the placed blocks or the lowest possible offset of an unplaced block, whichever is
+    higher.
     """
     if board.span[TOTAL, section] == 0:
         return False
@@ -57,9 +58,9 @@ def section_overflows(board: Board, section: int) -> bool:
 def leaves_gap(level: int, fits_below: int) -> bool:
     """Return whether an unplaced block would fit below all other unplaced blocks.
 
-    `level` is the lowest possible offset of unplaced blocks; `fits_below` is the lowest end that an
-    unplaced block on its base would have. If an unplaced block fits below all others, the packing
-    is not settled: the block could be lowered.
+    `level` is the lowest possible offset of all unplaced blocks. `fits_below` is the lowest top
+    that an unplaced block would have on its base. If this top is not above `level`, no packing that
+    follows is settled: the block could be lowered to its base.
     """
     return fits_below <= level
 
@@ -68,10 +69,9 @@ def leaves_gap(level: int, fits_below: int) -> bool:
 def lifted_bound(board: Board, block: int) -> int:
     """Return the lowest possible offset of a block above its base; NOWHERE if none is possible.
 
-    An unplaced block that is alive at the same time must be below the lifted block; otherwise the
-    lifted block could be lowered. The lowest possible offset of this unplaced block must be below
-    the end that the lifted block would have on its base. The lowest top of all such blocks is thus
-    a lower bound of the lifted block's offset.
+    Below a lifted block, an unplaced block must overlap the bytes that the lifted block would have
+    on its base. Otherwise, the lifted block could be lowered to its base. So the offset of the
+    lifted block is at least the lowest top of all unplaced blocks that can overlap these bytes.
     """
     bound = NOWHERE
     top = board.block[BASE, block] + board.block[SIZE, block]
@@ -86,8 +86,8 @@ def lifted_bound(board: Board, block: int) -> int:
 def are_twins(board: Board, a: int, b: int) -> bool:
     """Return whether two unplaced blocks are interchangeable in all packings.
 
-    If one twin is not on its base, the other twin is not tried on its base, because the packing
-    with exchanged twins was already searched.
+    If one of the two (twins) is not on its base, the search does not try the other on its base:
+    exchanging both gives a packing that was already searched.
     """
     return (
         board.block[SIZE, a] == board.block[SIZE, b]

@@ -1,8 +1,9 @@
-"""The outer search, for a plan within one capacity or for better bounds of the optimum.
+"""The outer search: for a plan within a given capacity, or else for the smallest plan.
 
 Without a given capacity, the search approaches the smallest sufficient capacity from both sides. A
-packing lowers the upper bound; a proof of infeasibility raises the lower bound. A capacity that is
-undecided after a number of nodes is tried again in the next round, with twice as many nodes.
+packing within a tried capacity lowers the upper bound; a proof of infeasibility raises the lower
+bound. A capacity that is undecided after a number of nodes is tried again in the next round, with
+twice as many nodes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from compiler.memory.planners.planner import Options, Outcome, placed
 from compiler.memory.problem import Problem
 
 MOST_BLOCKS = 3_000
-"""Largest number of blocks in a group; the tables of blocks alive together grow quadratically."""
+"""Largest number of blocks in a group: the table of pairs alive together grows quadratically."""
 
 FIRST_NODES = 20_000
 """Number of search nodes for each capacity in the first round."""
@@ -32,7 +33,7 @@ def improve(problem: Problem, options: Options, start: Outcome) -> Outcome:
 def packed_within(
     problem: Problem, capacity_bytes: int, n_nodes: int, seed: int = 0
 ) -> Sequence[int] | None:
-    """Return offsets of a packing if `n_nodes` nodes per group find one within a capacity.
+    """Return offsets within a capacity, or None if `n_nodes` search nodes per group find none.
 
     The result does not depend on the clock.
     """
@@ -53,7 +54,7 @@ def groups_apart(which: Iterable[int], blocks: Sequence[Block]) -> list[list[int
 
 
 class Groups:
-    """The blocks of a problem in groups that are packed one by one."""
+    """The blocks of a problem in groups without common steps, which are packed one by one."""
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.blocks = problem.blocks
@@ -65,7 +66,7 @@ class Groups:
         )
 
     def into(self, capacity_bytes: int, deadline: float, n_nodes: int | None) -> Verdict:
-        """Pack each group into the capacity, with at most `n_nodes` search nodes each."""
+        """Pack each group into the capacity, with at most `n_nodes` search nodes per group."""
         offsets = [max(b.pinned, 0) for b in self.blocks]
         used = 0
         for group, pack in self.packs:
@@ -110,7 +111,7 @@ class Improvement:
             n_nodes *= 2
 
     def _round(self, n_nodes: int) -> None:
-        """Try the lower bound, then capacities half-way between failed and successful ones."""
+        """Try the lower bound as capacity, then bisect between failed and successful capacities."""
         target = least = self.bound
         while target < self.best.peak_bytes and now() < self.deadline:
             verdict = self._pack(target, n_nodes)
@@ -136,7 +137,7 @@ class Improvement:
 
 
 def grain_bytes(blocks: Sequence[Block]) -> int:
-    """Return a common divisor of the peaks of all settled plans."""
+    """Return a common divisor of the peaks of all settled plans (no block can move down)."""
     marks = [(b.size, b.alignment_bytes) for b in blocks if b.size]
     pins = [b.pinned for b in blocks if b.pinned > 0]
     aligned = [a for _, a in marks if a > 1]

@@ -1,8 +1,8 @@
-"""A problem as arrays: sections of time, the blocks of each section, and pairs alive together.
+"""A problem as arrays: its sections, the blocks of each section, and pairs alive together.
 
-A section is a span of time in which no block starts after another has ended. A span is redundant
-and omitted if all its live blocks are also alive in a neighbouring span. There are at most as many
-sections as blocks, and each block is alive in consecutive sections.
+A *section* is a step with a maximal set of live blocks: a maximal clique of the interval graph of
+lifetimes. A step is omitted if all its live blocks are also alive in a section. There are at most
+as many sections as blocks, and each block is alive in consecutive sections.
 """
 
 from __future__ import annotations
@@ -68,18 +68,21 @@ def sections_of(blocks: Sequence[Block]) -> Sections:
 
 
 def unit_bytes(blocks: Sequence[Block]) -> int:
-    """Return the common divisor of all offsets."""
+    """Return the smallest alignment, of which all offsets are multiples."""
     return min((b.alignment_bytes for b in blocks), default=1)
 
 
 def _openings(start: Any, end: Any) -> Any:
-    """Return the starts that an end follows next: there, a maximal set of blocks is alive."""
+    """Return the steps with maximal sets of live blocks.
+
+    These are the starts after which a block ends before the next block starts.
+    """
     starts = np.unique(start)
     return starts[np.unique(np.searchsorted(starts, np.unique(end)) - 1)]
 
 
 def _rows(table: Any) -> tuple[Any, Any]:
-    """Return the start of each row in a list, and the list: columns of true entries, row by row."""
+    """Return a Boolean table in compressed rows: row starts, and the columns of true entries."""
     first = np.zeros(len(table) + 1, np.int64)
     np.cumsum(table.sum(axis=1), out=first[1:])
     return first, np.nonzero(table)[1].astype(np.int64)

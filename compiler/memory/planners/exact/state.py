@@ -14,8 +14,9 @@ from compiler.memory.planners.exact.preorders import Preorder
 from compiler.memory.planners.exact.sections import Sections
 
 DEPTH, TRAIL, PARTS, POOL, PART, STEP, ROOM = range(7)
-"""Positions in `now`: the newest decision, the lengths of trail, parts and pool, the current part,
-the next action, and the capacity rounded up to the unit of offsets."""
+"""Positions in `now`. DEPTH is the newest decision. TRAIL, PARTS and POOL are the used lengths of
+these arrays. PART is the current part, STEP the next action, and ROOM the capacity, rounded up to
+the smallest alignment."""
 
 ENTER, RETREAT = range(2)
 """Values of `now[STEP]`: choose the next block of the part, or undo the newest decision."""
@@ -24,25 +25,28 @@ SIZE, FIRST, END, MASK, PINNED, NEAR = range(6)
 """Constant rows of `block`, as in `Sections`."""
 
 PLACED, OFFSET, BASE, LOWEST, HIGHEST, BEFORE, BEHIND, LOAD = range(6, 14)
-"""Rows of `block`, one column per block: whether the block is placed, its offset, its base (the top
-of placed blocks below it), the bounds of its offset (the lower bound exceeds the base once the
-block is lifted), its ranks, and the load of its fullest section, for ordering."""
+"""More rows of `block`, one column per block. PLACED is 1 for a placed block, with its offset in
+OFFSET. BASE is the top of the placed blocks below an unplaced block. LOWEST and HIGHEST bound its
+offset; LOWEST exceeds BASE once the block is lifted. BEFORE, LOAD and BEHIND determine the search
+order; LOAD has the unplaced bytes of the block's fullest section."""
 
 INSIDE, FLOOR, TOTAL, CUTS = range(4)
-"""Rows of `span`, by section: the start of its list of blocks, the lower bound of further offsets,
-unplaced bytes, and the number of unplaced blocks that also live in the next section."""
+"""Rows of `span`, one column per section. INSIDE is the start of the section's list of blocks.
+FLOOR is a lower bound of the offsets of its unplaced blocks, and TOTAL the sum of their sizes. CUTS
+counts those of them that are also alive in the next section."""
 
 BLOCK, CHOICE, MARK, WHERE = range(4)
-"""Rows of `frames`, one column per decision: the block, whether it was placed (0) or lifted (1),
-the previous length of the trail, and the part."""
+"""Rows of `frames`, one column per decision. BLOCK is the block, placed (0) or lifted (1) according
+to CHOICE. MARK is the length of the trail before the decision, and WHERE the part."""
 
 PARENT, NEXT, LEFT, RIGHT, BEGIN, STOP = range(6)
-"""Rows of `parts`: the decision that separated the part, the next part to search, the range of its
-sections, and the range of its blocks in the pool, both half-open."""
+"""Rows of `parts`, one column per part. PARENT is the decision that separated the part, and NEXT
+the part to search next. The part has the sections from LEFT to before RIGHT, and the blocks from
+BEGIN to before STOP in the pool."""
 
 WAS_FREE, WAS_LOWEST, WAS_BASE, WAS_FLOOR, WAS_CUT = range(5)
-"""Kinds of change, in the first row of `trail`; the next rows have the changed item and its old
-value."""
+"""Kinds of change, in the first row of `trail`. The other rows have the changed block or section
+and its old value; for WAS_CUT, the old lengths of `parts` and `pool`."""
 
 
 class Board(NamedTuple):
@@ -64,7 +68,10 @@ class Board(NamedTuple):
 
 
 def begin(sections: Sections, real_size: Any, capacity_bytes: int, order: Preorder) -> Board:
-    """Return the initial state: one part, no block placed; `real_size` has unrounded sizes."""
+    """Return the initial state: one part, and no block placed.
+
+    `real_size` has the sizes of the blocks before rounding up to the alignment.
+    """
     n, m = sections.n_blocks, sections.n_sections
     parts = np.zeros((6, 2 * m + 16), np.int64)
     parts[:, 0] = -1, -1, 0, m, 0, n
@@ -117,7 +124,7 @@ def _blocks(sections: Sections, real_size: Any, capacity_bytes: int, order: Preo
 
 
 def _spans(sections: Sections) -> Any:
-    """Return the rows by section, with one more column."""
+    """Return the rows by section, with one more column for the end of the last list of blocks."""
     rows = np.zeros((4, sections.n_sections + 1), np.int64)
     rows[INSIDE] = sections.inside_first
     for size, first, end in zip(sections.size, sections.first, sections.end, strict=True):
@@ -127,7 +134,7 @@ def _spans(sections: Sections) -> Any:
 
 
 def _ordered(sections: Sections, total: Any, order: Preorder) -> Any:
-    """Return all blocks in search order; `total` has the initial load of each section."""
+    """Return all blocks in search order; `total` has the unplaced bytes of each section."""
     spans = zip(sections.first, sections.end, strict=True)
     load = np.array([total[first:end].max() for first, end in spans], np.int64)
     return np.lexsort((order.behind, -load, order.before))

@@ -1,4 +1,4 @@
-"""Decisions of the search, and the undoing of their changes."""
+"""The stack of decisions, and the *trail*: a log of changes to the state, for backtracking."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def take_back(board: Board) -> bool:
 
 @compiled
 def remember(board: Board, kind: int, which: int, value: int) -> None:
-    """Record a change for undoing."""
+    """Add a change to the trail: its kind, the changed item, and the old value."""
     length = board.now[TRAIL]
     board.trail[0, length] = kind
     board.trail[1, length] = which
@@ -73,7 +73,7 @@ def remember(board: Board, kind: int, which: int, value: int) -> None:
 
 @compiled
 def undo(board: Board, length: int) -> None:
-    """Undo all changes beyond a given length of the trail."""
+    """Undo the newest changes until the trail has a given length."""
     for at in range(board.now[TRAIL] - 1, length - 1, -1):
         kind, which, value = board.trail[0, at], board.trail[1, at], board.trail[2, at]
         if kind == WAS_LOWEST:

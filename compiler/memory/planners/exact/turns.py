@@ -3,7 +3,7 @@
 The time of a search varies with its order by many powers of ten, unpredictably. Slices double, so
 the total time is within a constant factor of the time of the best order. The searches with the
 orders `PREORDERS` resume in each round, so at least one of them finally finds a packing or proves
-that none exists. Between the resumed searches, random orders get one slice each.
+that none exists. In each round, searches with new random orders also get one slice each.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ N_RANDOM = 8
 """Number of random orders in each round."""
 
 SLICE_SECONDS = 0.02
-"""Approximate time in seconds between checks of the clock."""
+"""Approximate time in seconds between two checks of the clock within a search."""
 
 NODES_AT_ONCE = 64
 """Nodes before the first check of the clock: few enough even for slow, interpreted code."""
@@ -45,8 +45,8 @@ NODES_AT_ONCE = 64
 class Verdict:
     """The verdict on a capacity: a packing, a proof of infeasibility, or neither.
 
-    `offsets` are bytes by block. `by` names the order that found the packing, and `n_nodes` counts
-    the partial packings examined by all orders.
+    `offsets` has the offset of each block in bytes. `by` names the search order that decided, and
+    `n_nodes` counts the partial packings examined in all orders.
     """
 
     offsets: Sequence[int] | None
@@ -56,7 +56,7 @@ class Verdict:
 
 
 class Pack:
-    """A packing problem for several capacities. Blocks have at least one byte."""
+    """A packing problem that is searched for several capacities. Blocks have at least one byte."""
 
     def __init__(self, blocks: Sequence[Block], seed: int = 0) -> None:
         self.blocks = blocks
@@ -80,7 +80,7 @@ class Pack:
         return Verdict(None, False, used)
 
     def _turns(self, capacity_bytes: int) -> Iterator[tuple[Search, int]]:
-        """Yield, endlessly, searches and the number of nodes of their next slice."""
+        """Yield the search to run next and its number of nodes; never end."""
         names = [", ".join(by) for by in PREORDERS]
         orders = [preorder(by, self.measured) for by in PREORDERS]
         searches = [self._search(capacity_bytes, *it) for it in zip(orders, names, strict=True)]
@@ -105,7 +105,7 @@ class Search:
         self.n_nodes_of_turn = 0
 
     def run(self, n_nodes: int, deadline: float) -> int:
-        """Resume the search; return its result. The clock is checked after each slice."""
+        """Resume the search for up to `n_nodes` nodes or until a deadline; return its result."""
         self.n_nodes_of_turn = 0
         slice_nodes = NODES_AT_ONCE
         while self.n_nodes_of_turn < n_nodes:

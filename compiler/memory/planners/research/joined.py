@@ -16,7 +16,7 @@ from compiler.memory.planners.research.joining import BOLD, CAREFUL, Joined, for
 from compiler.memory.problem import Problem
 
 CHANCES = (BOLD, CAREFUL)
-"""Joining thresholds, in order."""
+"""Limits, in this order, on the expected number of chance matches of a join (joining.py)."""
 
 
 @planner(
@@ -27,8 +27,9 @@ CHANCES = (BOLD, CAREFUL)
 def joined(problem: Problem, options: Options) -> Outcome:
     """Join blocks that fit together without a gap; place the joined blocks by exact search.
 
-    If a buffer can take over exactly the bytes of one or several other buffers, a tight plan most
-    likely contains this handover. Good for tight problems of any size, but may miss existing plans.
+    If the buffers that begin at a step can reuse exactly the bytes of buffers that end there, they
+    most likely do so in a plan without gaps. Good for tight problems (with little spare memory) of
+    any size. A wrong join may exclude all good plans.
     """
     start = start_of(problem, options)
     blocks = problem.blocks
@@ -46,9 +47,9 @@ def joined(problem: Problem, options: Options) -> Outcome:
 def searched(
     problem: Problem, options: Options, best: Outcome, rectangles: Sequence[Joined]
 ) -> Outcome:
-    """Return the best plan so far, or a smaller plan of the joined blocks.
+    """Return a plan of the joined blocks by exact search if it is smaller, else the best so far.
 
-    Sizes of rectangles are multiples of the largest alignment.
+    The sizes of the rectangles must be multiples of the largest alignment.
     """
     unit = max(b.alignment_bytes for b in problem.blocks)
     inner = Problem(tuple(map(_buffer, rectangles)), unit)

@@ -1,13 +1,16 @@
-"""Joining of blocks that fit together without a gap, before any search.
+"""Joining of blocks into rectangles of steps and bytes without gaps, before any search.
 
-A block that begins when another block of the same size ends can reuse exactly these bytes. Several
-blocks of equal lifetime can do so together: they are adjacent if their sizes sum to the sizes of
-blocks before or after them. If the blocks were cut from a rectangle, repeated joining undoes the
-cuts. A plan of the joined blocks is a plan of the blocks, but infeasibility of the joined blocks
-proves nothing.
+A block that begins when another block of the same size ends can reuse exactly the same bytes: both
+blocks together form a *rectangle*. Two sets of rectangles are joined in the same way, if they have
+equal sums of sizes, and if one set begins at the step at which the other ends. The rectangles of a
+set have the same lifetime and are stacked without gaps.
 
-Sums can be equal by chance, and wrong joins lead to worse plans. Therefore the expected number of
-chance matches is estimated, and the pair with the smallest expected number is joined first.
+If the blocks were cut from one rectangle, repeated joining undoes the cuts. A plan of the
+rectangles is a plan of the blocks, but infeasibility of the rectangles proves nothing.
+
+Sums can be equal by chance (a *chance match*), and wrong joins lead to worse plans. Therefore the
+expected number of chance matches is estimated for each pair of sets, from the number of sets of
+their sizes and from their sum. The pair with the smallest expected number is joined first.
 """
 
 from __future__ import annotations
@@ -24,30 +27,32 @@ from compiler.dataclass import dataclass
 from compiler.memory.buffer import Block
 
 CAREFUL, BOLD, RECKLESS = 0.003, 0.3, 3.0
-"""Thresholds for the expected number of chance matches of a join. CAREFUL gives few wrong joins,
-BOLD leaves few blocks unjoined, RECKLESS gives many wrong joins, which may be undone."""
+"""Limits on the expected number of chance matches of a join. CAREFUL gives few wrong joins, BOLD
+leaves few blocks unjoined, RECKLESS gives many wrong joins, which may be undone."""
 
 FEWER = 0.95
 """Maximum number of rectangles per block: if more remain, joining has failed."""
 
 CHANCES = (3e-5, 3e-4, CAREFUL, 0.03, BOLD, RECKLESS)
-"""Ascending limits on the expected number of chance matches of a pair of sets."""
+"""Ascending limits on the expected number of chance matches. Each pass joins all pairs of sets
+within the lowest limit that some pair satisfies."""
 
 MOST_SETS = 2000
-"""Maximum number of sets of blocks of one lifetime whose sums are compared, smallest sets first."""
+"""Maximum number of sets of rectangles of one lifetime whose sums are compared, smallest first."""
 
 MOST_PAIRS = 40
 """Maximum number of pairs of sets for two lifetimes; pairs of the smallest sets come first."""
 
 MOST_EQUAL = 400
-"""Maximum number of pairs examined, because nearly all sums of similar sizes are equal."""
+"""Maximum number of pairs with equal sums that are examined: if all sizes are similar, nearly all
+sums are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
     """A rectangle without gaps; `parts` has the positions and relative offsets of its blocks.
 
-    `before` and `behind` are the two sides of the last join of a rectangle, () for a single block.
+    The last join has combined the sets `before` and `behind`; both are () for a single block.
     """
 
     start: int
@@ -59,17 +64,17 @@ class Joined:
 
 
 Side = tuple[Joined, ...]
-"""Rectangles of one lifetime."""
+"""Rectangles of one lifetime, which all begin or all end at the step of a join."""
 
 Sizes = tuple[int, ...]
-"""Sizes of the rectangles on one side of a step: a cache key, since they determine all sums. A join
-that is undone and created again gives a new rectangle, but of the same size."""
+"""Sizes of the rectangles of a side. They determine all sums, so they are the cache key: if a join
+is undone and created again, the new rectangle has the same size."""
 
 Chosen = tuple[int, ...]
-"""A subset of the rectangles on one side of a step, by their positions."""
+"""A subset of the rectangles of a side, by their positions in it."""
 
 Sums: TypeAlias = "dict[int, list[Chosen]]"
-"""Maps each sum of sizes to the subsets of one side of a step with this sum."""
+"""Maps each sum of sizes to the subsets of a side with this sum."""
 
 
 class Equal(NamedTuple):
@@ -81,7 +86,7 @@ class Equal(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two sides of a step with equal sums, and the expected number of chance matches."""
+    """Two sets to join, with equal sums of sizes, and the expected number of chance matches."""
 
     chance: float
     first: Side
@@ -89,9 +94,9 @@ class Pair(NamedTuple):
 
 
 def join(blocks: Sequence[Block], most_chance: float = BOLD) -> tuple[Joined, ...]:
-    """Join all blocks into few rectangles. Blocks must be unpinned.
+    """Join unpinned blocks into few rectangles.
 
-    The last result is cached, since several planners of a portfolio use it.
+    The last results are cached, since several planners of a portfolio use them.
     """
     return _join(tuple(blocks), most_chance)
 
@@ -104,7 +109,7 @@ def _join(blocks: tuple[Block, ...], most_chance: float) -> tuple[Joined, ...]:
 
 
 class Joining:
-    """Rectangles by the steps at which they begin and end, with cached comparisons."""
+    """The current rectangles, by the steps at which they begin and end, with cached equal sums."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self.pool: set[Joined] = set()
@@ -140,7 +145,8 @@ class Joining:
     ) -> None:
         """Continue joining at `steps` (None for all steps), and at steps that new joins affect.
 
-        The pair with the fewest expected chance matches, multiplied by `blur`, comes first.
+        The expected number of chance matches of each pair of sets is multiplied by a factor that
+        `blur` returns. The pair with the smallest product is joined first.
         """
         changed = set(self._ending if steps is None else steps)
         found: dict[int, list[Pair]] = {}
@@ -171,7 +177,7 @@ class Joining:
             self._sums.clear()
 
     def _pairs(self, step: int) -> Iterator[Pair]:
-        """Yield sides of a step with equal sums."""
+        """Yield pairs of sets with equal sums: one ends at a step, the other begins there."""
         ended = _in_order(self._ending.get(step, ()))
         begun = _in_order(self._beginning.get(step, ()))
         groups = [tuple(g) for _, g in itertools.groupby(ended, lambda j: j.start)]
@@ -184,7 +190,8 @@ class Joining:
                 self._known[group, other] = self._equal_sides(group, other)
             for pair in self._known[group, other]:
                 alone = len(pair.first) == len(pair.second) == 1
-                # Single blocks are compared with the entire other side, across lifetimes.
+                # A single rectangle may match a rectangle of any lifetime at this step, so more
+                # chance matches are expected.
                 many = len(ended) * len(begun) / (len(group) * len(other)) if alone else 1.0
                 yield Pair(pair.chance * many, pair.first, pair.second)
 
@@ -205,7 +212,7 @@ class Joining:
 
 
 def whole(blocks: Sequence[Block]) -> list[Block]:
-    """Return the blocks with sizes rounded up to the alignment."""
+    """Return the blocks with sizes rounded up to the largest alignment."""
     unit = max((b.alignment_bytes for b in blocks), default=1)
     return [replace(b, size=-(-b.size // unit) * unit) for b in blocks]
 
@@ -216,7 +223,10 @@ def apart(blocks: Sequence[Block]) -> tuple[Joined, ...]:
 
 
 def forms(blocks: Sequence[Block], chances: Sequence[float]) -> Iterator[tuple[Joined, ...]]:
-    """For each threshold, yield the rectangles if joining succeeds; for 0, yield single blocks."""
+    """For each limit in `chances`, yield the joined rectangles; for the limit 0, single blocks.
+
+    If joining leaves too many rectangles, nothing is yielded for its limit.
+    """
     for most_chance in chances:
         rectangles = join(blocks, most_chance) if most_chance else apart(blocks)
         if not most_chance or len(rectangles) <= FEWER * len(blocks):
@@ -234,7 +244,7 @@ def inside(rectangles: Sequence[Joined], offsets: Sequence[int], n_blocks: int) 
 
 
 def joinable(blocks: Sequence[Block]) -> bool:
-    """Return whether all blocks may have any offset that is a sum of sizes."""
+    """Return whether every sum of sizes is a valid offset of every block."""
     unit = max((b.alignment_bytes for b in blocks), default=1)
     return all(b.pinned < 0 and b.size % unit == 0 for b in blocks)
 
@@ -244,7 +254,7 @@ def _rank(pair: Pair) -> tuple[float, int, Sequence[tuple[int, int]]]:
 
 
 def _full_steps(blocks: Sequence[Block]) -> set[int]:
-    """Return the steps at which blocks start or end while live bytes stay at their maximum."""
+    """Return the steps just before and after which the live bytes are at their maximum."""
     change: dict[int, int] = {}
     for b in blocks:
         change[b.start] = change.get(b.start, 0) + b.size
@@ -257,7 +267,7 @@ def _full_steps(blocks: Sequence[Block]) -> set[int]:
 
 
 def _equal_sums(sizes: Sizes, others: Sizes, of: Sums, of_others: Sums, unit: int) -> list[Equal]:
-    """Return pairs of subsets with equal sums, one per side; supersets of a pair are omitted."""
+    """Return pairs of subsets with equal sums, one of each side; supersets of pairs are omitted."""
     found: list[Equal] = []
     equal = (
         (len(first) + len(second), total, first, second)

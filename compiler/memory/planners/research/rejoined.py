@@ -17,11 +17,11 @@ JOINING = 0.8
 """Fraction of the time for joining; the remaining time is for the search over the rectangles."""
 
 MOST_SEARCHED = 600
-"""Largest number of rectangles for a search. A search over more rectangles is no better than a
-search over the blocks, so other planners then get the time."""
+"""Largest number of rectangles for an exact search. With more rectangles, the search is no better
+than a search over the blocks, so other planners get the time."""
 
 PATIENCE = 2000
-"""Number of consecutive attempts without a reduction of rectangles after which joining stops."""
+"""Joining stops after this number of consecutive tries that do not reduce the rectangles."""
 
 
 @planner(
@@ -32,9 +32,9 @@ PATIENCE = 2000
 def rejoined(problem: Problem, options: Options) -> Outcome:
     """Join blocks that fit without a gap, undo some joins, and join again (ruin and recreate).
 
-    A wrong join prevents correct joins of the same blocks. So fewer rectangles are better, and a
-    single rectangle is a plan. Exact search places the rectangles. Good for tight problems in which
-    many sums are equal by chance.
+    A wrong join prevents correct joins of the same blocks, so more rectangles remain. The planner
+    minimises their number: a single rectangle is a plan. Exact search places the rectangles. Good
+    for tight problems (with little spare memory) in which many sums of sizes are equal by chance.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

@@ -1,9 +1,9 @@
-"""Repeated joining into fewer rectangles, with wrong joins undone.
+"""Repeated joining into fewer rectangles, with wrong joins undone (ruin and recreate).
 
-A wrong join prevents correct joins of the same blocks. Therefore some joins at one step are undone,
-and blocks are joined again in a slightly randomised order. The result is accepted if it has no more
-rectangles than before, and sometimes if it has more. If all blocks form one rectangle, this
-rectangle is a plan without a gap, even if the blocks were not cut from it in this way.
+A wrong join prevents correct joins of the same blocks. Therefore each try undoes some of the joins
+across one step, and joins the blocks again in a slightly randomised order. The result is accepted
+if it has no more rectangles than before, and sometimes if it has more. If all blocks form one
+rectangle, this rectangle is a plan without a gap, even if the blocks were cut in another way.
 """
 
 from __future__ import annotations
@@ -21,37 +21,38 @@ from compiler.memory.planners.research.spare import spare_blocks
 from compiler.memory.problem import Problem
 
 UNDONE = (0.1, 0.2, 0.4, 0.8)
-"""Fractions of the joins at a step that are undone, in order."""
+"""Probabilities of undoing each join across the chosen step; successive tries use successive
+values."""
 
 MOST_SPARE = 0.5
 """Largest number of blocks of spare memory, as a fraction of the number of other blocks."""
 
 INNER = 0.3
-"""Probability of undoing joins at a random step instead of the start or end of a rectangle. At
-starts and ends of rectangles, all live rectangles may be single blocks."""
+"""Probability that a try chooses any step instead of a step at which a rectangle starts or ends. At
+the starts and ends of rectangles, there may be no join to undo."""
 
 BLUR = 1.0
-"""Standard deviation of the log-normal noise on expected numbers of chance matches."""
+"""Standard deviation of the log-normal factors on the expected numbers of chance matches."""
 
 MOST_CHANCES = (BOLD, RECKLESS)
-"""Joining thresholds, alternating after each round of the fractions UNDONE: some problems need the
-first threshold, others the second."""
+"""Limits on the expected number of chance matches of a join. They alternate after each pass through
+UNDONE, because some problems need the first limit, others the second."""
 
 WORSE = 0.1
 """Probability of accepting a result with one rectangle more; squared for two more."""
 
 TRIAL, LEFT = 1 / 6, 0.9
-"""TRIAL is a fraction of the time: after it, joining stops if more than LEFT rectangles per block
-remain."""
+"""After the fraction TRIAL of the time, joining stops if more than the fraction LEFT of the initial
+rectangles remain."""
 
 MOST_KNOWN = 100_000
 """Maximum number of cached equal sums; the cache is cleared beyond it."""
 
 
 def rejoining(problem: Problem, options: Options) -> Rejoining:
-    """Return the joining state of a problem's blocks, with spare memory as blocks (spare.py).
+    """Return the state of joining for a problem's blocks, with spare memory as blocks (spare.py).
 
-    The state of the last problem is cached, since several planners of a portfolio continue it.
+    The state for the last problem is cached, since several planners of a portfolio continue it.
     """
     blocks = whole(problem.blocks)
     unit = max(b.alignment_bytes for b in blocks)
@@ -84,17 +85,17 @@ class Rejoining:
         return tuple(j for j in self._fewest if any(i < n for i, _ in j.parts))
 
     def take_over(self, rectangles: tuple[Joined, ...]) -> bool:
-        """Adopt rectangles of all `blocks` if fewer than so far; return whether adopted."""
+        """Adopt other rectangles of all `blocks` if they are fewer; return whether adopted."""
         fewer = len(rectangles) < len(self._fewest)
         if fewer:
             self._fewest = rectangles
         return fewer
 
     def go_on(self, until: float, patience: int) -> None:
-        """Continue until a deadline, one rectangle, or `patience` attempts without a reduction.
+        """Continue until a deadline, one rectangle, or `patience` tries without a reduction.
 
-        With spare memory, adjacent blocks differ in lifetimes, and few of them are joined. If few
-        blocks are joined, other planners get the remaining time.
+        Joining stops early if few blocks are joined, so that other planners get the remaining time.
+        With spare memory, adjacent blocks differ in lifetimes, so few of them are joined.
         """
         begin, many, idle = now(), LEFT * len(self._fewest), 0
         trial_end = begin + TRIAL * (until - begin)
@@ -107,7 +108,7 @@ class Rejoining:
                 self._fewest, idle = self._joining.rectangles(), 0
 
     def _try(self) -> None:
-        """Undo joins at one step, and join again."""
+        """Undo some joins across one step, and join again around them."""
         joining, chance = self._joining, self._chance
         before = set(joining.pool)
         rectangles = joining.rectangles()
@@ -130,7 +131,7 @@ class Rejoining:
 
 
 def _apart_at(rectangle: Joined, step: int) -> Iterator[Joined]:
-    """Undo joins of a rectangle until no joined part spans a step; yield the parts."""
+    """Undo the joins of a rectangle across a step; yield the resulting smaller rectangles."""
     if rectangle.before and rectangle.start < step < rectangle.end:
         for inner in (*rectangle.before, *rectangle.behind):
             yield from _apart_at(inner, step)

@@ -1,12 +1,14 @@
-"""Blocks that represent spare memory, so that live bytes equal the capacity at each step.
+"""Spare blocks: blocks that represent unused memory and fill each step up to the capacity.
 
-Only the number of spare bytes at each step is known. A block of spare memory adds its bytes at its
-first step and removes them at its end. Changes of spare bytes that sum to zero probably belong to
-the same blocks, if few sets of changes have this sum by chance. Two changes that sum to zero form
-one block; three changes that sum to zero form two blocks. All other changes probably belong to
-blocks with the lifetime of an existing block: both blocks may be parts of one original block.
-The offsets of spare blocks are unknown, so each spare block is split at each step with a change of
-spare bytes. The module `joining.py` then merges adjacent pieces of these blocks.
+Only the number of spare (unused) bytes at each step is known, not their division into blocks. A
+spare block adds its size to the spare bytes at its first step, and subtracts it at its end. So the
+changes of the spare bytes are searched for sets whose sum is zero. If few sets have this sum by
+chance, the changes of a set probably belong to the same blocks: two changes to one block, three
+changes to two blocks. The remaining changes probably belong to blocks with the lifetime of an
+existing block, since both blocks may be parts of one original block.
+
+The offsets of spare blocks are unknown, so each spare block is split at all steps of its set. The
+module `joining.py` then merges adjacent pieces.
 """
 
 from __future__ import annotations
@@ -21,17 +23,18 @@ MOST_IN_A_SET = 4
 """Maximum number of changes in a set: among larger sets, too many sum to zero by chance."""
 
 MOST_BY_CHANCE = 1.0
-"""Sets of a size are searched only if at most this number of them is expected by chance."""
+"""Sets of n > 2 changes are searched only if at most this number of sets is expected to sum to zero
+by chance."""
 
 MOST_TRIED = 200_000
-"""Maximum number of candidate sets of each size."""
+"""Sets of n > 2 changes are searched only if there are at most this number of candidates."""
 
 Changes = dict[int, int]
 """Maps each step to the change of the spare bytes at this step."""
 
 
 def spare_blocks(blocks: Sequence[Block], capacity_bytes: int) -> list[Block]:
-    """Return blocks that fill each step up to the capacity."""
+    """Return spare blocks that fill each step up to the capacity."""
     left = _changes(blocks, capacity_bytes)
     unit = math.gcd(capacity_bytes, *(b.size for b in blocks))
     lifetimes = {(b.start, b.end) for b in blocks}
@@ -48,7 +51,7 @@ def spare_blocks(blocks: Sequence[Block], capacity_bytes: int) -> list[Block]:
 def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
     """Remove and yield sets of changes that sum to zero, smaller sets first.
 
-    `chance` is the probability that a sum has a given value by accident.
+    `chance` is the probability that a sum of changes is zero by accident.
     """
     n = 2
     while n <= MOST_IN_A_SET:
@@ -62,7 +65,10 @@ def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
 
 
 def _beside(left: Changes, lifetimes: Set[tuple[int, int]]) -> Block | None:
-    """Subtract a block of the shortest possible lifetime from `left`; return the block."""
+    """Subtract a block with the shortest suitable lifetime of `lifetimes` from `left`; return it.
+
+    Return None if no lifetime is suitable.
+    """
     some = [(c - a, a, c) for a, c in lifetimes if left.get(a, 0) > 0 > left.get(c, 0)]
     for _, a, c in sorted(some):
         size = min(left[a], -left[c])
@@ -88,7 +94,10 @@ def _changes(blocks: Sequence[Block], capacity_bytes: int) -> Changes:
 
 
 def _sets(left: Changes, n: int) -> Iterator[tuple[int, ...]]:
-    """Yield each set of n steps whose changes sum to zero after only positive partial sums."""
+    """Yield sets of n steps whose changes sum to zero, with positive partial sums before the last.
+
+    There is at most one set for each choice of the first n - 1 steps.
+    """
     by_size: dict[int, list[int]] = {}
     for step, size in left.items():
         by_size.setdefault(size, []).append(step)
@@ -116,7 +125,7 @@ def _is_spare(change: Changes) -> bool:
 
 
 def _filled(change: Changes) -> Iterator[Block]:
-    """Yield blocks whose sizes sum to `change`; each is split at the steps of `change` it is live.
+    """Yield blocks that cause the changes of the spare bytes, split at the steps of `change`.
 
     A decrease ends an open block of the same size if one exists, else the newest open blocks.
     """

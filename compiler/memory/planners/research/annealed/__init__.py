@@ -13,13 +13,13 @@ from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 SEARCHING = 0.2
-"""The time limit of a search, as a fraction of the time so far. A search follows each new minimum
-of the number of rectangles."""
+"""Time limit of an exact search, as a fraction of the planner's time so far. Such a search follows
+each new minimum of the number of rectangles."""
 
 LEFT = 0.4
-"""Largest number of rectangles per block at the end of a cooling. More rectangles suggest
-blocks that are not guillotine-cut, or unknown spare memory. If more rectangles remain, annealing
-leaves the remaining time to other planners."""
+"""Largest number of rectangles per block at the end of a cooling. If more remain, other planners
+get the remaining time: probably, the blocks do not result from guillotine cuts, or some spare
+memory is unknown."""
 
 
 @planner(
@@ -28,12 +28,12 @@ leaves the remaining time to other planners."""
     example=SIX_WITHOUT_A_GAP,
 )
 def annealed(problem: Problem, options: Options) -> Outcome:
-    """Join sets of blocks with equal sizes, and undo joins at random with decreasing frequency.
+    """Join sets of blocks with equal sums of sizes, and undo joins, by simulated annealing.
 
-    Millions of joins are created and undone. The value of a join is the number of rectangles that
-    it removes. Exact search places the remaining rectangles. Good for tight problems whose blocks
-    result from guillotine cuts, above all if memory has few units. With few units, nearly all sums
-    are equal by chance, and many sets of joins lead to a plan.
+    Millions of joins are created and undone. The more rectangles a join has combined, the less
+    often it is undone. Exact search places the remaining rectangles. Good for tight problems (with
+    little spare memory) whose blocks result from guillotine cuts. Especially good if all sizes are
+    small multiples of a common unit: most sums then match others, and many joins lead to a plan.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

@@ -1,4 +1,4 @@
-"""Simulated annealing of a forest of joined blocks: its arrays, and the remaining rectangles."""
+"""Simulated annealing of a forest of joins: temperatures, arrays, and remaining rectangles."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from compiler.memory.planners.research.annealed.joins import (
 from compiler.memory.planners.research.joining import Joined, apart, over
 
 HOT, COLD, FROZEN = 1.6, 0.4, 0.1
-"""Temperatures: a join of two blocks is undone with probability 1/2, 1/12, or never."""
+"""Temperatures at which an attempt to undo a join of two rectangles succeeds with probability 1/2,
+1/12, or almost never."""
 
 FIRST_MOVES = 2000
-"""Moves per block in the first cooling; each later cooling has twice as many."""
+"""Moves per block in the first cooling; each later cooling has twice as many, up to MOST_MOVES."""
 
 MOST_MOVES = 64_000
-"""Maximum number of moves per block in a cooling: beyond it, a new cooling is a better use of
-time."""
+"""Maximum number of moves per block in a cooling: longer coolings gain less than new ones."""
 
 ROUND = 5000
 """Moves between checks of the clock: about 1 ms of compiled code, 0.1 s interpreted."""

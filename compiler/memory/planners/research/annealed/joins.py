@@ -1,8 +1,9 @@
 """The loop that creates and undoes joins: compiled if numba is installed, else interpreted.
 
-Nodes are blocks and joined sets of blocks; nodes without a parent are the *roots*. Two sets of
-roots with equal sums of sizes are joined at a step where the first set ends and the second begins;
-the roots in a set have the same lifetime.
+A *node* of the forest is a block or a join, whose children are the joined nodes. A *root* is a node
+without a parent: a rectangle that may be joined further. A join combines two sets of roots with
+equal sums of sizes. The first set ends at a step, the second begins there, and all roots of a set
+have the same lifetime.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any, NamedTuple
 from compiler.memory.planners.native import compiled, kept
 
 START, END, SIZE, CHILD, SIBLING, BEHIND, PLACE, NEXT, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 9
-"""Columns of `nodes`. NEXT and LAST have a second column each, for the lists of roots by their
-first step."""
+"""Columns of `nodes`. NEXT and LAST have two columns each, for two linked lists: the roots that end
+at a step, and those that begin there."""
 
 COLUMNS = 11
 
@@ -22,23 +23,25 @@ ROOTS, UNUSED, CHANCE = 0, 1, 2
 """Positions in `count`; the first two are also rows of `lists`."""
 
 MINE, THEIRS, SOME, OTHER = 0, 1, 2, 3
-"""Rows of `sets`."""
+"""Rows of `sets`. MINE and THEIRS are the two sets to join, SOME has candidates of one lifetime,
+and OTHER the candidates on the other side of the step."""
 
 MOST_PAIRS = 24
-"""Maximum number of roots in the search for two roots with a given sum of sizes."""
+"""Maximum number of roots that are examined to find two with a given sum of sizes."""
 
 SHARES = (7, 12, 14, 15)
-"""Cumulative probabilities, in sixteenths, of sets with 1, 2, 3 and 4 roots; other sets have all
-roots of a lifetime."""
+"""Cumulative probabilities, in sixteenths, that a chosen set has 1, 2, 3 or 4 roots. Otherwise it
+has all roots of its lifetime at the step."""
 
 
 class Forest(NamedTuple):
-    """Nodes: n blocks, then space for n joined nodes. Units: steps by their rank, bytes.
+    """The arrays of a forest: n blocks, then space for n joins. Units: steps by their rank, bytes.
 
-    CHILD is a node's first child, SIBLING the next child of its parent, BEHIND its side of the
-    parent's step, PLACE its position among the roots. Roots that end at a step (0), and those that
-    begin there (1), are doubly linked lists with heads in `steps`. `lists` has the roots and the
-    unused numbers of joined nodes; `count` has the lengths of both lists and the state of the
+    In `nodes`, CHILD is the first child of a join, and SIBLING the next child of the same join.
+    BEHIND is 0 for children before the join's step, 1 for those after it. PLACE is the position of
+    a root in the list of roots. `steps` has the heads of two doubly linked lists per step: the
+    roots that end there (side 0), and the roots that begin there (side 1). `lists` has the roots
+    and the unused numbers of joins. `count` has the lengths of both lists and the state of the
     random number generator. `sets` has sets of roots.
     """
 
@@ -92,7 +95,7 @@ def remove_root(f: Forest, node: int) -> None:
 
 @compiled
 def undo(f: Forest, root: int, hot: float) -> None:
-    """Undo a join, with a probability that decreases as more roots become free."""
+    """Undo a join, with a probability that decreases with the number of roots that this adds."""
     n, child = -1, f.nodes[root, CHILD]
     if child < 0:
         return
@@ -112,7 +115,7 @@ def undo(f: Forest, root: int, hot: float) -> None:
 
 @compiled
 def alike(f: Forest, root: int, side: int) -> int:
-    """Fill SOME with the other roots of the same lifetime as a root; return their number."""
+    """Fill SOME with all other roots that have the lifetime of `root`; return their number."""
     n, node = 0, f.steps[f.nodes[root, END - side], side]
     while node >= 0:
         if node != root and f.nodes[node, START + side] == f.nodes[root, START + side]:
@@ -124,7 +127,10 @@ def alike(f: Forest, root: int, side: int) -> int:
 
 @compiled
 def chosen(f: Forest, root: int, side: int) -> int:
-    """Fill MINE with roots of one lifetime, including a given root; return their number or 0."""
+    """Fill MINE with `root` and random roots of the same lifetime; return the size of the set.
+
+    The size is random; return 0 if there are fewer roots of this lifetime.
+    """
     f.sets[MINE, 0] = root
     share, more = draw(f.count, 16), 0
     while more < len(SHARES) and share >= SHARES[more]:
@@ -145,10 +151,10 @@ def chosen(f: Forest, root: int, side: int) -> int:
 
 @compiled
 def completed(f: Forest, n: int, need: int) -> int:
-    """Fill THEIRS, from position 1, with nodes among the first n of SOME that sum to `need` bytes.
+    """Fill THEIRS, from position 1, with some of the first n roots in SOME, of `need` bytes in all.
 
-    The result has one root, two roots, or all n roots. Return the size of the set, 0 if none
-    exists.
+    Only single roots, pairs of roots, and all n roots together are tried. Return the number of
+    roots, or 0 if none of these sets has this sum.
     """
     if n == 0:
         return 0
@@ -177,7 +183,10 @@ def completed(f: Forest, n: int, need: int) -> int:
 
 @compiled
 def matching(f: Forest, step: int, total: int, side: int) -> int:
-    """Fill THEIRS with a set of a given sum on one side of a step; return its size."""
+    """Fill THEIRS with roots on one side of a step, of `total` bytes in all; return their number.
+
+    Return 0 if no such set is found.
+    """
     n, node = 0, f.steps[step, side]
     while node >= 0:
         if f.nodes[node, SIZE] <= total:
@@ -205,7 +214,7 @@ def matching(f: Forest, step: int, total: int, side: int) -> int:
 
 @compiled
 def put_into(f: Forest, parent: int, row: int, n: int, behind: int) -> None:
-    """Make the first n nodes of a set children of a join, on one side of its step."""
+    """Make the first n roots in a row of `sets` the children of a join, on one side of its step."""
     for i in range(n):
         node = f.sets[row, i]
         remove_root(f, node)
@@ -215,7 +224,10 @@ def put_into(f: Forest, parent: int, row: int, n: int, behind: int) -> None:
 
 @compiled
 def join(f: Forest, root: int) -> None:
-    """Join a set that contains a root to a neighbouring set of the same sum, if one exists."""
+    """Join a random set that includes `root` to a set of equal sum across a step, if one exists.
+
+    The search for this set is incomplete (see `completed`).
+    """
     side = draw(f.count, 2)
     step = f.nodes[root, END - side]
     if f.steps[step, 1 - side] < 0:

@@ -14,9 +14,9 @@ from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
-"""Thresholds for joins. The planner places the smallest known set of joined rectangles first, and
-then the rectangles of each threshold. Each attempt gets half of the remaining time; the unjoined
-blocks get the rest."""
+"""Limits on the expected number of chance matches of a join (joining.py); 0 leaves blocks unjoined.
+The planner places the smallest known set of rectangles first, then the rectangles of each limit.
+Each attempt gets half of the remaining time; unjoined blocks, at the end, get the rest."""
 
 
 @planner(
@@ -25,11 +25,12 @@ blocks get the rest."""
     example=FIVE_BUFFERS,
 )
 def ejection(problem: Problem, options: Options) -> Outcome:
-    """Place the blocks above a target peak at the offsets of least cost, ejecting the blocks there.
+    """Move the blocks above a target peak to offsets of least cost, and eject the blocks there.
 
-    Ejected blocks are placed in turn, until all blocks fit below a smaller peak. Each ejection
-    raises a block's weight. Rectangles of joined blocks move first, then single blocks. Good for
-    tight problems that are too large for complete search; this planner proves no bound.
+    Ejected blocks are placed in the same way, until all blocks are below the target. Each ejection
+    of a block makes its next ejection more expensive. The planner first places rectangles of joined
+    blocks, then single blocks. Good for tight problems (with little spare memory) that are too
+    large for complete search. This planner proves no bound.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):
@@ -64,7 +65,7 @@ def _packings(
 ) -> Iterator[list[int]]:
     """Yield offsets of all blocks, each time with a smaller peak, until the time is up.
 
-    `first` are the initial offsets; None for a greedy packing of the rectangles.
+    `first` has the initial offsets; if it is None, a greedy packing of the rectangles is used.
     """
     from compiler.memory.planners.research.ejection.search import Search
 

@@ -14,7 +14,7 @@ from compiler.memory.planners.native import compiled, kept, now
 from compiler.memory.planners.windows import Windows
 
 ROUND = 4_000_000
-"""Blocks examined between checks of the clock: a few hundredths of a second."""
+"""Number of blocks examined between checks of the clock: a few hundredths of a second."""
 
 WEIGHT_STEP = 0.05
 """Weight added to a block by each ejection; weights start at 1."""
@@ -27,8 +27,8 @@ FRESH_MOVES = 3
 
 
 FIRST_STEP = 0.25
-"""Fraction of the gap that the first attempt must close: doubled after a success, halved after a
-failure."""
+"""Fraction of the gap that the first attempt must close. The fraction is halved after a failure,
+and doubled after a success, but never above this value."""
 
 LEAST_STEP = 0.005
 
@@ -36,7 +36,7 @@ PATIENCE = 1000
 """Moves per block after which an attempt is abandoned."""
 
 MOST_TIME = 0.3
-"""Maximum fraction of the remaining time for one attempt; the next one has an easier target."""
+"""Maximum fraction of the remaining time for one attempt; the next attempt has an easier target."""
 
 
 class Arrays(NamedTuple):
@@ -49,7 +49,7 @@ class Arrays(NamedTuple):
 
 
 class Lying(NamedTuple):
-    """The `n[0]` placed blocks in two orders: of their first bytes and of their last bytes."""
+    """The `n[0]` placed blocks, sorted by their first bytes and by their last bytes."""
 
     by_low: Any
     by_high: Any
@@ -75,9 +75,9 @@ class Search:
     def packings(
         self, first: Sequence[int] | None, wanted_bytes: int, until: float
     ) -> Iterator[list[int]]:
-        """Yield offsets with decreasing peaks, until the wanted peak or the time limit.
+        """Yield offsets with decreasing peaks, until a peak is low enough or the time is up.
 
-        `first` is the initial packing; None for the best of a few orders.
+        `first` is the initial packing; if it is None, the best of a few greedy orders is used.
         """
         size, step = self.arrays.size, FIRST_STEP
         best = self._greedy() if first is None else np.array(first, np.int64)
@@ -98,7 +98,7 @@ class Search:
             best = lower if (lower + size).max() <= (found + size).max() else found
 
     def _within(self, capacity_bytes: int, best: Any, until: float) -> Any | None:
-        """Repair a packing to fit a capacity; None at the limit of moves or time."""
+        """Repair the packing `best` to fit a capacity; return None if moves or time run out."""
         offsets = best.copy()
         offsets[offsets + self.arrays.size > capacity_bytes] = -1
         weights = np.ones(len(offsets))
@@ -114,7 +114,7 @@ class Search:
         return min(plans, key=lambda offsets: int((offsets + self.arrays.size).max()))
 
     def _let_down(self, offsets: Any) -> Any:
-        """Drop each block into the lowest gap, from the bottom up."""
+        """Compact a packing: place each block into the lowest gap, from the bottom up."""
         order = np.argsort(offsets, kind="stable").tolist()
         return np.array(self.windows.place(order, "first"), np.int64)
 
@@ -123,8 +123,8 @@ class Search:
 def draw(chance: Any, n: int) -> int:
     """Return a random number below n, up to 2**31.
 
-    The state of the random numbers has 47 bits and is multiplied in halves, because numpy warns of
-    64-bit overflow.
+    The 47-bit state of the generator is multiplied in two halves, because numpy warns of 64-bit
+    overflow.
     """
     high, low = chance[0] >> 24, chance[0] & 0xFFFFFF
     product = ((high * 1103515245 & 0x7FFFFF) << 24) + low * 1103515245
@@ -134,7 +134,7 @@ def draw(chance: Any, n: int) -> int:
 
 @compiled
 def next_beside(arrays: Arrays, order: Any, at: int, n: int, block: int) -> int:
-    """Return the next position in `order` whose block is alive with `block`; n if none."""
+    """Return the next position in `order` of a block alive together with `block`; n if none."""
     start, end = arrays.start[block], arrays.end[block]
     while at < n and (arrays.start[order[at]] >= end or arrays.end[order[at]] <= start):
         at += 1
@@ -151,10 +151,11 @@ def cheapest(
     capacity: int,
     chance: Any,
 ) -> int:
-    """Return an offset at which the blocks in the way of `block` have the least cost.
+    """Return an offset for `block` at which the blocks that it would overlap have the least cost.
 
-    The cost changes only at two offsets per other block: its first byte minus the size of `block`,
-    and its end.
+    As the offset increases, an overlap with another block begins just above the other block's
+    offset minus the size of `block`, and stops at the other block's end. The cost changes only
+    there.
     """
     size, n = arrays.size[block], lying.n[0]
     top = capacity - size
@@ -230,9 +231,9 @@ def rise(lying: Lying, offsets: Any) -> None:
 def settle(
     arrays: Arrays, offsets: Any, weights: Any, capacity: int, moves: int, chance: Any
 ) -> int:
-    """Place blocks without an offset (-1) by ejection; return the number of unplaced blocks.
+    """Place the blocks without an offset (-1) by ejection; return how many remain unplaced.
 
-    Each block must fit into the capacity.
+    No block may be larger than the capacity.
     """
     n = len(offsets)
     free = np.zeros(n, np.int64)

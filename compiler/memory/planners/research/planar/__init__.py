@@ -25,14 +25,15 @@ from compiler.memory.planners.research.spare import spare_blocks
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, BOLD, 0.0)
-"""Joining thresholds before a sweep, in order; after wrong joins, no solution exists."""
+"""Limits, in this order, on the expected number of chance matches of joins before a sweep. With 0,
+blocks are not joined, because wrong joins may exclude all plans."""
 
 MOST_SPARE = 0.15
-"""Maximum number of intervals of spare memory in a tight problem, as a fraction of its blocks."""
+"""Maximum number of spare blocks (spare.py), as a fraction of the number of other blocks."""
 
 WIDTHS = (2, 8, 32, 128, 512)
-"""Beam widths of successive rounds. With spare memory there are only two rounds, since wider beams
-seldom help."""
+"""Beam widths of successive sweeps. With spare memory, only the first one or two are used, since
+wider beams seldom help."""
 
 
 @planner(
@@ -58,12 +59,13 @@ seldom help."""
     """,
 )
 def planar(problem: Problem, options: Options) -> Outcome:
-    """Match ending and starting blocks at each full step: ending blocks hand over all their bytes.
+    """Find a plan without gaps: at each step, new buffers reuse exactly the bytes of ended ones.
 
-    Sets of equal sums at a step are the nodes of a network, buffers are its edges, and a plan is a
-    planar drawing. A sweep over the steps represents all remaining orders of the live buffers by a
+    A set of buffers that end at a step hands its bytes over to a set of equal sum that begins
+    there: this pair is a node of a network. Buffers are the edges, and a plan is a planar drawing.
+    A sweep over the steps represents all possible orders of the live buffers in memory by a
     PQ-tree. The sweep follows several branches if sums may be equal by chance. Good for tight
-    problems of any size.
+    problems (with little spare memory) of any size.
     """
     start = start_of(problem, options)
     blocks = whole(problem.blocks)
@@ -89,7 +91,7 @@ def planar(problem: Problem, options: Options) -> Outcome:
 def _attempts(
     blocks: Sequence[Block], capacity_bytes: int, widths: Sequence[int]
 ) -> Iterator[tuple[Sequence[Joined], Sweep, int]]:
-    """Yield rectangles with a sweep over them (forward or backward) and the beam width."""
+    """Yield rectangles, a sweep over them (forward or backward in time), and its beam width."""
     made: list[tuple[Sequence[Joined], Sweep]] = []
     for rectangles in forms(blocks, CHANCES):
         forward = [(j.start, j.end, j.size) for j in rectangles]

@@ -46,7 +46,7 @@ def _leaves(children: Sequence[Tree]) -> int:
 def replaced(tree: Tree, some: int, by: Tree) -> Tree | None:
     """Replace the leaves `some` by a tree; retain only orders in which these leaves are contiguous.
 
-    Return None if the tree has no order of this kind.
+    Return None if the leaves are not contiguous in any order of the tree.
     """
     leaves, kind, children = tree
     if leaves == some:
@@ -81,7 +81,10 @@ def replaced(tree: Tree, some: int, by: Tree) -> Tree | None:
 
 
 def _aside(tree: Tree, some: int) -> list[Tree] | None:
-    """Return the other subtrees if the leaves `some` can be at an end of the order, else None."""
+    """Return the subtrees without the leaves `some`, in an order that ends next to these leaves.
+
+    Return None if the leaves cannot be at an end of the tree's order.
+    """
     _, kind, children = tree
     others = [child for child in children if not child[0] & some]
     partial = [child for child in children if child[0] & some and child[0] & ~some]
@@ -89,7 +92,7 @@ def _aside(tree: Tree, some: int) -> list[Tree] | None:
         return None
     if kind == Q:
         # The children, possibly reversed, must be subtrees without leaves of `some`, then at most
-        # one partial subtree, then full subtrees.
+        # one subtree with some of these leaves, then subtrees with only these leaves.
         kinds = [0 if not c[0] & some else 1 if c[0] & ~some else 2 for c in children]
         if kinds[0] > kinds[-1]:
             kinds.reverse()
@@ -105,7 +108,10 @@ def _aside(tree: Tree, some: int) -> list[Tree] | None:
 
 
 def in_order(tree: Tree, rank: dict[int, int]) -> list[int]:
-    """Return an order of the tree consistent with ranks of its leaves; equal ranks are adjacent."""
+    """Return the leaves in an order that the tree permits and that agrees with given ranks.
+
+    Leaves of equal rank are adjacent in this order.
+    """
     order: list[int] = []
     _append(_ranked(tree, rank), order)
     return order

@@ -1,6 +1,9 @@
 """Segments: handovers of bytes at one step, from ending blocks to starting blocks of equal sum.
 
-They are the line segments of a dissected rectangle, with blocks of equal sum on both sides.
+A plan without gaps dissects a rectangle of steps and bytes into blocks. A *segment* is a line of
+this dissection at one step, with blocks of equal sum on both sides. A *division* of a step divides
+its ending and starting blocks among segments. The blocks, and ranges of unused (spare) memory, are
+the leaves of a PQ-tree. Sets of leaves are integers, with one bit per leaf.
 Source: Brooks, Smith, Stone and Tutte 1940.
 """
 
@@ -28,26 +31,26 @@ MOST_SETS = 3000
 """Maximum number of sets listed on each side of a step, smallest first."""
 
 MOST_PAIRS = 300
-"""Maximum number of pairs of sets of equal sums that are examined, the least likely chance matches
-first."""
+"""Maximum number of pairs of sets with equal sums that are examined, the least likely chance
+matches first."""
 
 MOST_CHOICES = 500
-"""Maximum number of choices tried for the division of a step."""
+"""Maximum number of partial and complete divisions of a step that are tried."""
 
 MOST_SPARE = 12
-"""Maximum number of spare leaves that are tried, and of sets that are tried as predecessors of new
-spare memory."""
+"""Maximum number of spare leaves that are tried for reuse at a step. The same limit applies to the
+sets of ending leaves that are tried as the first of two segments that leave spare memory."""
 
 MOST_SPLIT = 6
-"""Maximum number of starting blocks that are tried as successors in the first of two segments with
-spare memory."""
+"""Maximum number of starting leaves that are tried in the first of two segments that leave spare
+memory."""
 
 UNLIKELY = 4.0
-"""Penalty, as a logarithm, for an unnecessary change of spare memory."""
+"""Penalty for an unnecessary change of spare memory, added to the logarithm `chance`."""
 
 Numbers: TypeAlias = tuple[int, ...]
 Segment: TypeAlias = tuple[Tree, Numbers, Numbers]
-"""The tree before the handover, the leaves that end together, and their successors."""
+"""The tree before the handover, the leaves that end, and the leaves that take over their bytes."""
 
 
 class Pair(NamedTuple):
@@ -80,7 +83,10 @@ class Division:
 
 
 class Way(NamedTuple):
-    """Pairs that are segments, and the remaining leaves as bits; `chance` is as in `Division`."""
+    """A candidate division: `pairs` are segments, and the leaves `rest` form the last segment.
+
+    `chance` is as in `Division`.
+    """
 
     chance: float
     pairs: Sequence[Pair]
@@ -92,10 +98,10 @@ NewLeaf: TypeAlias = Callable[[int], int]
 
 
 class Step:
-    """The blocks that end and begin at a step, with the sums of sets of beginning blocks.
+    """The leaves that end and begin at a step, and the sums of sets of beginning leaves.
 
-    `begun` are groups of leaves that end at the same step, and are therefore probably adjacent.
-    `sizes` are by leaf.
+    `begun` has the beginning leaves in groups. The leaves of a group end at the same step, and are
+    therefore probably adjacent. `sizes` has the size of each leaf in bytes.
     """
 
     def __init__(
@@ -112,9 +118,9 @@ class Step:
 
     @cached_property
     def behind(self) -> dict[int, dict[int, float]]:
-        """Return sets of starting blocks by sum, with the log of the number of sets of their size.
+        """Map each sum to the sets of beginning leaves with this sum.
 
-        The size of a set is its number of items.
+        Each set comes with the logarithm of the number of sets with as many leaves (or groups).
         """
         sums: dict[int, dict[int, float]] = {}
         _add_sums(sums, [(1 << i, self.sizes[i]) for group in self.groups for i in group])
@@ -128,9 +134,9 @@ class Step:
         return self.sums[some]
 
     def ways(self, tree: Tree, spare: int) -> Iterator[Way]:
-        """Yield pairs of sets that may be segments of the step, and the remaining leaves.
+        """Yield candidate divisions of the step: disjoint pairs of sets, and the remaining leaves.
 
-        The remaining leaves form the last segment; `spare` are leaves of unused memory.
+        The remaining leaves form the last segment. `spare` are leaves of unused memory.
         """
         plain = self.plain and (not self.more or not spare)
         pairs = [] if plain else self._pairs(tree, spare if self.more else 0)
@@ -163,7 +169,7 @@ class Step:
     def _rests(
         self, tree: Tree, rest: int, spare: int, new_leaf: NewLeaf
     ) -> Iterator[tuple[Pair, ...]]:
-        """Yield segments of the remaining leaves, with spare memory used up or created."""
+        """Yield the possible last segments, which use up or create spare memory if necessary."""
         some, other = rest & self.ended, rest & self.begun
         more = self.sum(some) - self.sum(other)
         if not rest:
@@ -186,7 +192,7 @@ class Step:
     def _two_rests(
         self, tree: Tree, some: int, other: int, new_leaf: NewLeaf
     ) -> Iterator[tuple[Pair, ...]]:
-        """Yield two segments that both leave spare bytes."""
+        """Yield divisions of the last segment into two segments that both leave spare bytes."""
         few = numbers(other)[:MOST_SPLIT]
         heads = [bits(h) for n in range(3) for h in itertools.combinations(few, n)]
         for first in itertools.islice(Together(some).sets(tree), MOST_SPARE):
@@ -200,7 +206,7 @@ class Step:
                     )
 
     def _pairs(self, tree: Tree, spare: int) -> list[Pair]:
-        """Return pairs of equal sums that the tree permits, the least likely chance match first."""
+        """Return pairs of equal sums that the tree permits, least likely chance matches first."""
         before = [
             some
             for some in Together(self.ended | spare).sets(tree)
@@ -217,13 +223,13 @@ class Step:
 
 
 def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]]:
-    """Yield disjoint pairs of sets, and the leaves that no pair covers."""
+    """Yield choices of disjoint pairs, each with the leaves of the step that no pair covers."""
     choices = itertools.count()
 
     def more(
         of: Fits, chosen: list[Pair], free: int, rest: int
     ) -> Iterator[tuple[list[Pair], int]]:
-        """Extend a choice of pairs; leaves `free` are undecided, `rest` is for the last pair."""
+        """Extend a choice of pairs; `free` leaves are undecided, `rest` leaves remain uncovered."""
         if next(choices) > MOST_CHOICES:
             return
         left: Fits = {}
@@ -247,7 +253,7 @@ def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]
 
 
 def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
-    """Return the segments of pairs; None if the tree does not permit all of them."""
+    """Return the division into given pairs; None if the tree does not permit all of them."""
     segments: list[Segment] = []
     for pair in pairs:
         if not pair.some or not pair.other:
@@ -264,7 +270,8 @@ def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
 def _chance(pairs: Sequence[Pair], rest: int) -> float:
     """Return the logarithm of the number of equally good divisions expected by chance.
 
-    One of the equal sums follows from the others, so the sum of the largest segment does not count.
+    One of the equal sums follows from the others. So the segment with most leaves does not count,
+    whether it is one of the pairs or `rest`.
     """
     if not pairs:
         return 0.0
@@ -276,9 +283,10 @@ def _chance(pairs: Sequence[Pair], rest: int) -> float:
 
 
 def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]]) -> None:
-    """Add sets of items by the sum of their sizes, smallest sets first, up to a limit.
+    """Add sets of items to `sums`, by the sum of their sizes, smallest sets first, up to a limit.
 
-    Each set comes with the logarithm of the number of sets of its size.
+    An item has its leaves as bits, and its size in bytes. Each set gets the logarithm of the number
+    of sets with as many items.
     """
     n_found = 0
     for n in range(1, len(items) + 1):
@@ -293,13 +301,17 @@ def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]
 
 
 class Together:
-    """Subsets of some leaves (as bits, up to a limit) that can be contiguous in a tree's order."""
+    """An enumeration of subsets of the leaves `some` that can be contiguous in a tree's order.
+
+    A child of a tree is *full* if all its leaves are in `some`, and *partial* if only some are. All
+    lists of subsets have a limited length.
+    """
 
     def __init__(self, some: int) -> None:
         self.some = some
 
     def sets(self, tree: Tree) -> dict[int, None]:
-        """Return the subsets that can be contiguous at any position of the tree's order."""
+        """Return the subsets that can be contiguous at any position of an order."""
         leaves, kind, children = tree
         if not leaves & self.some:
             return {}
@@ -314,7 +326,7 @@ class Together:
         return found
 
     def _runs(self, children: Sequence[Tree]) -> Iterator[int]:
-        """Yield runs of adjacent full children, with ends of partial children on both sides."""
+        """Yield the subsets for a Q node: ends of two children, and all full children between."""
         ends = [self.ends(child) for child in children]
         for first in range(len(children) - 1):
             whole = 0
@@ -326,7 +338,7 @@ class Together:
                 whole |= children[last][0]
 
     def _heaps(self, children: Sequence[Tree]) -> Iterator[int]:
-        """Yield sets of full children, in any order, between the ends of two partial children."""
+        """Yield the subsets for a P node: full children, and ends of up to two partial children."""
         whole, parted = self._whole_and_parted(children)
         ends = [self.ends(child) for child in parted]
         heaps = _unions(whole)
@@ -338,7 +350,7 @@ class Together:
                 yield heap | head | tail
 
     def ends(self, tree: Tree) -> list[int]:
-        """Return subsets that can be contiguous at an end of the tree's order."""
+        """Return the subsets that can be contiguous at an end of an order."""
         return list(itertools.islice(self._ends(tree), MOST_SETS))
 
     def _ends(self, tree: Tree) -> Iterator[int]:
@@ -364,7 +376,7 @@ class Together:
             whole |= child[0]
 
     def _whole_and_parted(self, children: Sequence[Tree]) -> tuple[list[int], list[Tree]]:
-        """Return full children, whose leaves are all in `some`, as bits; and partial children."""
+        """Return the leaves of each full child as bits, and the partial children."""
         whole = [child[0] for child in children if not child[0] & ~self.some]
         parted = [c for c in children if c[0] & self.some and c[0] & ~self.some]
         return whole, parted

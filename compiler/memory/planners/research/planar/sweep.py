@@ -1,4 +1,7 @@
-"""A sweep over the steps with all remaining orders, and the reconstruction of one order."""
+"""A sweep over the steps that tracks all possible orders of the live blocks in memory.
+
+A backward pass then chooses one order and reconstructs its offsets.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,11 @@ MOST_TRIED = 40
 
 
 class State(NamedTuple):
-    """A state of the beam.
+    """A state of the beam: the choices of segments up to a step.
 
-    The fields are the chance so far (a logarithm), the remaining orders, the segments so far, and
-    the leaves of currently unused memory as bits.
+    `chance` is the logarithm of the expected number of chance matches so far; lower is more
+    plausible. `tree` has the possible orders, `path` the segments so far, and `spare` the leaves of
+    currently unused memory, as bits.
     """
 
     chance: float
@@ -59,8 +63,8 @@ class Sweep:
     ) -> list[State]:
         """Return the most plausible successors of all states; an empty list if time is up.
 
-        Checking a branch against the tree is the slowest operation, so plausible branches come
-        first.
+        Checking a branch against the PQ-tree is the slowest operation, so the most plausible
+        branches are checked first.
         """
         ways: list[tuple[float, int, State, Way, Division | None]] = []
         for state in states:
@@ -100,7 +104,10 @@ class Sweep:
 
 
 def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
-    """Return the steps at which rectangles end or start; outside them, one leaf has all bytes."""
+    """Return the steps at which rectangles end or start.
+
+    Before the first and after the last step, one leaf has all bytes.
+    """
     n = len(rectangles)
     ended: dict[int, list[int]] = {}
     begun: dict[int, dict[int, list[int]]] = {}
@@ -115,7 +122,10 @@ def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
 
 
 def _offsets(state: State, sizes: Sequence[int]) -> list[int]:
-    """Reconstruct offsets backwards: at each segment, ending blocks get their successors' bytes."""
+    """Reconstruct offsets backwards in time.
+
+    At each segment, the leaves that end get the bytes of the leaves that begin.
+    """
     offsets = [0] * len(sizes)
     assert state.tree[1] == LEAF
     order = [state.tree[2][0]]

@@ -17,9 +17,9 @@ from compiler.memory.problem import Problem
 def repair(problem: Problem, options: Options) -> Outcome:
     """Start from first fit, remove all blocks above a target peak, and place them below the target.
 
-    A block without a large enough gap takes the offset of least cost and ejects the blocks there.
-    Only blocks near the peak move, so a trace of 50,000 buffers takes seconds. Good for traces with
-    some spare memory at most steps; this planner proves no bound.
+    A block that fits into no gap takes the offset of least cost, and ejects the blocks there. Only
+    blocks near the peak move, so a trace of 50,000 buffers takes seconds. Good for traces with some
+    spare memory at most steps. This planner proves no bound.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:
@@ -28,7 +28,7 @@ def repair(problem: Problem, options: Options) -> Outcome:
 
 
 def improved(start: Outcome, problem: Problem, options: Options) -> Outcome:
-    """Return the best plan that repair finds from `start` or first fit within the time limit."""
+    """Return the best plan that first fit and repair find within the time limit, or `start`."""
     # Imported late: most problems need neither numpy nor compiled loops.
     from compiler.memory.planners.research.repair.reduction import Reduction
     from compiler.memory.planners.research.repair.search import Search

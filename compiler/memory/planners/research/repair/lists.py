@@ -1,8 +1,9 @@
-"""Placed blocks listed by windows of time, in the order of first and of last bytes.
+"""Lists of placed blocks by windows of time, sorted by first bytes and by last bytes.
 
-On each level, a window starts every d steps and is 2 d steps long, as in windows.py. So a block of
-at most d steps has all its neighbors in one window. Insertions and removals maintain both orders,
-so one pass over the neighbors of a block gives the cost of every offset.
+A *neighbor* of a block is a placed block alive together with it. A *window* is a range of steps
+with lists of the blocks that are live in this range, as in windows.py. On a level of width d, a
+window starts every d steps and has 2 d steps. So a block of at most d steps has all its neighbors
+in one window. With both orders, one pass over the neighbors gives the cost of every offset.
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ from compiler.memory.planners.native import compiled, kept
 from compiler.memory.planners.research.repair.reduction import Arrays
 
 FEW_LONGER = 0.002
-"""If a smaller fraction of blocks is longer than a level's windows, another level costs more than
-it saves. The neighbors of the longer blocks then come from several windows."""
+"""If a smaller fraction of blocks is longer than the width of the last level, another level costs
+more than it saves. The neighbors of the longer blocks are then collected from several windows."""
 
 GROWTH = 8
-"""Ratio of the window distances of successive levels."""
+"""Ratio of the widths of successive levels."""
 
 
 class Lists(NamedTuple):
-    """Window w of a level covers the steps from (w - 1) * width to (w + 1) * width - 1.
+    """The lists of the placed blocks of all windows.
 
-    `bases` has the number of each level's first window, `first` the position at which the list of
-    each window begins, and `n_listed` the length of the list. `by_low` and `by_high` are the lists,
-    in the order of first and of last bytes.
+    Window w of a level covers the steps from (w - 1) * width to (w + 1) * width - 1. `bases` has
+    the number of each level's first window. `first` has the position at which the list of each
+    window begins, and `n_listed` the length of the list. `by_low` has the lists sorted by the first
+    bytes of the blocks, `by_high` the lists sorted by their last bytes.
     """
 
     widths: Any
@@ -58,7 +60,7 @@ def empty_lists(blocks: Arrays) -> Lists:
 
 
 def _widths(blocks: Arrays) -> list[int]:
-    """Return the distance between window starts by level, shortest first.
+    """Return the widths of the levels, shortest first.
 
     In a window of the first level, about as many blocks start as are alive at a step.
     """
@@ -71,7 +73,10 @@ def _widths(blocks: Arrays) -> list[int]:
 
 @compiled
 def _insert(order: Any, at: int, end: int, block: int) -> None:
-    """Insert at a position of a list that ends at `end`; unsigned indices let LLVM use memmove."""
+    """Insert a block at a position of a list that ends at `end`.
+
+    With unsigned indices, LLVM compiles the loop to memmove.
+    """
     one, low, high = np.uint64(1), np.uint64(at), np.uint64(end)
     while high > low:
         order[high] = order[high - one]
@@ -81,7 +86,7 @@ def _insert(order: Any, at: int, end: int, block: int) -> None:
 
 @compiled
 def _remove(order: Any, at: int, end: int, block: int) -> None:
-    """Remove a block from a list; it is at position `at`, or at a later one with an equal key."""
+    """Remove a block from a list; `at` is the first position of the blocks with an equal key."""
     while order[at] != block:
         at += 1
     part = order[at:end]
@@ -151,7 +156,7 @@ def leave(blocks: Arrays, lists: Lists, offsets: Any, block: int) -> None:
 def neighbors(blocks: Arrays, lists: Lists, offsets: Any, block: int, ends: bool, to: Any) -> int:
     """Fill `to` with the placed blocks alive together with a block; return their number.
 
-    The blocks are in the order of their first bytes or, if `ends` is true, of their last bytes.
+    They are sorted by their first bytes or, if `ends` is true, by their last bytes.
     """
     start, end = blocks.start[block], blocks.end[block]
     listed = lists.by_high if ends else lists.by_low
@@ -174,7 +179,7 @@ def neighbors(blocks: Arrays, lists: Lists, offsets: Any, block: int, ends: bool
 def _far_neighbors(
     blocks: Arrays, lists: Lists, offsets: Any, block: int, ends: bool, to: Any
 ) -> int:
-    """Fill `to` with the neighbors of a block that is longer than the last level's windows."""
+    """Fill `to` with the neighbors of a block that is longer than the width of the last level."""
     start, end = blocks.start[block], blocks.end[block]
     base, width = lists.bases[len(lists.widths) - 1], lists.widths[len(lists.widths) - 1]
     found = np.empty(len(to), np.int32)

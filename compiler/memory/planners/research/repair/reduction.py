@@ -1,4 +1,4 @@
-"""Exact reductions before the search: fewer blocks and fewer steps, with the same optimum."""
+"""Exact reductions of a problem: fewer blocks and fewer steps, with the same optimum."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Arrays(NamedTuple):
 class Reduction:
     """A problem without the blocks that are alive at every step, reduced to the relevant steps.
 
-    If no block is pinned and all alignments are equal, blocks alive at every step are placed at the
-    bottom. Any plan can be rearranged in this way. A step remains only if its live set is not
-    contained in the live set of another step. Blocks of 0 bytes are omitted.
+    If no block is pinned and all alignments are equal, the blocks alive at every step are placed at
+    the bottom. Any plan can be rearranged in this way, with the same peak. A step remains only if
+    its live set is not contained in the live set of another step. Blocks of 0 bytes are omitted.
     """
 
     def __init__(self, blocks: Sequence[Block]) -> None:
@@ -58,8 +58,9 @@ class Reduction:
 def maximal_steps(start: Any, end: Any, counts: Any) -> tuple[Any, Any]:
     """Return lifetimes counted in the steps with a maximal live set.
 
-    At a step with a maximal live set, a block starts, and a block ends before the next start. Only
-    blocks in `counts` affect the steps; other blocks may get an empty lifetime.
+    At a step with a maximal live set, a block starts, and a block ends before the next start.
+    `counts` is a mask: only these blocks count for the live sets. The lifetimes of other blocks may
+    become empty.
     """
     starts, ends = np.unique(start[counts]), np.unique(end[counts])
     if not len(starts):

@@ -20,10 +20,10 @@ from compiler.memory.planners.research.repair.settle import (
 )
 
 CHUNK_SECONDS = 0.02
-"""Approximate time in seconds between checks of the clock."""
+"""Approximate time in seconds of a chunk of moves; the clock is checked after each chunk."""
 
 FIRST_BUDGET = 2_000
-"""Neighbors examined in the first chunk: few enough even for slow, interpreted code."""
+"""Neighbors examined in the first chunk of moves: few enough even for slow, interpreted code."""
 
 FIRST_STEP = 0.25
 """Fraction of the gap that the first attempt must close; later fractions depend on its success."""
@@ -37,10 +37,11 @@ AT_ONCE = 200
 """Blocks that first fit places between checks of the clock."""
 
 PATIENCE = 0.1
-"""Fraction of the remaining time after which the target rises."""
+"""If blocks remain unplaced after this fraction of the remaining time, the target rises."""
 
 RISE = 8
-"""The target rises by its distance to the best peak, divided by this number."""
+"""If blocks remain unplaced too long, the target rises by its distance to the best peak, divided by
+this number."""
 
 
 class Search:
@@ -60,7 +61,7 @@ class Search:
         self.budget = FIRST_BUDGET
 
     def plans(self, wanted_bytes: int, until: float) -> Iterator[Any]:
-        """Yield offsets with decreasing peaks, until the wanted peak or the time limit."""
+        """Yield offsets with decreasing peaks, until a peak is low enough or the time is up."""
         if not len(self.blocks.start):
             yield np.zeros(0, np.int64)
             return
@@ -85,7 +86,7 @@ class Search:
             yield best
 
     def _first_plans(self, until: float) -> Iterator[Any]:
-        """Yield first-fit plans: in the order of the given offsets, and in the orders `ORDERS`.
+        """Yield first-fit plans, in the orders `ORDERS` and in the order of the given offsets.
 
         First fit in the order of the given offsets places no block higher than its given offset.
         """
@@ -110,10 +111,10 @@ class Search:
         return offsets
 
     def _repaired(self, best: Any, target: int, peak: int, until: float) -> Any | None:
-        """Return a plan with a lower peak than the best, as close to the target as time permits.
+        """Return a plan with a lower peak than the best, or None if the time does not suffice.
 
-        After PATIENCE, the target rises, so the blocks that are still unplaced become easy to
-        place.
+        If blocks remain unplaced for too long (PATIENCE), the target rises, so that they become
+        easier to place.
         """
         state = self.state
         state.offsets[:] = best
@@ -137,7 +138,7 @@ class Search:
         return state.offsets.copy()
 
     def _settle(self, target: int) -> int:
-        """Run one chunk, and adapt the size of the next chunk to the time taken."""
+        """Run one chunk of moves, and adapt the size of the next chunk to the time taken."""
         begun = now()
         left = settle(self.blocks, self.lists, self.state, self.costs, target, self.budget)
         ratio = CHUNK_SECONDS / max(now() - begun, 1e-9)

@@ -21,7 +21,8 @@ TABU = 20.0
 MOST_TABU_MOVES = 10
 
 TOP = 8
-"""The next block is among this number of most recently unplaced blocks, so a chain stays local."""
+"""The next block to place is one of this number of most recently ejected blocks, so a chain of
+ejections stays local."""
 
 MOVE = 20
 """Fixed cost of a move, in units of one examined neighbor."""
@@ -42,7 +43,11 @@ class Costs(NamedTuple):
 
 
 class State(NamedTuple):
-    """`unplaced` is a stack of `counts[0]` blocks; `counts[1]` is the number of moves so far."""
+    """The offsets of all blocks, and the state of the repair.
+
+    `unplaced` is a stack of `counts[0]` blocks, and `counts[1]` is the number of moves so far.
+    `chance` is the state of the random number generator.
+    """
 
     offsets: Any
     unplaced: Any
@@ -58,7 +63,7 @@ def _cost(costs: Costs, move: int, block: int) -> float:
 
 @compiled
 def _lowest_gap(blocks: Arrays, offsets: Any, by_low: Any, n: int, block: int) -> int:
-    """Return the lowest offset at which a block overlaps none of its n neighbors."""
+    """Return the lowest offset at which a block overlaps none of its n neighbors (`by_low`)."""
     size, mask = blocks.size[block], blocks.mask[block]
     free = 0
     for i in range(n):
@@ -80,10 +85,11 @@ def _cheapest(
     block: int,
     capacity: int,
 ) -> int:
-    """Return an offset at which the neighbors in the way have the least cost, or -1.
+    """Return an offset for a block at which the neighbors that it overlaps have the least cost.
 
-    From the bottom up, the cost changes only at two offsets per neighbor, both aligned: its first
-    byte minus the block's size, and its end.
+    Return -1 if pinned neighbors leave no offset. As the offset increases, an overlap with a
+    neighbor begins just above the neighbor's offset minus the block's size, and stops at the
+    neighbor's end. The cost changes only there; both offsets are rounded to the alignment.
     """
     size, mask, move = blocks.size[block], blocks.mask[block], state.counts[1]
     top = (capacity - size) & ~mask
@@ -117,7 +123,7 @@ def _cheapest(
 
 @compiled
 def _begins(blocks: Arrays, offsets: Any, by_low: Any, low: int, n: int, block: int) -> int:
-    """Return the highest offset at which a block ends at or below the neighbor's offset."""
+    """Return the highest offset at which a block is below its neighbor `by_low[low]`."""
     if low == n:
         return FAR
     return (offsets[by_low[low]] - blocks.size[block]) & ~blocks.mask[block]
@@ -125,7 +131,7 @@ def _begins(blocks: Arrays, offsets: Any, by_low: Any, low: int, n: int, block: 
 
 @compiled
 def _ends(blocks: Arrays, offsets: Any, by_high: Any, high: int, n: int, block: int) -> int:
-    """Return the lowest offset at which a block begins at or above the neighbor's end."""
+    """Return the lowest offset at which a block is above its neighbor `by_high[high]`."""
     if high == n:
         return FAR
     other, mask = by_high[high], blocks.mask[block]
@@ -143,7 +149,7 @@ def _unplace(blocks: Arrays, lists: Lists, state: State, costs: Costs, block: in
 
 @compiled
 def _next_block(state: State, costs: Costs) -> int:
-    """Pop the costlier of two random blocks among the most recently unplaced blocks."""
+    """Remove and return the costlier of two random blocks among the most recently ejected ones."""
     n = state.counts[0]
     at = n - 1 - draw(state.chance, min(n, TOP))
     other = n - 1 - draw(state.chance, min(n, TOP))
@@ -218,8 +224,8 @@ def _first_fit_as_of(sources: str) -> Kept[[Arrays, Lists, Any, Any], None]:
 _SOURCES = sources_digest(Path(__file__).parent)
 
 settle = _settle_as_of(_SOURCES)
-"""Place unplaced blocks, ejecting others, until no block is unplaced or the budget of neighbors is
-spent. Return the number of unplaced blocks, or -1 if pinned blocks leave no offset for a block."""
+"""Place unplaced blocks, and eject others, until no block is unplaced or `budget` neighbors are
+examined. Return the number of unplaced blocks, or -1 if pinned blocks leave no offset for one."""
 
 first_fit = _first_fit_as_of(_SOURCES)
 """Place blocks in an order, each in the lowest gap between listed blocks."""

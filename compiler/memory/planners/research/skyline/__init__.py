@@ -14,21 +14,23 @@ from compiler.memory.planners.research.rejoining import rejoining
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, 0.0)
-"""Joining thresholds before packing, tried after the smallest known set of rectangles."""
+"""Limits on the expected number of chance matches of a join (joining.py); 0 leaves blocks unjoined.
+The rectangles of these limits are packed after the smallest known set of rectangles."""
 
 
 @planner(
     searches=True,
-    source="Burke, Kendall and Whitwell 2004 for filling the lowest stretch of a skyline; beam "
-    "search over it",
+    source="Burke, Kendall and Whitwell 2004 for filling the lowest segment of a skyline; beam "
+    "search over the choices of blocks",
     example=FIVE_BUFFERS,
 )
 def skyline(problem: Problem, options: Options) -> Outcome:
-    """Fill the lowest stretch of the skyline from the bottom up, by beam search.
+    """Fill the lowest segment of the skyline, from the bottom up, by beam search.
 
-    The beam keeps the partial packings that waste the least memory, have the most even skyline and
-    contain the most bytes. Good for many buffers of similar sizes alive together. This planner
-    proves no bound, but its plans are close to the lower bound.
+    The skyline of a partial packing is the occupied height at each step. The beam keeps the partial
+    packings that waste the least memory, have the most even skyline and contain the most bytes.
+    Good if many buffers of similar sizes are alive together. This planner proves no bound, but its
+    plans are close to the lower bound.
     """
     start = start_of(problem, options)
     if not is_open(start, problem, options):

@@ -1,9 +1,10 @@
 """One level of a beam search over skylines: compiled loops over arrays.
 
-A state is a partial packing, represented by its *skyline*: the occupied height at each step. The
-next move places a fitting block on the lowest stretch of the skyline. If no block fits, the stretch
-is raised to its lower neighbour, and the memory below is wasted. At each step, the height
-of the skyline plus the unplaced bytes of the step is a lower bound of the peak (`need`).
+A state is a partial packing, represented by its *skyline*: the occupied height at each step. A
+*segment* is a maximal range of steps of equal height. The next move places a block that fits on the
+lowest segment. If no block fits, the segment is raised to the height of its lower neighbour, and
+the memory below is wasted. At each step, the height of the skyline plus the unplaced bytes of the
+step is a lower bound of the peak (`need`).
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from typing import Any, NamedTuple
 from compiler.memory.planners.native import compiled, kept
 
 SKY_END = 1 << 60
-"""The height of the walls at both ends: above any offset."""
+"""The height of the skyline before the first and after the last step: above any offset."""
 
 MOST_EACH = 48
-"""Maximum number of blocks tried at one position of a skyline."""
+"""Maximum number of blocks tried on the lowest segment of a state."""
 
 
 NEAR_ROWS = 8
-"""Number of preceding rows searched for a duplicate state: duplicates have about the same cost."""
+"""Number of preceding states that are compared with a new state to find duplicates: states are
+sorted by cost, and duplicates have about the same cost."""
 
 
 class Field(NamedTuple):
@@ -57,8 +59,8 @@ class Ways(NamedTuple):
 class Moves(NamedTuple):
     """Candidate moves and their effects.
 
-    Columns of `facts` are state, block, offset, the first step of the stretch, the height to which
-    steps before the block are raised, and the lower bound of the peak.
+    Columns of `facts` are state, block, offset, the first step of the lowest segment, the height to
+    which this segment is raised before the block's start, and the lower bound of the peak.
     """
 
     facts: Any
@@ -71,10 +73,10 @@ WAY, BLOCK, OFFSET, LEFT, RAISED, LEAST = range(6)
 
 
 class Weights(NamedTuple):
-    """Weights of the cost terms, relative to wasted memory.
+    """Weights of the terms of a move's cost, relative to the weight of wasted memory.
 
-    The terms are steps of the skyline, filled memory, and a peak above the bound, which counts
-    most.
+    `edge` is for each change of the skyline's height at an end of the block, `filled` for the
+    filled memory (which lowers the cost), and `above` for a peak above the lower bound.
     """
 
     edge: float
@@ -90,7 +92,7 @@ def is_free(placed: Any, block: int) -> bool:
 
 @compiled
 def lowest(sky: Any) -> tuple[int, int]:
-    """Return the first of the lowest stretches as a half-open range of steps."""
+    """Return the first of the lowest segments of a skyline as a half-open range of steps."""
     left = 0
     for t in range(1, len(sky)):
         if sky[t] < sky[left]:
@@ -103,9 +105,10 @@ def lowest(sky: Any) -> tuple[int, int]:
 
 @compiled
 def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) -> int:
-    """Return the bytes wasted by a change of the skyline from one height to another at step t.
+    """Return the bytes that stay unused where the skyline changes height from `low` to `high` at t.
 
-    Below a wall, only blocks that begin or end at the wall's step can be adjacent to the wall.
+    The lower side can be filled up to the edge only by blocks that end at step t, if the height
+    increases, or by blocks that begin there, if it decreases.
     """
     if low == high:
         return 0
@@ -124,7 +127,7 @@ def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) 
 
 @compiled
 def has_twin(field: Field, moves: Moves, begin: int, stop: int, block: int) -> bool:
-    """Return whether an equal block is already tried at the same position."""
+    """Return whether a move from position `begin` on already places an equal block."""
     for at in range(begin, stop):
         other = moves.facts[at, BLOCK]
         if (
@@ -140,7 +143,7 @@ def has_twin(field: Field, moves: Moves, begin: int, stop: int, block: int) -> b
 def enter(
     field: Field, ways: Ways, moves: Moves, n: int, way: int, block: int, left: int, raised: int
 ) -> tuple[int, int]:
-    """Write a move at position n, without its cost; return its skyline edges and wasted bytes."""
+    """Write a move at position n, without its cost; return its skyline edges and unused bytes."""
     sky, need, placed = ways.sky[way], ways.need[way], ways.placed[way]
     bottom, start, end = sky[left], field.start[block], field.end[block]
     top = bottom + field.size[block]
@@ -168,7 +171,7 @@ def enter(
 
 @compiled
 def raise_lowest(ways: Ways, way: int, left: int, right: int) -> None:
-    """Raise the lowest stretch to its lower neighbour."""
+    """Raise the lowest segment to the height of its lower neighbour."""
     sky, need = ways.sky[way], ways.need[way]
     height = SKY_END
     if left > 0:
@@ -195,7 +198,7 @@ def try_blocks(
     weights: Weights,
     bound: int,
 ) -> int:
-    """Write the moves of a state at its lowest stretch; return the number of moves."""
+    """Write the moves of a state from position n on; return the position after the last move."""
     sky, placed = ways.sky[way], ways.placed[way]
     begin, found = n, False
     while not found and ways.least[way] < most:
@@ -207,7 +210,8 @@ def try_blocks(
             raised = min(raised, sky[right])
         first_end = len(sky) + 1
         for block in range(field.first[left], field.first[right]):
-            # A block that starts after the end of another leaves space for the other block.
+            # A block that starts after the end of another candidate is not tried: the other block
+            # could be placed before it.
             if field.start[block] >= first_end or n - begin >= MOST_EACH:
                 break
             if field.end[block] > right or not is_free(placed, block):
@@ -283,7 +287,8 @@ def try_all(
 def follow_best(field: Field, ways: Ways, into: Ways, moves: Moves, order: Any, log: Any) -> int:
     """Apply the first moves of an order, each to a separate row; return the number of rows.
 
-    `log` receives state, block and offset of each row.
+    Moves to a duplicate state are skipped. `log` receives the previous state, block and offset of
+    each row.
     """
     rows = 0
     for at in order:

@@ -19,7 +19,7 @@ from compiler.memory.planners.research.skyline.beam import (
 )
 
 WEIGHTS = (Weights(0.01, 0.5, 20.0), Weights(0.01, 2.0, 20.0), Weights(0.05, 0.1, 20.0))
-"""Weights of successive searches, which complement each other."""
+"""Weights of the cost in successive searches: they complement each other."""
 
 MOST_BYTES = 1 << 27
 """Memory limit in bytes of one search's arrays."""
@@ -57,7 +57,7 @@ class Skylines:
     def packed(
         self, width: int, weights: Weights, most_bytes: int, deadline: float, seed: int
     ) -> list[int] | None:
-        """Return offsets with a peak below `most_bytes`; None if all states end or time is up.
+        """Return offsets with a peak below `most_bytes`; None if none is found or time is up.
 
         The beam has at most `width` states, or fewer if memory is short.
         """
@@ -94,7 +94,10 @@ class Skylines:
         )
 
     def _offsets(self, log: np.ndarray, row: int) -> list[int]:
-        """Reconstruct offsets from the log of (state, block, offset) by level and row."""
+        """Reconstruct the offsets of the last level's state `row`.
+
+        `log` has, for each level and row, the previous state, the placed block and its offset.
+        """
         offsets = np.zeros(len(self.order), np.int64)
         for level in range(len(log) - 1, -1, -1):
             row, block, offset = log[level, row]
