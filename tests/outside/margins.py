@@ -27,8 +27,11 @@ IN_F32 = (
 )
 """Operators that may compute in f32 for any type, with numbers around 1 that cancel."""
 
-ABSOLUTE = ("Sigmoid",)
-"""Operators that ONNX Runtime computes with an absolute error: Sigmoid is 0 below about -18."""
+ABSOLUTE = ("Gelu", "Sigmoid")
+"""Operators that ONNX Runtime computes with an absolute error.
+
+Sigmoid is 0 below about -18, and Gelu is 0 below about -5.6, because it multiplies by 1 + erf.
+"""
 
 BY_COORDINATE = ("Resize", "GridSample", "RoiAlign")
 """Operators that compute coordinates in f32, whose errors move results in proportion."""
