@@ -87,17 +87,17 @@ def compile(
     `memory_limit_bytes` is the maximum arena size: values are recomputed to stay within the limit.
     `spread="branches"` assigns each kernel to one thread and branches of the graph to different
     threads, by a plan (docs/threads.md). `loops`, the default, divides each kernel's loops among
-    the threads. For the plan of `branches`, `seconds` maps a value that each kernel computes to the
-    kernel's time on one thread. `limits` bounds the time and the memory of this call, but not of
-    runs (docs/limits.md).
-    If the model's bytes, the options, the compiler's code and the machine are unchanged, the
-    program of an earlier compilation is loaded from disk and runs at once. Access to its trace, or
-    to other facts about the compilation, recompiles the model. A new program is written to disk in
-    the background after the call returns: the program's `settle()` waits for the end of writing.
+    the threads. For the plan of `branches`, `seconds` has the time of each kernel on one thread,
+    keyed by a value that the kernel computes. `limits` bounds the time and the memory of this call,
+    but not of runs (docs/limits.md). If the model's bytes, the options, the compiler's code and the
+    machine are unchanged, the program of an earlier compilation is loaded from disk and runs at
+    once. Access to its trace, or to other facts about the compilation, recompiles the model. A new
+    program is written to disk in the background after the call returns: the program's `settle()`
+    waits for the end of writing.
     Errors: the errors of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for values that are not supported.
     """
-    # `locals` cannot omit a parameter: all but the model are the fields of compiler/options.py.
+    # `locals` omits no parameter; all parameters but the model are fields of compiler/options.py.
     options = {name: value for name, value in locals().items() if name != "graph"}
 
     def again() -> Program:

@@ -248,7 +248,7 @@ class Emitter:
         outer.block = loop.done
         after: list[Value] = []
         for (initial, phi), last in zip(loop.phis, latch, strict=True):
-            if last.ref == phi.ref:  # this function does not change the value
+            if last.ref == phi.ref:  # the loop does not change the value
                 after.append(initial)
                 continue
             if not loop.may_be_empty:

@@ -126,12 +126,12 @@ def _assembled(
 
 
 def _places(computation: Computation, members: Sequence[Member]) -> Mapping[str, str]:
-    """Map each temporary that reuses memory to the temporary whose memory it reuses."""
+    """Map each temporary that reuses the memory of another temporary to that other temporary."""
     return in_place(members, computation.temporaries, computation.tensors)
 
 
 def _packable(parts: Sequence[Part], constants: frozenset[str]) -> Iterator[str]:
-    """Yield the constants that exactly one nest reads, and never at computed indices."""
+    """Yield the constants that exactly one nest reads, always at affine indices."""
     read = [
         part.read_tensors
         if isinstance(part, Routine)

@@ -171,7 +171,7 @@ _UP = 100
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """Emit exp(x) for a rounded difference x <= 0: without upper clamp, with ln 2 as one number."""
+    """Emit exp(x) for a rounded difference x <= 0, with no upper clamp and one f32 for ln 2."""
     if not a.has_fma:
         return exp(a, x)  # n ln 2 would be rounded
     x = at_least(a, x, -105.0)

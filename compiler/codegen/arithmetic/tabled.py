@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 _ROUNDER = 786432.0
-"""1.5 * 2**19: the sum of this and a float has the number of sixteenths in its lowest bits."""
+"""1.5 * 2**19: the lowest bits of the sum of this and x are x as a number of sixteenths."""
 
 _ROOTS = tuple(2 ** (i / 16) for i in range(16))
 _ROOTS_LOST = tuple(math.log(root / nearest_f32(root)) for root in _ROOTS)
@@ -50,7 +50,7 @@ def exp(a: Arithmetic, x: Value) -> Value:
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """Emit exp(x) for a rounded difference x <= 0: without upper clamp, with ln 2 as one number."""
+    """Emit exp(x) for a rounded difference x <= 0, with no upper clamp and one f32 for ln 2."""
     x = at_least(a, x, -105.0)
     n, root, _ = _sixteenths(a, x)
     return _scaled(a, _grown(a, root, a.fma(n, number(x, -math.log(2)), x)), n)

@@ -99,7 +99,7 @@ class Shaped(Protocol):
 
     @property
     def reason(self) -> str:
-        """The reason of the next move."""
+        """The reason for the next move."""
         ...
 
     def because(self, reason: str) -> Self:
@@ -111,7 +111,7 @@ class Shaped(Protocol):
         ...
 
     def noted(self, call: Call, before: Self) -> Self:
-        """Return the subject with this move recorded, without the moves that it called."""
+        """Return the subject with this move recorded; moves that it called are not recorded."""
         ...
 
 

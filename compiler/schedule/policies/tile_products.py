@@ -37,8 +37,8 @@ TILE_LANES = 16
 ROW_BYTES = 64
 
 FEWEST_ROWS = 4
-"""The minimum number of rows. A tile step takes as long for 1 row as for 16 rows; vectors take a
-step per row."""
+"""The minimum number of rows. A tile step takes as long for 1 row as for 16 rows; vector code takes
+a step per row."""
 
 FEWEST_STEPS = 4
 """The minimum number of reduction steps in a tile; with fewer steps, vectors are as fast."""

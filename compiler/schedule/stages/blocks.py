@@ -32,7 +32,7 @@ LEAST_TURNS = 4
 def block_size(
     group: Group, held: Iterable[str], tensors: Mapping[str, TensorType], target: Target
 ) -> int:
-    """Choose the positions per iteration: few, or many if rows of a product share an operand.
+    """Choose the number of positions per iteration: large if rows of a product share an operand.
 
     Temporaries inside the loop take at most half of L2 (of L1 for short sums). If the cache limits
     the number of rows, the number is a multiple of the register tile's rows.

@@ -1,11 +1,11 @@
 """The policy for shared loops: consumers read a row of a producer before it computes the next row.
 
 A softmax, a normalisation or attention has several stages. If the stages ran one after another,
-each stage would read and write all rows and evict them from the caches. If a stage reads only the
-same rows of another stage's results, `compute_at` places both stages in one loop over the rows. The
-temporary between producer and consumer then has one row or a block of rows. The policy finds the
-longest sequences of stages that can share a loop, and then applies itself to the stages of each
-sequence.
+each stage would read and write all rows and evict them from the caches. If each row of a stage
+reads only the same row of another stage's results, `compute_at` places both stages in one loop over
+the rows. The temporary between producer and consumer then has one row or a block of rows. The
+policy finds the longest sequences of stages that can share a loop, and then applies itself to the
+stages of each sequence.
 
 Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
 """
@@ -44,7 +44,7 @@ def share(stages: Stages, target: Target) -> Stages:
 class _Where:
     """The context of parts: local tensor types, and axes that already have a loop (`done`).
 
-    Only the parts of the group read the `temporaries`.
+    Only these parts read the `temporaries`.
     """
 
     tensors: Tensors
@@ -86,7 +86,10 @@ def _moved(stages: Stages, group: Group) -> Stages:
 
 
 def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]]:
-    """Yield groups of parts that may share a loop, longest first, with their temporaries."""
+    """Yield groups of parts that may share a loop, in execution order, with their temporaries.
+
+    The search finds the longest group first, and then the groups before and after it.
+    """
     found = _longest(parts, where)
     if found is None:
         return
@@ -107,8 +110,8 @@ def _producer(
 ) -> tuple[FusedStages, str] | None:
     """Return the last earlier part whose results only the group reads, index by index.
 
-    The part found, for example the copy of an operand, reads no results of the group's parts, so
-    the sequence of these parts does not contain it.
+    Such a part, for example the copy of an operand, reads no results of the group, so it is not yet
+    a part of the group.
     """
     alone = _alone(before)
     for number, part in reversed([*enumerate(before)]):

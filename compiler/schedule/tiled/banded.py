@@ -47,7 +47,7 @@ Finish = Callable[[int, int, Scalar], list[Statement]]
 
 @dataclass(frozen=True, slots=True)
 class Banded:
-    """The statements of a Winograd convolution, which replace parts of its computation.
+    """The statements of a Winograd convolution; they replace the `parts` of a computation.
 
     `replaced` is the temporary that the packed weights replace; `shapes` has new buffer types.
     """

@@ -133,7 +133,7 @@ def _open_parts(
     part: tuple[Split, Expr],
     is_left_over: bool = False,
 ) -> tuple[Statement, ...]:
-    """Emit the loop over full parts of an open length, then the remainder in smaller parts.
+    """Emit the loop over full parts of a symbolic length, then the remainder in smaller parts.
 
     `part` is the split and its length. The elements after the last full tile form full vectors or
     smaller row tiles. The remaining elements form a partial vector, or are processed one by one.
