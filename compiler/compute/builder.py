@@ -87,7 +87,7 @@ class Handle:
         return Read(self.name, flat, self.dtype)
 
     def at(self, *index: Scalar | Expr) -> Fetch:
-        """Return the element at computed indices, clamped to the axes."""
+        """Return the element at computed indices, which are clamped to the bounds."""
         assert len(index) == self.rank, (
             f"{self.name} has rank {self.rank}, got {len(index)} indices"
         )

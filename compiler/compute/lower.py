@@ -341,7 +341,7 @@ def _each_its_own(
     types: dict[str, TensorType],
     operands: dict[str, str],
 ) -> tuple[Stage | Routine, ...]:
-    """Rename constant factors so that the sums into one tensor share no factor.
+    """Rename constant factors so that the sums that store to one tensor share no factor.
 
     Separate names let each sum pack its constant factor in a separate layout.
     """

@@ -18,7 +18,7 @@ LEAST_NORMAL = np.float32(2.0**-126)
 
 
 def fetched(source: Array, places: Sequence[Array]) -> Array:
-    """Return the elements at computed indices, clamped to the axes; 0 from an empty tensor."""
+    """Return the elements at computed indices, clamped to the bounds; 0 from an empty tensor."""
     if source.size == 0:
         shape = np.broadcast_shapes(*(np.shape(i) for i in places))
         return np.zeros(shape, source.dtype)

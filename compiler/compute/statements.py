@@ -52,8 +52,8 @@ class Store:
     """`buffer[index] = value`; with `stream`, the store is non-temporal where lanes fill cache
     lines.
 
-    Streaming suits results larger than the caches: the processor does not fetch their lines before
-    the store. For streaming, the buffer must be aligned to cache lines.
+    Streaming suits results larger than the caches: the processor does not fetch a cache line before
+    it stores the line. For streaming, the buffer must be aligned to cache lines.
     """
 
     buffer: str

@@ -150,8 +150,7 @@ class Program:
         """Return the graph for other runtimes: after all passes except those for generated code
         only.
 
-        Recurrent layers and loops remain single nodes. Each access runs the passes
-        again.
+        Recurrent layers and loops remain single nodes. Each access runs the passes again.
         """
         return self.graph if self._portable is None else self._portable()
 

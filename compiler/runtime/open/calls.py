@@ -72,7 +72,8 @@ def kernel_sizes(thunk: NativeThunk) -> tuple[str, ...]:
 class OpenCaller:
     """Creates the kernel calls of one part, including calls inside regions.
 
-    A value has the same memory space for all sizes, so the memory plan of any sizes gives it.
+    A value has the same memory space for all sizes, so the memory plan for any sizes states this
+    space.
     """
 
     made: Functions

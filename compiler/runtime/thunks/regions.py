@@ -148,7 +148,7 @@ class Numbers(Protocol):
 
 @dataclass
 class RegionWriter:
-    """Generates the functions of regions; `texts` collects these, inner functions first."""
+    """Generates the functions of regions and collects them in `texts`, inner functions first."""
 
     taken: set[str]
     pool: ConstantPool
