@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from compiler.trace import Gate
 
 SETTLED_SECONDS = 2.0
-"""Minimum age in seconds of a file whose time stamp is trusted: clock ticks are coarse."""
+"""Minimum age in seconds of a file whose time stamp is trusted; a younger file may change again
+within the same clock tick."""
 
 NOT_OF_THE_PROGRAM = {"tier", "limits"}
-"""Options that are not in the cache key: code of the last tier also serves requests for tier 0."""
+"""Options that the cache key omits: optimised code also serves requests for tier 0."""
 
 COLLECT_AFTER = 500_000
 """Number of new objects between two garbage collections while a model is compiled."""

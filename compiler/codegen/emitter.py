@@ -154,7 +154,7 @@ class Emitter:
         return made
 
     def _reserve(self, level: int, current: int) -> int:
-        """Return the outermost scope for a vector that leaves enough registers to inner loops."""
+        """Return the outermost scope in which a vector leaves enough registers to inner loops."""
         scopes = self.scopes
         outermost = current
         while outermost > level and scopes[outermost].vector_budget > 0:
@@ -287,7 +287,7 @@ class Emitter:
         return block
 
     def continue_if(self, block: Block, condition: Value) -> None:
-        """Leave the block here unless the condition holds."""
+        """Emit a jump out of the block, taken unless the condition holds."""
         inner = self.scopes[-1]
         inner.block = f"turn{block.label[5:]}"
         inner.lines.append(f"  br i1 {condition.ref}, label %{inner.block}, label %{block.done}")

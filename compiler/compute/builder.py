@@ -8,7 +8,7 @@
         ...
         k.assign(out[*i, j], k.exp(x[*i, j] - top[i]) / total[i])
 
-`k.assign` records one stage, whose domain is the index symbols that it mentions. The order of the
+`k.assign` records one stage over all values of the index symbols that it mentions. The order of the
 points is unspecified. A routine runs its statements in the given order:
 
     with k.routine() as r:

@@ -62,8 +62,8 @@ def size_name(symbol: str) -> str:
 def lower_node(node: Node, graph: Graph) -> Lowered | None:
     """Lower a node or fused group; None if an operator inside has no lowering.
 
-    Shapes: ranks must be known; sizes may be symbols. Tensors get upper-case names after the
-    operators' operands. Errors: raises Undecided if the lowering depends on open sizes.
+    Shapes: ranks must be known; sizes may be symbols. Tensors get the names of the operators'
+    operands, in upper case. Errors: raises Undecided if the lowering depends on open sizes.
     """
     if not all(_has_lowering(graph.types[i]) for i in node.inputs if i):
         return None

@@ -25,12 +25,12 @@ LoopKind = Literal["for", "unroll", "vector", "parallel", "dot", "tile"]
 class Loop:
     """A loop over `start <= var < stop`.
 
-    `unroll` and `dot` loops have constant bounds. A vector loop has a constant start and may have
-    an open end. A vector loop contains only unrolled loops and dot steps, and no other vector loop.
-    A `dot` loop sums products of consecutive elements of a small type into each lane, by one
-    instruction if the target has it. A `tile` loop runs over the rows of a block of sums. A `tile`
-    loop contains a loop of reduction steps, the vector loop and a dot step. On targets with matrix
-    tiles, a `tile` loop is one instruction.
+    `unroll` and `dot` loops have constant bounds. A vector loop has a constant start; its end may
+    be known only at run time. A vector loop contains only unrolled loops and dot steps, and no
+    other vector loop. A `dot` loop sums products of consecutive elements of a small type into each
+    lane, by one instruction if the target has it. A `tile` loop runs over the rows of a block of
+    sums. A `tile` loop contains a loop of reduction steps, the vector loop and a dot step. On
+    targets with matrix tiles, a `tile` loop is one instruction.
     """
 
     var: str

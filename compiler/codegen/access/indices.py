@@ -228,7 +228,7 @@ class Indices:
         return total if summand == 0 else self.add(total, constant(summand, DType.i64))
 
     def _resolve_instance(self, e: Expr) -> Resolved:
-        """Split an expression without unrolled loop variables; lanes count from 0."""
+        """Split an expression without unrolled loop variables; the lane variable counts from 0."""
         lane = self.env.lane
         assert lane is not None
         if isinstance(e, int):

@@ -72,7 +72,7 @@ def _are_one_of_words(m: Memory, b: Buffer, offsets: list[int]) -> bool:
 
 
 def _store_one_of_words(m: Memory, b: Buffer, at: Value, value: Value) -> None:
-    """Store each lane to the lowest byte of 32 bits, by one masked store."""
+    """Store each lane to the lowest byte of a 32-bit word, by one masked store."""
     lane = m.indices.env.lane
     assert lane is not None
     n, kind = 4 * lane.lanes, memory_type(b.dtype, lane.lanes)

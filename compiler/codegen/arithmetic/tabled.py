@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 _ROUNDER = 786432.0
-"""1.5 * 2**19: the lowest bits of the sum of this and x are x as a number of sixteenths."""
+"""1.5 * 2**19: the sum of this and x has, in its lowest bits, the number of sixteenths in x."""
 
 _ROOTS = tuple(2 ** (i / 16) for i in range(16))
 _ROOTS_LOST = tuple(math.log(root / nearest_f32(root)) for root in _ROOTS)
@@ -177,7 +177,7 @@ _TAIL_STRETCH = 33 / 32
 def _by_bits(
     a: Arithmetic, t: Value, pieces: Pieces, stretch: float, bits: int, first: Value | None = None
 ) -> Value:
-    """Evaluate a piecewise polynomial over the pieces of `_lengthening`."""
+    """Evaluate a piecewise polynomial whose pieces `_lengthening` has returned."""
     u = a.fma(t, number(t, stretch), number(t, 1.0))
     index = a.two("lshr", as_integer(a, u), integer(t, 23 - bits))
     distance = a.two("fsub", t, picked(a, pieces.centers, index))

@@ -143,7 +143,7 @@ def most_lanes(loop: Loop) -> int:
 
 
 def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Iterator[Loop]:
-    """Split a loop of open length into full vectors and a partial vector.
+    """Split a loop of symbolic length into full vectors and a partial vector.
 
     Loops over lanes of registers stay unchanged, because they already are partial vectors. On a
     target without masked loads and stores, the remainder of a loop without registers runs element

@@ -96,7 +96,7 @@ def _collect_widths(
     buffers: Mapping[str, Buffer],
     found: dict[str, set[int]],
 ) -> None:
-    """Collect the width of every vector access to a register; 0 for an access to two vectors."""
+    """Collect the width of every vector access to a register; 0 if it spans two vectors."""
     for s in body:
         if isinstance(s, Loop):
             if s.kind == "vector":

@@ -149,8 +149,8 @@ def arrange(
 def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrangement:
     """Place each value. An independent checker verifies the plan.
 
-    `until` maps a launch to the last launch that may start before the mapped launch ends; only
-    launches that run concurrently with later ones have an entry.
+    `until` maps a launch to the last launch that may start before the mapped launch ends. Only
+    launches that run concurrently with later launches have an entry.
     """
     sizes, views = needs.sizes, needs.views
     steps = [*needs.steps, Step(reads=needs.late)]

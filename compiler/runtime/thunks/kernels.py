@@ -51,8 +51,7 @@ NONE: Mapping[int, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A node's implementation with the graph, the executions per run, and the surrounding node's
-    implementation."""
+    """A node's implementation, its graph, its executions per run, and its outer node's number."""
 
     thunk: Launchable
     graph: Graph

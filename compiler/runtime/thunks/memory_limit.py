@@ -75,7 +75,7 @@ def within_limit(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A sequence of task runs, as a graph with node copies, implementations, and arena size."""
+    """A sequence of task runs, its graph with copies of nodes, implementations, and arena size."""
 
     found: Repeated
     graph: Graph
@@ -130,7 +130,7 @@ class _Fitting:
 
 
 def _fitting(graph: Graph, thunks: list[Thunk], limit_bytes: int, order: str) -> _Fitting:
-    """Return implementations with concats in place, or copied if only this is within the limit.
+    """Return implementations with concats in place, or copied if only copies fit the limit.
 
     If both variants exceed the limit, the variant with the smaller arena is returned.
     """

@@ -84,7 +84,7 @@ def regions(thunks: Sequence[Launchable], before: Sequence[set[int]]) -> list[tu
 
 
 def _cut(first: int, end: int, before: Sequence[set[int]]) -> Iterator[tuple[int, int]]:
-    """Yield regions that start at a launch contained in all dependence paths.
+    """Yield regions; each ends before a bottleneck, or after `LONGEST` launches.
 
     Sets of launches are represented by bits of integers.
     """

@@ -119,7 +119,7 @@ def _spare(k: int) -> str:
 
 
 class Numbers(Protocol):
-    """The arguments of one region's functions: calls, places of values, and numbers.
+    """The calls, places of values, and numbers that one region's functions contain.
 
     In code for open sizes, arena offsets and numbers are slots of a run's table.
     """

@@ -260,7 +260,7 @@ class Stages:
             own = [*self.tiled.results, self.tiled.weights, self.tiled.image, self.tiled.product]
             require_legal(
                 all(s is not t for s in part for t in own),
-                f"{name} belongs to a convolution in tiles, whose stages share bands of tiles",
+                f"{name} belongs to a Winograd convolution, whose stages share bands of tiles",
             )
         for s in part:
             require_legal(self._is_filled_once(s.target), f"several stages fill {s.target}")

@@ -42,7 +42,7 @@ class Kind:
 LoopName = Annotated[str, Kind("loop", "the name of a loop")]
 NewLoop = Annotated[str, Kind("new loop", "a name for a loop, not used before")]
 Count = Annotated[int, Kind("number", "a whole number of at least 1", is_number=True)]
-StepName = Annotated[str, Kind("step", "the name of a processor's step: dot or tile")]
+StepName = Annotated[str, Kind("step", "the name of an instruction: dot or tile")]
 TensorName = Annotated[str, Kind("tensor", "the name of an operand")]
 StageName = Annotated[str, Kind("stage", "the name of a stage")]
 

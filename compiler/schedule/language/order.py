@@ -123,7 +123,7 @@ class Order(Checked):
 
     @move(
         example="""
-        computation iteration(A: f32[10,3]) -> Y: f32[3,10] {
+        computation transpose(A: f32[10,3]) -> Y: f32[3,10] {
           Y[i, j] = A[j, i]  for i<3, j<10
         }
         =>
@@ -136,7 +136,7 @@ class Order(Checked):
         }
         """,
         near_miss="""
-        computation iteration(A: f32[10,3]) -> Y: f32[3,10] {
+        computation transpose(A: f32[10,3]) -> Y: f32[3,10] {
           Y[i, j] = A[j, i]  for i<3, j<10
         }
         =>

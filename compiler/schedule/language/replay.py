@@ -53,7 +53,7 @@ def replay_lines(
         if name in used:
             raise CompileError(
                 "E-SCHEDULE-MOVE",
-                f"{name} belongs to a convolution in tiles, whose weights must be packed",
+                f"{name} belongs to a Winograd convolution, whose weights must be packed",
                 where=used[name][0].where,
                 hint="pack the weights after all other moves, or remove all moves on this nest",
             )

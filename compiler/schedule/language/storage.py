@@ -131,7 +131,7 @@ class Storage(Checked):
 
     @move(
         example="""
-        computation iteration(A: f32[6,4]) -> Y: f32[4,6] {
+        computation transpose(A: f32[6,4]) -> Y: f32[4,6] {
           Y[i, j] = A[j, i]  for i<4, j<6
         }
         =>
@@ -202,7 +202,7 @@ class Storage(Checked):
 
     @move(
         example="""
-        computation iteration(A: f32[6,4]) -> Y: f32[4,6] {
+        computation transpose(A: f32[6,4]) -> Y: f32[4,6] {
           Y[i, j] = A[j, i]  for i<4, j<6
         }
         =>

@@ -336,7 +336,8 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
         if n_elements and not (over and depends(r, over)):
             distance = -(-ahead_bytes // (n_elements * r.dtype.nbytes))
             reason = (
-                f"{r.tensor} does not stay in L1: its lines take longer to load than a few steps"
+                f"{r.tensor} does not stay in L1: "
+                "loading its cache lines takes longer than a few steps"
             )
             nest = nest.because(reason)
             if over:

@@ -14,8 +14,8 @@ from compiler.schedule.stages.tree import Group, name_of
 from compiler.targets.target import Target
 
 ROWS = 48
-"""The maximum number of rows of a product per iteration; an iteration loads the other operand
-once."""
+"""The maximum number of rows of a product per iteration; the rows of an iteration share each load
+of the other operand."""
 
 LEAST_ROWS = 4
 """The minimum number of rows of a tile; with fewer rows, loads are the bottleneck for any width."""

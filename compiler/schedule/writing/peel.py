@@ -106,7 +106,7 @@ def _iteration_asked(nest: Nest, e: Entry) -> Expr:
     if e.over:
         turn: Expr = affine.symbol(e.over)
         if not isinstance(nest.axis(e.over).extent, int):
-            turn = affine.mod(turn, e.share)  # an open number of iterations may exceed `share`
+            turn = affine.mod(turn, e.share)  # an unknown number of iterations may exceed `share`
         return affine.floordiv(here + turn * nest.axis(e.loop).extent, e.share) + e.distance
     return here + e.distance
 
