@@ -130,7 +130,7 @@ def _flat(index: Any) -> tuple[Expr, ...]:
 
 
 class Lowering:
-    """The recorder of the stages of one computation; the `k` of lower facets."""
+    """Records the stages of one computation; lower facets call it `k`."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -163,7 +163,7 @@ def _as_body(node: Node, graph: Graph) -> Graph:
 
 
 class _Stages:
-    """The collector of the stages of all nodes of a body; tensors have the body's value names."""
+    """Collects the stages of a body's nodes; tensors have the names of the body's values."""
 
     def __init__(self, body: Graph, operand_constants: Mapping[str, Constant]) -> None:
         self.body = body

@@ -45,7 +45,7 @@ class BadKernel(AssertionError):
 def verify_kernel(kernel: Kernel) -> None:
     """Check names, types, bounds of indices, and the rules of vector loops and registers.
 
-    Interval arithmetic over the ranges of the loops must prove that indices are in bounds; under
+    Interval arithmetic over the ranges of the loops must prove that indices are in bounds. Under
     `inside`, the guarded expressions count as in bounds. Errors: BadKernel.
     """
     stray = set(sizes_of(kernel.params)) - set(kernel.sizes)

@@ -22,8 +22,8 @@ Entry = Callable[[int, int, int, int], None]
 """Native function of one segment. Parameters: addresses of arena, constants, inputs and outputs."""
 
 SMALL_BYTES = 32 << 10
-"""Results below this size in bytes keep numpy's alignment: aligning an array takes 0.3 us, the time
-that about 500 stores lose if they are unaligned."""
+"""Results below this size in bytes keep numpy's alignment. Aligning an array takes 0.3 us, as much
+time as about 500 unaligned stores lose."""
 
 LARGE_BYTES = 1 << 20
 """Size in bytes from which memory comes from recycled blocks, or is first checked for
@@ -261,8 +261,8 @@ class CopiedOutput:
 class DirectCall:
     """A program of one native call, for arrays of exactly the required types and shapes.
 
-    All lookups are prepared in advance, since the lookups, checks and allocations between a caller
-    and the machine code can take longer than a small model.
+    All lookups are prepared in advance. Lookups, checks and allocations on the way from a caller to
+    the machine code can take longer than a small model.
     """
 
     def __init__(

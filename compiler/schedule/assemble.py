@@ -126,7 +126,7 @@ def _assembled(
 
 
 def _places(computation: Computation, members: Sequence[Member]) -> Mapping[str, str]:
-    """Map each temporary that reuses the memory of another temporary to that other temporary."""
+    """Return, for each temporary that reuses memory, the temporary that provides the memory."""
     return in_place(members, computation.temporaries, computation.tensors)
 
 

@@ -36,7 +36,7 @@ _ROOTS = tuple(2 ** (i / 16) for i in range(16))
 _ROOTS_LOST = tuple(math.log(root / nearest_f32(root)) for root in _ROOTS)
 
 _LN2 = (0.693359375, -2.12194440e-4)
-"""ln 2 as a sum whose first part has few bits, so that its multiples are exact."""
+"""ln 2 as a sum of two parts; the first part has few bits, so that its multiples are exact."""
 
 _CUBIC = (0.166671395, 0.500032340)
 """(exp(r) - 1 - r) / r**2 as a polynomial in r, for r up to ln 2 / 32."""

@@ -41,7 +41,7 @@ class Cut:
         return int(self.buffer.shape[-1]) if self.buffer.shape else 1
 
     def lanes(self, part: int) -> int:
-        """Return the number of lanes of a vector of a row; 0 for single elements."""
+        """Return the number of lanes of vector `part` of a row; 0 for single elements."""
         if not self.width:
             return 0
         if self.is_padded:

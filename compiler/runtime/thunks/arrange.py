@@ -47,10 +47,10 @@ class Place:
 class Arrangement:
     """The places of a program's values, and the arena's plan.
 
-    `copied` lists the results that `run` copies at the end (position, value); `scratch` has the
-    arena offsets of temporaries by launch number and parameter. `regions` has the memory layout of
-    launches that are nodes with regions; each of these launches has a temporary named REGION, which
-    is its memory.
+    `copied` lists the results that `run` copies at the end (position, value). `scratch` has the
+    arena offsets of temporaries, by launch number and parameter. `regions` has the memory layout of
+    each launch with regions. Such a launch has a temporary named REGION, which contains all its
+    memory.
     """
 
     places: Mapping[str, Place]

@@ -81,7 +81,7 @@ def _product_of_rows(group: Group) -> Stage | None:
 
 
 def _tile_rows(product: Stage, target: Target) -> int:
-    """Return the number of rows of the register tile for a block of a product."""
+    """Return the number of rows of a product's register tile."""
     columns, depth = (
         prod(affine.assumed(product.extents[a]) for a in axes)
         for axes in (product.axes[-1:], product.reduce_axes)

@@ -22,7 +22,7 @@ from compiler.schedule.stages.tree import Group, Member, Part, leaves, read, sto
 def in_place(
     members: Sequence[Member], temporaries: Collection[str], tensors: Tensors
 ) -> dict[str, str]:
-    """Map each temporary that can reuse another temporary's memory to that other temporary."""
+    """Return, for each temporary that can reuse memory, the temporary that provides the memory."""
     parts = [*leaves(members)]
     found: dict[str, str] = {}
     for position, part in enumerate(parts):

@@ -131,8 +131,7 @@ class _Writer:
     def _held(self, n_channels: int, block: int) -> TensorType:
         """Return the type of V or P, with an odd number of vectors between elements of a tile.
 
-        If the number of vectors were a power of two, all elements would map to a few sets of the
-        cache.
+        If the number of vectors were a power of two, all elements would map to a few cache sets.
         """
         n_blocks = -(-n_channels // block) | 1
         return TensorType(
