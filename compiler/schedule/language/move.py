@@ -154,7 +154,7 @@ def move(
 
 
 def _flat(bound: inspect.BoundArguments) -> Iterator[Argument]:
-    """Yield the arguments in order, without the subject or omitted optional arguments."""
+    """Yield the arguments in order, without the subject and without omitted optional arguments."""
     given = list(bound.args[1:])
     while given and given[-1] == "":
         given.pop()

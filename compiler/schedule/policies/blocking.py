@@ -58,8 +58,8 @@ FAR = 4
 """The slowdown factor of reading columns from memory instead of L3."""
 
 LEAST_GAIN = 0.028
-"""The minimum saving by blocks, as a fraction of all multiply-add cycles; smaller savings are lost
-at the ends of blocks."""
+"""The minimum saving by a division into blocks, as a fraction of all multiply-add cycles; smaller
+savings are lost at the ends of blocks."""
 
 PAGE_BYTES = 4096
 """The page size in bytes; the hardware prefetcher stops at the end of a page."""
@@ -282,8 +282,8 @@ def _is_counted(a: Axis) -> bool:
 def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
     """Return the bytes of an operand that the loops `passing` read while the other loops are fixed.
 
-    An element counts once, even if overlapping windows read it several times. Only the slice that
-    one iteration of the other loops reads counts.
+    An element counts once, even if overlapping windows read it several times. Only the slice read
+    by one iteration of the other loops counts.
     """
     outside = [a.size for a in nest.space if a.var not in passing and depends(read, a.var)]
     walked = prod(a.size for a in nest.axes if depends(read, a.var))

@@ -61,7 +61,7 @@ def reason(group: Group) -> str:
 
 
 def _is_short(group: Group, per_place: int, extent: int, target: Target) -> bool:
-    """Return whether final reductions of several places can overlap and temporaries fit L1."""
+    """Return whether final reductions of several positions can overlap, and temporaries fit L1."""
     sums = any(s.reduce is not None for part in group.nests for s in part)
     few = SIDE_BY_SIDE * per_place <= target.l1d_bytes // 2
     return sums and few and extent >= LEAST_TURNS * SIDE_BY_SIDE

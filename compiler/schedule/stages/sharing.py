@@ -108,7 +108,7 @@ def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]
 def _producer(
     group: Group, before: Sequence[Part], after: Sequence[Part], where: _Where
 ) -> tuple[FusedStages, str] | None:
-    """Return the last earlier part whose results only the group reads, index by index.
+    """Return the last earlier part that only the group reads, at one index per iteration.
 
     Such a part, for example the copy of an operand, reads no results of the group, so it is not yet
     a part of the group.
@@ -185,10 +185,10 @@ def _common(
 
 
 def _names_in(part: FusedStages, made: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
-    """Map axes of a sequence to a part's names for them, if the part reads them index by index.
+    """Map each axis of a sequence to the part's axis that indexes it in all reads.
 
-    None if the part reads no results of the sequence, reads them at computed indices, or reads two
-    axes at the same index.
+    Axes with other indices are omitted. None if the part reads no results of the sequence, reads
+    them at computed indices, or reads two axes at the same index.
     """
     names: dict[str, str] = {}
     refused: set[str] = set()
@@ -212,10 +212,10 @@ def _names_in(part: FusedStages, made: Mapping[str, tuple[str, ...]]) -> dict[st
 def _is_sharable(
     part: FusedStages, axis: str, tensors: Tensors, temporaries: frozenset[str]
 ) -> bool:
-    """Return whether computing a part index by index along an axis is efficient.
+    """Return whether computing a part one index of an axis at a time is efficient.
 
-    Computing index by index is inefficient if only this axis is contiguous in memory, if the axis
-    runs over blocked channels, or if a stage would compute single elements.
+    It is inefficient if only this axis is contiguous in memory, if the axis runs over blocked
+    channels, or if a stage would compute single elements.
     """
     for s in part:
         moving = {a for a, n in s.extents.items() if n != 1}

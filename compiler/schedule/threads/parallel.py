@@ -28,7 +28,8 @@ from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
 EVEN = 0.95
-"""The balance (mean share / longest share) below which loops directly inside are shared too."""
+"""The balance (mean share / longest share) below which the loops directly inside a shared loop are
+shared too."""
 
 BYTES_PER_STEP = 5
 """The number of bytes per half cycle that a core reads from another core's cache (35 GB/s

@@ -201,7 +201,7 @@ def _left(var: str) -> str:
 
 
 def stands_here(at: At, var: str) -> bool:
-    """Return whether a loop is emitted at this level: its variable is free or only shifted."""
+    """Return whether a loop is emitted here: `at` keeps its variable, or only adds an offset."""
     return var not in at or var in affine.symbols(at[var])
 
 
