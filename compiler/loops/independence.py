@@ -224,11 +224,7 @@ def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]])
 
 
 def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
-    """Split an index into the loop counter's term, smaller terms, larger terms, and loop-invariant
-    terms.
-
-    None if the index has no constant step.
-    """
+    """Split an index into the fields of `_Place`; None if the index has no constant step."""
     if not isinstance(e, Affine):
         return None
     step = next((c for atom, c in e.terms if atom == var), 0)

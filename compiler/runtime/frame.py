@@ -284,7 +284,7 @@ class DirectCall:
         self._constants_address = constants_address
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the results by name; None if the inputs need the general path."""
+        """Return the results by name; None if the inputs have other types or need a conversion."""
         if type(inputs) is not dict or len(inputs) != len(self._wanted):
             return None
         addresses: list[int] = []
