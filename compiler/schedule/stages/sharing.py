@@ -2,8 +2,8 @@
 
 A softmax, a normalisation or attention has several stages. If the stages ran one after another,
 each stage would read and write all rows and evict them from the caches. If each row of a stage
-reads only the same row of another stage's results, `compute_at` places both stages in one loop over
-the rows. The temporary between producer and consumer then has one row or a block of rows. The
+depends only on the same row of another stage's results, `compute_at` places both stages in one loop
+over the rows. The temporary between producer and consumer then has one row or a block of rows. The
 policy finds the longest sequences of stages that can share a loop, and then applies itself to the
 stages of each sequence.
 
