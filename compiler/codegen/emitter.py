@@ -128,8 +128,7 @@ class Emitter:
         return self.op_at(text, dtype, lanes, level)
 
     def op_at(self, text: str, dtype: DType, lanes: int, level: int, key: str = "") -> Value:
-        """Emit an operation in scope `level` or inside that scope; operations with equal keys share
-        one value.
+        """Emit an operation in scope `level` or deeper; equal keys share one value.
 
         By default, the text of the operation is its key.
         """

@@ -49,8 +49,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`buffer[index] = value`; with `stream`, the store is non-temporal where lanes fill cache
-    lines.
+    """`buffer[index] = value`; `stream` makes stores of whole cache lines non-temporal.
 
     Streaming suits results larger than the caches: the processor does not fetch a cache line before
     it stores the line. For streaming, the buffer must be aligned to cache lines.

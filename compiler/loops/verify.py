@@ -148,9 +148,7 @@ class _Checker:
         self._scalar(s.value, ())
 
     def _own_place(self, s: Store) -> None:
-        """Check that a store depends on every enclosing parallel loop, so that no two iterations
-        write the same element.
-        """
+        """Check that the stored element depends on every enclosing parallel loop."""
         moved = {by for e in s.index for v in affine.symbols(e) for by in self.moved_by[v]}
         moved |= {by for v in self.choosing for by in self.moved_by[v]}
         for var, kind in self.kinds.items():

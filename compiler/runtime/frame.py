@@ -44,8 +44,7 @@ def _field_address(array: Array) -> int:
 
 
 def _pick_address() -> Callable[[Array], int]:
-    """Return the fastest function for an array's address: a read of the object's first field, if
-    readable."""
+    """Return `_field_address` if it reads the correct address, else `_numpy_address`."""
     try:
         sample = np.empty(3, np.uint8)
         if _field_address(sample) == _numpy_address(sample):

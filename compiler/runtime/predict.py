@@ -54,8 +54,7 @@ def predictions(
 
 
 def _together(inner: Sequence[Prediction], overhead_seconds: float) -> Prediction:
-    """Combine predictions of sequential kernels; the longest one determines the limiting
-    resource."""
+    """Combine predictions of sequential kernels; the longest gives the limiting resource."""
     longest = max(inner, key=lambda p: p.seconds)
     traffic: dict[Level, float] = defaultdict(float)
     for level, nbytes in (item for p in inner for item in p.traffic.items()):

@@ -57,10 +57,10 @@ def assemble(
     arrange: Arrange,
     shape: Shape,
 ) -> Scheduled:
-    """Build the kernel of a computation: `arrange` transforms the stages, and `shape` transforms
-    each nest.
+    """Build the kernel of a computation from its stages.
 
-    `constants` names operands known at compile time.
+    `arrange` transforms the stages, and `shape` transforms each nest. `constants` names operands
+    known at compile time.
 
     Shapes: the kernel's buffers have the physical shapes of the tensors' layouts; a packed constant
     has the shape of its packing.

@@ -260,9 +260,7 @@ class Loops:
         return replace(self, moves=(*before.moves, call), reason="")
 
     def rewritten(self, values: Mapping[str, Expr], axes: tuple[Axis, ...]) -> Self:
-        """Return the nest over the loops `axes`; `values` maps old indices to expressions of new
-        indices.
-        """
+        """Return the nest over `axes`; `values` maps old indices to expressions of new ones."""
         ranges = {**self.around, **{a.var: a.range for a in axes}}
         reduced = tuple(a.var for a in axes if a.is_reduction)
         first, *others = (

@@ -225,9 +225,7 @@ def expm1(a: Arithmetic, x: Value) -> Value:
 
 
 def log(a: Arithmetic, x: Value) -> Value:
-    """Emit the natural logarithm: for x = 2**e * m with m around 1, a polynomial in m - 1 plus
-    e ln 2.
-    """
+    """Emit log(x): for x = 2**e * m with m around 1, a polynomial in m - 1 plus e ln 2."""
     tiny = a.test("fcmp olt", x, number(x, 2.0**-126))
     grown = a.out.select(tiny, a.two("fmul", x, number(x, 2.0**25)), x)
     e, m = _mantissa(a, grown)

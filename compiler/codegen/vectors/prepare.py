@@ -59,9 +59,7 @@ class Prepared:
 
 
 def prepare(kernel: Kernel, target: Target) -> Prepared:
-    """Choose the number of lanes of every vector loop; split long vector loops into loops over
-    vectors.
-    """
+    """Choose the lanes of every vector loop; split long loops into loops over vectors."""
     split = replace(kernel, body=_split(kernel.body, kernel, target))
     widths = {
         id(s): _lanes(s, kernel.buffers, target)

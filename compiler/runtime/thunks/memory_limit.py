@@ -298,8 +298,7 @@ class _Nodes:
 
 
 def _views_behind(thunks: Sequence[Thunk]) -> dict[int, list[Node]]:
-    """Return, by launch number, the views that follow a launch; -1 has views before all
-    launches."""
+    """Return the views after each launch, by launch number; -1 is before all launches."""
     found: dict[int, list[Node]] = {-1: []}
     number = -1
     for w in thunks:

@@ -55,8 +55,7 @@ class Stages:
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
-        """Return the stages with their last move recorded; `before` are the stages before the
-        move."""
+        """Return the stages with `call` recorded as their last move after those of `before`."""
         return replace(self, lines=(*before.lines, Line(self.stage, call)), reason="")
 
     def require_sound(self) -> None:
