@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     from compiler.trace import Gate
 
 SETTLED_SECONDS = 2.0
-"""Minimum age in seconds of a file whose time stamp is trusted: clock ticks are coarse."""
+"""Minimum age in seconds of a file whose time stamp is trusted; a younger file may change again
+within the same clock tick."""
 
 NOT_OF_THE_PROGRAM = {"tier", "limits"}
-"""Options that are not in the cache key: code of the last tier also serves requests for tier 0."""
+"""Options that the cache key omits: optimised code also serves requests for tier 0."""
 
 COLLECT_AFTER = 500_000
 """Number of new objects between two garbage collections while a model is compiled."""
@@ -79,27 +80,26 @@ def compile(
     prevent the rewrite.
     `schedules` maps kernel names to moves, or is a text as `emit("schedules")` prints it: see
     docs/schedules.md.
-    `tier=0` returns a program sooner, with slower code. Optimised code replaces the slower code
-    when it is ready, and the last bits of sums may change; `program.settle()` waits for the
-    replacement.
-    `tuned` selects a database of schedules tuned for this machine: the user's own (True), none
-    (False), or a file. The program's `notes` give the number of kernels with a tuned schedule.
-    `order` names the method that orders the launches, for example `given`, or `best` for the lowest
-    peak memory found in little time: see docs/operator-order.md.
-    `memory_limit_bytes` is the maximum arena size: values are recomputed to stay within the limit.
-    `spread="branches"` assigns each kernel to one thread and branches of the graph to different
-    threads, by a plan (docs/threads.md). `loops`, the default, divides each kernel's loops among
-    the threads. For the plan of `branches`, `seconds` maps a value that each kernel computes to the
-    kernel's time on one thread. `limits` bounds the time and the memory of this call, but not of
-    runs (docs/limits.md).
-    If the model's bytes, the options, the compiler's code and the machine are unchanged, the
-    program of an earlier compilation is loaded from disk and runs at once. Access to its trace, or
-    to other facts about the compilation, recompiles the model. A new program is written to disk in
-    the background after the call returns: the program's `settle()` waits for the end of writing.
+    `tier=0` returns a program sooner, with slower code. When optimised code is ready, it replaces
+    the slower code, and the last bits of sums may change. `program.settle()` waits for the
+    replacement. `tuned` selects a database of schedules tuned for this machine: the user's own
+    (True), none (False), or a file. The program's `notes` give the number of kernels with a tuned
+    schedule. `order` names the method that orders the launches (docs/operator-order.md): `given`
+    keeps their order, `best` looks briefly for the lowest peak memory. `memory_limit_bytes` is the
+    maximum arena size: values are recomputed to stay within the limit. `spread="branches"` assigns
+    each kernel to one thread and branches of the graph to different threads, by a plan
+    (docs/threads.md). `loops`, the default, divides each kernel's loops among the threads. For the
+    plan of `branches`, `seconds` has the time of each kernel on one thread, keyed by a value that
+    the kernel computes. `limits` bounds the time and the memory of this call, but not of runs
+    (docs/limits.md). If the model's bytes, the options, the compiler's code and the machine are
+    unchanged, the program of an earlier compilation is loaded from disk and runs at once. Access to
+    its trace, or to other facts about the compilation, recompiles the model. A new program is
+    written to disk in the background after the call returns: the program's `settle()` waits for the
+    end of writing.
     Errors: the errors of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for values that are not supported.
     """
-    # `locals` cannot omit a parameter: all but the model are the fields of compiler/options.py.
+    # `locals` omits no parameter; all parameters but the model are fields of compiler/options.py.
     options = {name: value for name, value in locals().items() if name != "graph"}
 
     def again() -> Program:

@@ -76,8 +76,7 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sizes_apart(graph: Graph, inputs: Mapping[str, Any]) -> str:
-    """Return a symbolic size that has different values in these inputs; "" if there is no such
-    size.
+    """Return a symbolic size that has different values in these inputs, or "" if none has.
 
     ONNX Runtime runs such inputs as if each dimension had a distinct symbol.
     """

@@ -128,8 +128,7 @@ class Emitter:
         return self.op_at(text, dtype, lanes, level)
 
     def op_at(self, text: str, dtype: DType, lanes: int, level: int, key: str = "") -> Value:
-        """Emit an operation in scope `level` or inside that scope; operations with equal keys share
-        one value.
+        """Emit an operation in scope `level` or deeper; equal keys share one value.
 
         By default, the text of the operation is its key.
         """
@@ -154,7 +153,7 @@ class Emitter:
         return made
 
     def _reserve(self, level: int, current: int) -> int:
-        """Return the outermost scope for a vector that leaves enough registers to inner loops."""
+        """Return the outermost scope in which a vector leaves enough registers to inner loops."""
         scopes = self.scopes
         outermost = current
         while outermost > level and scopes[outermost].vector_budget > 0:
@@ -248,7 +247,7 @@ class Emitter:
         outer.block = loop.done
         after: list[Value] = []
         for (initial, phi), last in zip(loop.phis, latch, strict=True):
-            if last.ref == phi.ref:  # this function does not change the value
+            if last.ref == phi.ref:  # the loop does not change the value
                 after.append(initial)
                 continue
             if not loop.may_be_empty:
@@ -287,7 +286,7 @@ class Emitter:
         return block
 
     def continue_if(self, block: Block, condition: Value) -> None:
-        """Leave the block here unless the condition holds."""
+        """Emit a jump out of the block, taken unless the condition holds."""
         inner = self.scopes[-1]
         inner.block = f"turn{block.label[5:]}"
         inner.lines.append(f"  br i1 {condition.ref}, label %{inner.block}, label %{block.done}")

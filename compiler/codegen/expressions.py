@@ -34,7 +34,7 @@ from compiler.targets.target import Target
 
 Cache = dict[object, dict]  # type: ignore[type-arg]
 """A cache of facts about the statements of a body. The cache also contains the caches of inner
-bodies, keyed by the identity of the body."""
+bodies, keyed by the identity of the statement that contains the body."""
 
 
 class Expressions:

@@ -263,7 +263,7 @@ class Objects:
         self._made.append(self._pool.submit(object_code, ir, self._target, None, self._effort))
 
     def close(self, callers: str, declarations: Sequence[str]) -> None:
-        """Add the last module: the functions that call all previous ones; nothing may follow."""
+        """Add the last module, whose functions call the functions of all previous modules."""
         if self._texts:
             self._send()
         self.add(callers, declarations)

@@ -347,7 +347,7 @@ class _Writer:
     def _conditional(
         self, block: Block, body: tuple[Statement, ...], write: Callable[[], None]
     ) -> None:
-        """Emit a conditional block; loads from buffers that it writes do not move across it."""
+        """Emit a conditional block; loads from buffers that the block writes do not cross it."""
         written = stored_buffers(body)
         self.memory.enter_loop(written, self.out.level)
         write()

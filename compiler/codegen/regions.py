@@ -149,7 +149,7 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """An address that advances by `stride` bytes per step, from the first or the last slice."""
+    """An address that moves by `stride` bytes per step, backward if `is_reversed`."""
 
     base: Pointer
     stride: Number

@@ -8,7 +8,7 @@
         ...
         k.assign(out[*i, j], k.exp(x[*i, j] - top[i]) / total[i])
 
-`k.assign` records one stage, whose domain is the index symbols that it mentions. The order of the
+`k.assign` records one stage over all values of the index symbols that it mentions. The order of the
 points is unspecified. A routine runs its statements in the given order:
 
     with k.routine() as r:
@@ -87,7 +87,7 @@ class Handle:
         return Read(self.name, flat, self.dtype)
 
     def at(self, *index: Scalar | Expr) -> Fetch:
-        """Return the element at computed indices, clamped to the axes."""
+        """Return the element at computed indices, which are clamped to the bounds."""
         assert len(index) == self.rank, (
             f"{self.name} has rank {self.rank}, got {len(index)} indices"
         )
@@ -130,7 +130,7 @@ def _flat(index: Any) -> tuple[Expr, ...]:
 
 
 class Lowering:
-    """The recorder of the stages of one computation; the `k` of lower facets."""
+    """Records the stages of one computation; lower facets call it `k`."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -4,7 +4,7 @@
     to_f32(to_i32(to_u8(...)) - z)            max(min(round(y), 255 - z), -z)
 
 The first rewrite applies if the number y provably fits an i32: one instruction rounds and converts
-y, and the saturating store clamps it. If the bound of y follows from constants, `within` states it.
+y, and the saturating store clamps it. If constants imply a bound of y, `within` states this bound.
 The second rewrite applies to a quantized number that the same kernel dequantizes. The two rewrites
 are exact, since zero points and range limits are integers.
 """

@@ -62,8 +62,8 @@ def size_name(symbol: str) -> str:
 def lower_node(node: Node, graph: Graph) -> Lowered | None:
     """Lower a node or fused group; None if an operator inside has no lowering.
 
-    Shapes: ranks must be known; sizes may be symbols. Tensors get upper-case names after the
-    operators' operands. Errors: raises Undecided if the lowering depends on open sizes.
+    Shapes: ranks must be known; sizes may be symbols. Tensors get the names of the operators'
+    operands, in upper case. Errors: raises Undecided if the lowering depends on open sizes.
     """
     if not all(_has_lowering(graph.types[i]) for i in node.inputs if i):
         return None
@@ -163,7 +163,7 @@ def _as_body(node: Node, graph: Graph) -> Graph:
 
 
 class _Stages:
-    """The collector of the stages of all nodes of a body; tensors have the body's value names."""
+    """Collects the stages of a body's nodes; tensors have the names of the body's values."""
 
     def __init__(self, body: Graph, operand_constants: Mapping[str, Constant]) -> None:
         self.body = body
@@ -341,7 +341,7 @@ def _each_its_own(
     types: dict[str, TensorType],
     operands: dict[str, str],
 ) -> tuple[Stage | Routine, ...]:
-    """Rename constant factors so that the sums into one tensor share no factor.
+    """Rename constant factors so that the sums that store to one tensor share no factor.
 
     Separate names let each sum pack its constant factor in a separate layout.
     """

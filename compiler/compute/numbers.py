@@ -18,7 +18,7 @@ LEAST_NORMAL = np.float32(2.0**-126)
 
 
 def fetched(source: Array, places: Sequence[Array]) -> Array:
-    """Return the elements at computed indices, clamped to the axes; 0 from an empty tensor."""
+    """Return the elements at computed indices, clamped to the bounds; 0 from an empty tensor."""
     if source.size == 0:
         shape = np.broadcast_shapes(*(np.shape(i) for i in places))
         return np.zeros(shape, source.dtype)
@@ -105,7 +105,7 @@ def power(a: Array, b: Array) -> Array:
     """Compute a to the power b; integers wrap, and negative powers truncate the reciprocal."""
     if a.dtype.kind not in "iu":
         return np.power(a, b)
-    # A negative power of 1 or -1 has a sign by the parity of the exponent; other bases give 0.
+    # For bases 1 and -1, the parity of the exponent decides the sign; other bases give 0.
     inverse = np.where(np.abs(a) == 1, np.power(a, b & 1), np.zeros_like(a))
     return np.where(b < 0, inverse, np.power(a, np.where(b < 0, np.zeros_like(b), b)))
 

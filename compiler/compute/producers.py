@@ -15,12 +15,12 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 
 DUPLICATE_LIMIT = 48
-"""The maximum product of copies and operations for inlining a producer with several reads."""
+"""A producer with several reads is inlined if reads times operations are at most this number."""
 
 REPEAT_LIMIT = 256
-"""The maximum product of reads and operations for inlining a producer with a single consumer.
+"""A producer with one consumer is inlined if reads times operations are at most this number.
 
-The consumer reads the producer several times, at one point.
+The consumer reads the producer several times, always at the consumer's own point.
 """
 
 EXPENSIVE = frozenset(

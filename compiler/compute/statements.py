@@ -25,12 +25,12 @@ LoopKind = Literal["for", "unroll", "vector", "parallel", "dot", "tile"]
 class Loop:
     """A loop over `start <= var < stop`.
 
-    `unroll` and `dot` loops have constant bounds. A vector loop has a constant start and may have
-    an open end. A vector loop contains only unrolled loops and dot steps, and no other vector loop.
-    A `dot` loop sums products of consecutive elements of a small type into each lane, by one
-    instruction if the target has it. A `tile` loop runs over the rows of a block of sums. A `tile`
-    loop contains a loop of reduction steps, the vector loop and a dot step. On targets with matrix
-    tiles, a `tile` loop is one instruction.
+    `unroll` and `dot` loops have constant bounds. A vector loop has a constant start; its end may
+    be known only at run time. A vector loop contains only unrolled loops and dot steps, and no
+    other vector loop. A `dot` loop sums products of consecutive elements of a small type into each
+    lane, by one instruction if the target has it. A `tile` loop runs over the rows of a block of
+    sums. A `tile` loop contains a loop of reduction steps, the vector loop and a dot step. On
+    targets with matrix tiles, a `tile` loop is one instruction.
     """
 
     var: str
@@ -49,11 +49,10 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`buffer[index] = value`; with `stream`, the store is non-temporal where lanes fill cache
-    lines.
+    """`buffer[index] = value`; `stream` makes stores of whole cache lines non-temporal.
 
-    Streaming suits results larger than the caches: the processor does not fetch their lines before
-    the store. For streaming, the buffer must be aligned to cache lines.
+    Streaming suits results larger than the caches: the processor does not fetch a cache line before
+    it stores the line. For streaming, the buffer must be aligned to cache lines.
     """
 
     buffer: str

@@ -84,10 +84,10 @@ def private_to_turns(
 ) -> frozenset[str]:
     """Return the temporaries of which each iteration of a loop may have a private copy.
 
-    Every iteration writes the elements of the temporary before it reads them. Every other
-    statement that accesses the temporary also writes the elements first. All statements that access
-    the temporary must be among `neighbours`, the body that contains the loop. `body` is the body of
-    the kernel.
+    Every iteration must write the elements of such a temporary before it reads them. Every other
+    statement that accesses the temporary must also write the elements first. All statements that
+    access the temporary must be among `neighbours`, the body that contains the loop. `body` is the
+    body of the kernel.
     """
     names = sorted(n for n in stored_buffers((loop,)) if buffers[n].role == "temporary")
     return frozenset(
@@ -224,11 +224,7 @@ def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]])
 
 
 def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
-    """Split an index into the loop counter's term, smaller terms, larger terms, and loop-invariant
-    terms.
-
-    None if the index has no constant step.
-    """
+    """Split an index into the fields of `_Place`; None if the index has no constant step."""
     if not isinstance(e, Affine):
         return None
     step = next((c for atom, c in e.terms if atom == var), 0)
@@ -266,7 +262,7 @@ def _never_meet(x: Access, y: Access, b: Buffer, outer: Ranges) -> bool:
 
 
 def _distance_has_sign(p: Expr, q: Expr, of_p: Ranges, of_q: Ranges, outer: Ranges) -> bool:
-    """Return whether the first index exceeds the second in all iterations of their loops."""
+    """Return whether the same one of two indices is larger in all iterations of their loops."""
     renamed = {v: f"{v}'" for v in of_q}
     moved = affine.substitute(q, {v: affine.symbol(n) for v, n in renamed.items()})
     ranges = {**outer, **of_p, **{renamed[v]: r for v, r in of_q.items()}}

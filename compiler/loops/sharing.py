@@ -93,7 +93,7 @@ def regions(
 def _joins(
     region: Members, piece: Piece, shared: bool, buffers: Mapping[str, Buffer], outer: Ranges
 ) -> bool:
-    """Return whether a piece can join a region; threads must be able to divide a loop of either."""
+    """Return whether a piece can join a region; threads must be able to divide one of the two."""
     if loop_of(piece) is not None and not shared:
         return False
     if not region.is_region and (not shared or any(loop_of(p) for p in region.pieces)):

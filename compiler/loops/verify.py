@@ -45,7 +45,7 @@ class BadKernel(AssertionError):
 def verify_kernel(kernel: Kernel) -> None:
     """Check names, types, bounds of indices, and the rules of vector loops and registers.
 
-    Interval arithmetic over the ranges of the loops must prove that indices are in bounds; under
+    Interval arithmetic over the ranges of the loops must prove that indices are in bounds. Under
     `inside`, the guarded expressions count as in bounds. Errors: BadKernel.
     """
     stray = set(sizes_of(kernel.params)) - set(kernel.sizes)
@@ -148,9 +148,7 @@ class _Checker:
         self._scalar(s.value, ())
 
     def _own_place(self, s: Store) -> None:
-        """Check that a store depends on every enclosing parallel loop, so that no two iterations
-        write the same element.
-        """
+        """Check that the stored element depends on every enclosing parallel loop."""
         moved = {by for e in s.index for v in affine.symbols(e) for by in self.moved_by[v]}
         moved |= {by for v in self.choosing for by in self.moved_by[v]}
         for var, kind in self.kinds.items():

@@ -147,7 +147,7 @@ def _launched(thunks: Sequence[Thunk]) -> list[Launchable]:
 
 @dataclass(frozen=True)
 class _Called:
-    """Calls of launches, by launch number; functions of nodes with regions; the constants."""
+    """The calls of launches by launch number, functions of nodes with regions, and constants."""
 
     launches: Mapping[int, Launch]
     texts: Sequence[FunctionText]

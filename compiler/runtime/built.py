@@ -34,9 +34,9 @@ class Built:
 
     `is_compiled` is False for open shapes: then only the graph exists. `beside` describes
     concurrent kernels, and `sections` has their launches. `order` is the trace event of the step
-    that orders the launches, with the graph before and after the step; `order_effect` is the effect
-    of the step on memory. `limited` is the trace event of the step that recomputes kernels to meet
-    a memory limit. A run uses `threads` threads.
+    that orders the launches; the event has the graph before and after the step. `order_effect` is
+    the effect of the step on memory. `limited` is the trace event of the step that recomputes
+    kernels to meet a memory limit. A run uses `threads` threads.
     """
 
     graph: Graph

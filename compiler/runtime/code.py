@@ -135,7 +135,7 @@ class Code:
     ) -> Code:
         """Build the code with one entry point per native segment, numbered in order.
 
-        `instead` maps the number of a launch to a replacement and an end: the replacement is
+        `instead` maps the number of a launch to a replacement and an end. The replacement is
         launched instead of all launches from that number up to, but excluding, the end.
         """
         ranges: list[tuple[int, int]] = []

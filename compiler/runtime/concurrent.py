@@ -15,8 +15,11 @@ from compiler.targets.options import CodeOptions
 
 @dataclass(frozen=True)
 class Concurrent:
-    """The functions of sections; `instead` maps the first launch of each section to the launch of
-    its function, and to the end of the section."""
+    """The functions of sections of concurrent launches.
+
+    `instead` maps the first launch of each section to the launch of the section's function, and to
+    the end of the section.
+    """
 
     texts: list[FunctionText]
     instead: Mapping[int, tuple[Launch, int]]

@@ -249,8 +249,8 @@ class Executable:
     def _store(self, run: Run, value: Value, made: Any) -> None:
         place = self.arrangement.places.get(value.name)
         if place is None:
-            # A result of the reference may be a view of an operand, whose memory later launches
-            # reuse.
+            # A result of the reference implementation may be a view of an operand, and later
+            # launches reuse the operand's memory.
             run.kept[value.name] = own(made)
             return
         t = value.type

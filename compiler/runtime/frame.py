@@ -22,8 +22,8 @@ Entry = Callable[[int, int, int, int], None]
 """Native function of one segment. Parameters: addresses of arena, constants, inputs and outputs."""
 
 SMALL_BYTES = 32 << 10
-"""Results below this size in bytes keep numpy's alignment: aligning an array takes 0.3 us, the time
-that about 500 stores lose if they are unaligned."""
+"""Results below this size in bytes keep numpy's alignment. Aligning an array takes 0.3 us, as much
+time as about 500 unaligned stores lose."""
 
 LARGE_BYTES = 1 << 20
 """Size in bytes from which memory comes from recycled blocks, or is first checked for
@@ -44,8 +44,7 @@ def _field_address(array: Array) -> int:
 
 
 def _pick_address() -> Callable[[Array], int]:
-    """Return the fastest function for an array's address: a read of the object's first field, if
-    readable."""
+    """Return `_field_address` if it reads the correct address, else `_numpy_address`."""
     try:
         sample = np.empty(3, np.uint8)
         if _field_address(sample) == _numpy_address(sample):
@@ -261,8 +260,8 @@ class CopiedOutput:
 class DirectCall:
     """A program of one native call, for arrays of exactly the required types and shapes.
 
-    All lookups are prepared in advance, since the lookups, checks and allocations between a caller
-    and the machine code can take longer than a small model.
+    All lookups are prepared in advance. Lookups, checks and allocations on the way from a caller to
+    the machine code can take longer than a small model.
     """
 
     def __init__(
@@ -284,7 +283,7 @@ class DirectCall:
         self._constants_address = constants_address
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the results by name; None if the inputs need the general path."""
+        """Return the results by name; None if the inputs have other types or need a conversion."""
         if type(inputs) is not dict or len(inputs) != len(self._wanted):
             return None
         addresses: list[int] = []

@@ -65,4 +65,4 @@ _DECLARED = (
 )
 
 LEVELS = {level.name: level for level in _DECLARED}
-"""Every level by its name, from the source to the result of compilation."""
+"""Every level by its name: from the graph to machine code, and then the memory plan."""

@@ -1,10 +1,9 @@
 """Lower bounds of each kernel's time on a machine, and the limiting resource.
 
-The memory touched since the last use of an operand (the stack distance of Mattson et al. 1970)
-determines the operand's memory level: the smallest cache that holds this much memory. Programs are
-assumed to run repeatedly, so weights come from the level in which the previous run left them. Each
-operand counts once, regardless of the number of reads. The measured time minus the bound is the
-loss of the schedule.
+An operand's memory level is the smallest cache that holds all memory touched since the operand's
+last use (the stack distance of Mattson et al. 1970). Programs are assumed to run repeatedly, so
+weights come from the level in which the previous run left them. Each operand counts once,
+regardless of the number of reads. The measured time minus the bound is the loss of the schedule.
 """
 
 from __future__ import annotations
@@ -55,8 +54,7 @@ def predictions(
 
 
 def _together(inner: Sequence[Prediction], overhead_seconds: float) -> Prediction:
-    """Combine predictions of sequential kernels; the longest one determines the limiting
-    resource."""
+    """Combine predictions of sequential kernels; the longest gives the limiting resource."""
     longest = max(inner, key=lambda p: p.seconds)
     traffic: dict[Level, float] = defaultdict(float)
     for level, nbytes in (item for p in inner for item in p.traffic.items()):

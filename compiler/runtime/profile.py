@@ -18,10 +18,10 @@ from compiler.runtime.frame import Run
 class Profile(dict[str, float]):
     """The minimum time of each launch over all runs, in seconds, by launch name and in order.
 
-    `medians` has the medians by name, `intervals` their 95 % confidence intervals, `runs` the
-    seconds of each run, kernel by kernel. Each time includes about 1 us for the separate call of
-    the kernel. `predicted` has each generated kernel's lower bound on this machine, including the
-    separate call.
+    `medians` has the medians by name, and `intervals` has their 95 % confidence intervals. `runs`
+    has the seconds of every kernel in each run. Each time includes about 1 us for the separate call
+    of the kernel. `predicted` has each generated kernel's lower bound on this machine, including
+    the separate call.
     """
 
     predicted: Mapping[str, Prediction]

@@ -147,11 +147,9 @@ class Program:
 
     @property
     def portable(self) -> Graph:
-        """Return the graph for other runtimes: after all passes except those for generated code
-        only.
+        """Return the graph for other runtimes, without the passes for generated code.
 
-        Recurrent layers and loops remain single nodes. Each access runs the passes
-        again.
+        Recurrent layers and loops remain single nodes. Each access runs the passes again.
         """
         return self.graph if self._portable is None else self._portable()
 
@@ -366,8 +364,7 @@ class Program:
     __call__ = run
 
     def profile(self, inputs: Mapping[str, Any], repeat: int = 10) -> Profile:
-        """Return, by name, each kernel's minimum time over `repeat` runs; the result includes
-        medians.
+        """Return each kernel's minimum and median time over `repeat` runs, by name.
 
         Errors: those of `run`; E-OPTION-VALUE for a repeat below 1.
         """

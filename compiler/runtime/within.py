@@ -48,7 +48,7 @@ def stoppable(
     library: Library,
     launches: Mapping[int, Launch],
 ) -> Callable[[int, Run, int], None]:
-    """Return a function that launches kernels by number and can stop kernels that never end.
+    """Return a function that launches a kernel by number; a deadline stops endless kernels.
 
     Native code cannot be interrupted, and a loop of unknown trip count may never end.
     """

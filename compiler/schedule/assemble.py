@@ -57,10 +57,10 @@ def assemble(
     arrange: Arrange,
     shape: Shape,
 ) -> Scheduled:
-    """Build the kernel of a computation: `arrange` transforms the stages, and `shape` transforms
-    each nest.
+    """Build the kernel of a computation from its stages.
 
-    `constants` names operands known at compile time.
+    `arrange` transforms the stages, and `shape` transforms each nest. `constants` names operands
+    known at compile time.
 
     Shapes: the kernel's buffers have the physical shapes of the tensors' layouts; a packed constant
     has the shape of its packing.
@@ -126,12 +126,12 @@ def _assembled(
 
 
 def _places(computation: Computation, members: Sequence[Member]) -> Mapping[str, str]:
-    """Map each temporary that reuses memory to the temporary whose memory it reuses."""
+    """Return, for each temporary that reuses memory, the temporary that provides the memory."""
     return in_place(members, computation.temporaries, computation.tensors)
 
 
 def _packable(parts: Sequence[Part], constants: frozenset[str]) -> Iterator[str]:
-    """Yield the constants that exactly one nest reads, and never at computed indices."""
+    """Yield the constants that exactly one nest reads, always at affine indices."""
     read = [
         part.read_tensors
         if isinstance(part, Routine)

@@ -1,8 +1,9 @@
 """The state of a loop nest (its loops, and the value at each point), and queries about the state.
 
 A nest is one stage of a computation over physical buffers: a list of loops, outermost first. Some
-loops iterate over the target's points, the others over its reduction. `compiler.schedule.language`
-declares the moves that transform a nest; `nest.py` combines the state and the moves.
+loops iterate over the points of the target (the tensor that the stage stores), the others over its
+reduction. `compiler.schedule.language` declares the moves that transform a nest; `nest.py` combines
+the state and the moves.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class Split:
     The loop `outer` runs over the parts, the loop `inner` over the iterations of a part.
 
     When the factor does not divide the length, `inner` is shorter in the last part. Each of the two
-    loops may be split again. The remainder of an open length runs in separate loops.
+    loops may be split again. If the length is known only at run time, the remainder runs in
+    separate loops.
     """
 
     var: str
@@ -86,9 +88,10 @@ class Entry:
     """A copy or prefetch of one operand at the start of each iteration of a loop.
 
     With a `block`, all elements that the inner loops read are copied into the block; `place` is the
-    index of an element in the block. Without a block, each iteration prefetches for the iteration
-    `distance` later: the first cache line of the operand, or all lines of a packed constant. With a
-    loop `over`, each iteration of `over` prefetches only one of `share` equal parts of the lines.
+    index of an element in the block. Without a block, each iteration prefetches what is read
+    `distance` iterations later: the first cache line of the operand, or all lines of a packed
+    constant. With a loop `over`, each iteration of `over` prefetches only one of `share` equal
+    parts of the lines.
     """
 
     loop: str
@@ -105,9 +108,9 @@ class Entry:
 class Loops:
     """One stage over physical buffers, with its loops and the moves applied so far.
 
-    `beside` has additional results over the same loops, in store order. `packable` are the
-    constants that only this nest reads. `owed` are constants that must be packed before the nest is
-    complete, since a loop runs past their last element.
+    `beside` has the additional results that the same loops store, in store order. `packable` are
+    the constants that only this nest reads. `owed` are constants that must be packed before the
+    nest is complete, since a loop runs past their last element.
     """
 
     target: str
@@ -128,9 +131,9 @@ class Loops:
     """The innermost reduction loop that adds to partial sums in memory, or ""."""
     entries: tuple[Entry, ...] = ()
     reason: str = ""
-    """The reason of the next move."""
+    """The reason for the next move."""
     used: frozenset[str] = frozenset()
-    """Names of removed loops, which indices of earlier splits may still use."""
+    """Names of removed loops; indices of earlier splits may still use these names."""
     around: Mapping[str, Range] = field(default_factory=dict)
     """Index ranges of the loops around the entire nest; moves do not change these loops."""
     _addresses: dict[object, Expr] = field(default_factory=dict, init=False, compare=False)
@@ -214,7 +217,7 @@ class Loops:
         return self._addresses[key]
 
     def stride_of(self, tensor: str, index: Sequence[Expr], var: str) -> int | None:
-        """Return the stride of an address along a loop, in elements; None if not constant."""
+        """Return the stride of an address along a loop, in elements; None if it is not constant."""
         return affine.coefficient(self.address(tensor, index), var)
 
     def parts(self, var: str) -> list[str]:
@@ -225,7 +228,7 @@ class Loops:
         return [var]
 
     def is_uneven(self, s: Split) -> bool:
-        """Return whether the factor of a split does not divide its length."""
+        """Return whether the factor of a split, or of a split around it, leaves a remainder."""
         around = (t for t in self.splits.values() if t.inner == s.var)
         return bool(s.length % s.factor) or any(map(self.is_uneven, around))
 
@@ -257,9 +260,7 @@ class Loops:
         return replace(self, moves=(*before.moves, call), reason="")
 
     def rewritten(self, values: Mapping[str, Expr], axes: tuple[Axis, ...]) -> Self:
-        """Return the nest over the loops `axes`; `values` maps old indices to expressions of new
-        indices.
-        """
+        """Return the nest over `axes`; `values` maps old indices to expressions of new ones."""
         ranges = {**self.around, **{a.var: a.range for a in axes}}
         reduced = tuple(a.var for a in axes if a.is_reduction)
         first, *others = (

@@ -50,7 +50,7 @@ def substitute(
 
 
 def lies_inside(e: Expr, n: Expr, ranges: Mapping[str, Range], extents: Mapping[str, Expr]) -> bool:
-    """Return whether `0 <= e < n` for all indices below their extents, which may be open sizes."""
+    """Return whether `0 <= e < n` for all indices below their extents; extents may be symbolic."""
     if affine.bounds(e, ranges)[0] < 0:
         return False
     if isinstance(n, int) and affine.bounds(e, ranges)[1] < n:

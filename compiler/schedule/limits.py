@@ -13,7 +13,7 @@ from compiler.targets.target import Target
 
 
 def code_size(body: Iterable[Statement], target: Target) -> int:
-    """Estimate the number of instructions of statements: one per node of each expression.
+    """Estimate the number of instructions that statements need: one per expression node.
 
     The body of an unrolled loop counts once per iteration; the body of a vector loop counts once
     per f32 vector.

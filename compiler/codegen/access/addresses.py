@@ -12,11 +12,10 @@ from compiler.ir.affine import Apply, Atom, Expr, Range
 
 
 class Lane(NamedTuple):
-    """The vector loop being emitted: its variable is `base` + lane; lanes from `active` on are
-    inactive.
+    """The vector loop being emitted: the variable of lane i has the value `base` + i.
 
-    `stop` is a bound known only at run time: lanes whose variable is not below `stop` are also
-    inactive.
+    Lanes from `active` on are inactive. `stop` is a bound known only at run time: lanes whose
+    variable is not below `stop` are also inactive.
     """
 
     var: str

@@ -28,7 +28,7 @@ class Places:
 
 
 def fetch(m: Memory, a: Arithmetic, b: Buffer, places: Places) -> Value:
-    """Load the elements at computed indices, clamped to the axes; an empty buffer gives 0."""
+    """Load the elements at computed indices, clamped to the bounds; an empty buffer gives 0."""
     if b.n_elements == 0:
         return constant(0, b.dtype)
     position = constant(0, DType.i64)

@@ -148,8 +148,7 @@ class Indices:
         return total if r.constant == 0 else self.add(total, number)
 
     def by_level(self, r: Resolved, scale: int) -> Iterator[Value]:
-        """Emit the scalar terms of an index times `scale`: a sum per loop level, outermost
-        first."""
+        """Emit an index's scalar terms times `scale`: a sum per loop level, outermost first."""
         sums: dict[int, Value] = {}
         for atom, c in r.atoms:
             term = self._times(self._atom(atom), c * scale)
@@ -228,7 +227,7 @@ class Indices:
         return total if summand == 0 else self.add(total, constant(summand, DType.i64))
 
     def _resolve_instance(self, e: Expr) -> Resolved:
-        """Split an expression, with numbers for unrolled loop variables; lanes count from 0."""
+        """Split an expression without unrolled loop variables; the lane variable counts from 0."""
         lane = self.env.lane
         assert lane is not None
         if isinstance(e, int):

@@ -20,7 +20,8 @@ from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, Store
 
 LEAST_LINES = 4
-"""The minimum number of rows and columns; squares with fewer are loaded element by element."""
+"""The minimum number of rows and columns of a transposed block; smaller blocks are loaded element
+by element."""
 
 SEGMENT_BYTES = 16
 """The size of a segment; one cheap instruction interleaves two vectors within their segments."""
@@ -28,7 +29,7 @@ SEGMENT_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """A vector store inside a short loop along which some operands are contiguous."""
+    """A block to transpose: a vector store in a short loop along which operands are contiguous."""
 
     loop: Loop
     lanes: Loop
@@ -39,7 +40,7 @@ class Square:
 def square_of(
     loop: Loop, buffers: Mapping[str, Buffer], widths: Mapping[int, int]
 ) -> Square | None:
-    """Return the square that a loop stores; None if no operand is contiguous along a short loop."""
+    """Return the block to transpose in a loop; None if no operand is contiguous along the loop."""
     if len(loop.body) != 1 or not isinstance(loop.start, int) or not isinstance(loop.stop, int):
         return None
     (inner,) = loop.body
@@ -118,7 +119,7 @@ def _interleaved(out: Emitter, rows: list[Value], per: int) -> list[Value]:
 
 
 def _dealt(out: Emitter, vectors: list[Value], per: int) -> list[Value]:
-    """Transpose n vectors of n segments, segment by segment."""
+    """Transpose n vectors of n segments each; every segment stays intact."""
     n = vectors[0].lanes
     step = len(vectors)
     while step > 1:

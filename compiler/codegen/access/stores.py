@@ -72,7 +72,7 @@ def _are_one_of_words(m: Memory, b: Buffer, offsets: list[int]) -> bool:
 
 
 def _store_one_of_words(m: Memory, b: Buffer, at: Value, value: Value) -> None:
-    """Store each lane to the lowest byte of 32 bits, by one masked store."""
+    """Store each lane to the lowest byte of a 32-bit word, by one masked store."""
     lane = m.indices.env.lane
     assert lane is not None
     n, kind = 4 * lane.lanes, memory_type(b.dtype, lane.lanes)
@@ -145,8 +145,8 @@ def _write_masked(m: Memory, b: Buffer, at: Value, value: Value, mask: Value) ->
     """Store contiguous lanes under a mask.
 
     A constant mask must have more than one live lane; callers store a single lane as a scalar.
-    LLVM 22 (x86 with AVX-512) turns a masked store of a truncated vector with one live lane
-    into a scalar store of the element before truncation. Such a store overwrites adjacent elements.
+    If a truncated vector has one live lane, LLVM 22 (x86 with AVX-512) stores that lane's element
+    as a scalar, before truncation. Such a store overwrites adjacent elements.
     """
     assert not _has_one_live_lane(mask), f"one lane of {b.name} needs a scalar store"
     kind = memory_type(b.dtype, value.lanes)

@@ -14,7 +14,7 @@ from compiler.compute.scalar import Apply, Scalar
 from compiler.ir.types import DType
 
 NARROW = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})
-"""The integer types narrower than i32; a NaN converted via i32 has low bits of 0."""
+"""The integer types narrower than i32; NaN becomes an i32 with low bits of 0, and then 0."""
 
 LIMIT = 2.0**31 - 2.0**8
 """The magnitude below which a number fits an i32, even after rounding to f32."""

@@ -51,7 +51,7 @@ _HALF_PI = (1.5707963705062866, -4.371138828673793e-08)
 
 
 def sin(a: Arithmetic, x: Value) -> Value:
-    """Emit the sine; it is an odd function, also for zeros of both signs."""
+    """Emit the sine, an odd function; the sign of a zero is preserved."""
     quarter, sine, cosine = _quarters(a, a.intrinsic("fabs", x))
     found = _signed(a, a.out.select(_is_odd(a, quarter), cosine, sine), quarter, 30)
     return _unless_far(a, "sinf", x, _signed(a, found, as_integer(a, x), 0))
@@ -148,7 +148,7 @@ def _unless_far(a: Arithmetic, fn: str, x: Value, found: Value) -> Value:
 
 
 def _far_text(fn: str, lanes: int) -> str:
-    """Return a rarely called internal function that calls the C library for every lane."""
+    """Return the text of a rarely called function that calls the C library for every lane."""
     kind = value_type(DType.f32, lanes)
     lines = [f"define internal {kind} @far.{fn}.{lanes}({kind} %x) noinline cold nounwind {{"]
     total = "poison"

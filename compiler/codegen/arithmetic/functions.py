@@ -1,6 +1,7 @@
 """The functions of `compiler.compute.scalar.FUNCTIONS` as LLVM operations.
 
-Source: ONNX operator specifications and numpy's casting; integers wrap, and no operand can trap.
+Source: ONNX operator specifications and numpy's casting; integers wrap, and no operand causes a
+trap.
 """
 
 from __future__ import annotations

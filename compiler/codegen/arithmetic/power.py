@@ -92,8 +92,7 @@ def _log2(a: Arithmetic, x: Value) -> Value:
 
 
 def _exp2(a: Arithmetic, t: Value) -> Value:
-    """Emit 2 to the power t; outside the range of f32, emit a number that rounds to 0 or
-    infinity."""
+    """Emit 2**t; outside the range of f32, emit a number that rounds to 0 or infinity."""
     low, high = _double(t, -160.0), _double(t, 130.0)
     t = a.out.select(a.test("fcmp ogt", low, t), low, t)
     t = a.out.select(a.test("fcmp olt", high, t), high, t)

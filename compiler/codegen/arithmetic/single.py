@@ -171,7 +171,7 @@ _UP = 100
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """Emit exp(x) for a rounded difference x <= 0: without upper clamp, with ln 2 as one number."""
+    """Emit exp(x) for a rounded difference x <= 0, with no upper clamp and one f32 for ln 2."""
     if not a.has_fma:
         return exp(a, x)  # n ln 2 would be rounded
     x = at_least(a, x, -105.0)
@@ -225,9 +225,7 @@ def expm1(a: Arithmetic, x: Value) -> Value:
 
 
 def log(a: Arithmetic, x: Value) -> Value:
-    """Emit the natural logarithm: for x = 2**e * m with m around 1, a polynomial in m - 1 plus
-    e ln 2.
-    """
+    """Emit log(x): for x = 2**e * m with m around 1, a polynomial in m - 1 plus e ln 2."""
     tiny = a.test("fcmp olt", x, number(x, 2.0**-126))
     grown = a.out.select(tiny, a.two("fmul", x, number(x, 2.0**25)), x)
     e, m = _mantissa(a, grown)

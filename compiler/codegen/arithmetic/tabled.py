@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 _ROUNDER = 786432.0
-"""1.5 * 2**19: the sum of this and a float has the number of sixteenths in its lowest bits."""
+"""1.5 * 2**19: the sum of this and x has, in its lowest bits, the number of sixteenths in x."""
 
 _ROOTS = tuple(2 ** (i / 16) for i in range(16))
 _ROOTS_LOST = tuple(math.log(root / nearest_f32(root)) for root in _ROOTS)
 
 _LN2 = (0.693359375, -2.12194440e-4)
-"""ln 2 as a sum whose first part has few bits, so that its multiples are exact."""
+"""ln 2 as a sum of two parts; the first part has few bits, so that its multiples are exact."""
 
 _CUBIC = (0.166671395, 0.500032340)
 """(exp(r) - 1 - r) / r**2 as a polynomial in r, for r up to ln 2 / 32."""
@@ -50,7 +50,7 @@ def exp(a: Arithmetic, x: Value) -> Value:
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """Emit exp(x) for a rounded difference x <= 0: without upper clamp, with ln 2 as one number."""
+    """Emit exp(x) for a rounded difference x <= 0, with no upper clamp and one f32 for ln 2."""
     x = at_least(a, x, -105.0)
     n, root, _ = _sixteenths(a, x)
     return _scaled(a, _grown(a, root, a.fma(n, number(x, -math.log(2)), x)), n)
@@ -177,7 +177,7 @@ _TAIL_STRETCH = 33 / 32
 def _by_bits(
     a: Arithmetic, t: Value, pieces: Pieces, stretch: float, bits: int, first: Value | None = None
 ) -> Value:
-    """Evaluate a piecewise polynomial over the pieces of `_lengthening`."""
+    """Evaluate a piecewise polynomial whose pieces `_lengthening` has returned."""
     u = a.fma(t, number(t, stretch), number(t, 1.0))
     index = a.two("lshr", as_integer(a, u), integer(t, 23 - bits))
     distance = a.two("fsub", t, picked(a, pieces.centers, index))

@@ -284,7 +284,7 @@ class _Planner:
     def _operand(
         self, read: Read, loops: Mapping[str, Loop], down: str, steps: Mapping[str, int]
     ) -> tuple[str, Expr, int] | None:
-        """Return the block of an operand whose rows advance with the loop `down`, else None."""
+        """Return the block of an operand if its rows advance with the loop `down`, else None."""
         b = self.buffers[read.tensor]
         if b.role == "register" or read.tensor in {s.buffer for s in self.run.sums.values()}:
             return None

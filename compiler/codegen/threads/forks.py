@@ -17,7 +17,7 @@ from compiler.dataclass import dataclass
 from compiler.targets.options import Forking
 
 THREAD, TEAM = "%thread", "%team"
-"""The last two parameters of `part`: the number of the thread, and the number of threads."""
+"""The last two parameters of `part`: the index of the thread, and the size of the team."""
 
 _GOMP = "declare void @GOMP_parallel(ptr, ptr, i32, i32)"
 _KMPC = (
@@ -36,7 +36,7 @@ _QUERIES = ("declare i32 @omp_get_thread_num()", f"declare i32 @{NUMBER_OF_THREA
 
 
 SHARES = 2
-"""The number of shares of a region per thread of the pool."""
+"""The number of shares into which a region is divided, per thread of the pool."""
 
 
 @dataclass(frozen=True, slots=True)

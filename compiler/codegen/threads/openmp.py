@@ -35,7 +35,7 @@ class Runtime:
     library: ctypes.CDLL
 
     def let_go(self) -> None:
-        """End the runtime's idle threads before a fork, which does not copy threads.
+        """End the runtime's idle threads before a fork, because a fork does not copy threads.
 
         libgomp does not handle forks: the child would wait for threads that do not exist. After the
         fork, parent and child start new threads when needed.
@@ -66,7 +66,7 @@ _SPINS = "1000"
 """The spin count of libgomp before a thread sleeps: about 10 us.
 
 With the default of 300000 spins, a waiting thread keeps its processor for milliseconds in every
-region, although the thread that it waits for was preempted and needs this processor. Even 20000
+region. The thread that it waits for may have been preempted and may need this processor. Even 20000
 spins are too many. Two regions of a run are only microseconds apart.
 """
 

@@ -56,7 +56,8 @@ _TICKS = {
         '!90001 = !{!"cntvct_el0"}\n',
     ),
 }
-"""Reads a clock that has the same constant rate on all processors."""
+"""For each architecture, the intrinsic that reads a clock with the same constant rate on all
+processors."""
 
 _FUTEX = {"x86_64": 202, "aarch64": 98}
 """The system call number of futex."""

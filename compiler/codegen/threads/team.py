@@ -18,7 +18,7 @@ from compiler.targets.options import Forking
 
 @dataclass
 class Team:
-    """The team of a kernel's regions, and the functions emitted so far."""
+    """The team of threads that runs a kernel's regions, and the functions emitted so far."""
 
     symbol: str
     threads: int

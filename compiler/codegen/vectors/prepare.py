@@ -59,9 +59,7 @@ class Prepared:
 
 
 def prepare(kernel: Kernel, target: Target) -> Prepared:
-    """Choose the number of lanes of every vector loop; split long vector loops into loops over
-    vectors.
-    """
+    """Choose the lanes of every vector loop; split long loops into loops over vectors."""
     split = replace(kernel, body=_split(kernel.body, kernel, target))
     widths = {
         id(s): _lanes(s, kernel.buffers, target)
@@ -143,7 +141,7 @@ def most_lanes(loop: Loop) -> int:
 
 
 def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Iterator[Loop]:
-    """Split a loop of open length into full vectors and a partial vector.
+    """Split a loop of symbolic length into full vectors and a partial vector.
 
     Loops over lanes of registers stay unchanged, because they already are partial vectors. On a
     target without masked loads and stores, the remainder of a loop without registers runs element

@@ -41,7 +41,7 @@ class Cut:
         return int(self.buffer.shape[-1]) if self.buffer.shape else 1
 
     def lanes(self, part: int) -> int:
-        """Return the number of lanes of a vector of a row; 0 for single elements."""
+        """Return the number of lanes of vector `part` of a row; 0 for single elements."""
         if not self.width:
             return 0
         if self.is_padded:
@@ -96,7 +96,7 @@ def _collect_widths(
     buffers: Mapping[str, Buffer],
     found: dict[str, set[int]],
 ) -> None:
-    """Collect the width of every vector access to a register; 0 for an access to two vectors."""
+    """Collect the width of every vector access to a register; 0 if it spans two vectors."""
     for s in body:
         if isinstance(s, Loop):
             if s.kind == "vector":

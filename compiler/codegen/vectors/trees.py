@@ -31,7 +31,10 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A function of two trees; the right tree is the left tree shifted by `shift` lanes."""
+    """A function of two trees.
+
+    If `shift` is not 0, the right tree is the left tree shifted by `shift` lanes.
+    """
 
     fn: str
     dtype: DType
@@ -74,7 +77,7 @@ class Trees:
         return Tree(s.fn, s.dtype, left, right, self._shift(left, right) or 0, n_leaves)
 
     def _shift(self, a: Tree | Leaf, b: Tree | Leaf) -> int | None:
-        """Return the shift of b relative to a in lanes; None if this is not the only difference."""
+        """Return the shift of b relative to a in lanes; None if b is not a shifted copy of a."""
         if isinstance(a, Leaf) and isinstance(b, Leaf):
             same = (a.name, a.row) == (b.name, b.row) and self._part(a) == self._part(b)
             return b.position - a.position if same else None

@@ -190,7 +190,7 @@ def _is_negative(d: Dim, sizes: Mapping[str, int]) -> bool:
 
 
 def _assumed_inputs(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """Return the symbols of the inputs for these shapes."""
+    """Return the values of the inputs' size symbols for these shapes."""
     found: dict[str, int] = {}
     for v in graph.inputs:
         if v.name in shapes and isinstance(v.type, TensorType):

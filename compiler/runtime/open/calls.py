@@ -25,7 +25,7 @@ Path = tuple[tuple[int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An arena offset: of a value, of a launch's temporary, or of memory after region bodies."""
+    """The arena offset of a value, of a launch's temporary, or of memory after region bodies."""
 
     inside: Path
     kind: str
@@ -72,7 +72,8 @@ def kernel_sizes(thunk: NativeThunk) -> tuple[str, ...]:
 class OpenCaller:
     """Creates the kernel calls of one part, including calls inside regions.
 
-    A value has the same memory space for all sizes, so the memory plan of any sizes gives it.
+    A value has the same memory space for all sizes, so the memory plan for any sizes states this
+    space.
     """
 
     made: Functions
@@ -158,7 +159,7 @@ class _Call:
 
 @dataclass(frozen=True)
 class _Open:
-    """The arguments of the functions of one region; `call` is the launch of the region."""
+    """The calls, places and numbers of one region's functions; `call` launches the region."""
 
     call: _Call
     thunk: RegionThunk

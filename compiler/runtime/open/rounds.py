@@ -1,4 +1,4 @@
-"""Execution in rounds, by generated code, of loops whose body computes the condition.
+"""Execution of loops whose body computes the condition: generated code runs them in rounds.
 
 A round is one launch with a limited number of iterations ("steps"). Each step writes its slices
 into preallocated memory and increments a count. The returned count and condition tell the runtime
@@ -147,7 +147,7 @@ def _graph(
     pieces: Sequence[TensorType],
     n_steps: int,
 ) -> Graph:
-    """Return a graph of one loop: a round with the results states, count, condition, slices."""
+    """Return the graph of a round, one loop; results are states, count, condition and slices."""
     body, starts = node.regions["body"], node.inputs[2:]
     counter, going, *states = body.inputs
     one, none = "%one", "%none"

@@ -74,7 +74,7 @@ class OpenSelector(Selector):
 
 
 def open_view_source(node: Node, graph: Graph) -> str | None:
-    """Return the source as `view_source` does, but leave the element counts to a run-time check."""
+    """Return the source as `view_source` does; a run-time check compares the element counts."""
     return plain_view(node, graph, is_sized)
 
 

@@ -47,10 +47,10 @@ class Place:
 class Arrangement:
     """The places of a program's values, and the arena's plan.
 
-    `copied` lists the results that `run` copies at the end (position, value); `scratch` has the
-    arena offsets of temporaries by launch number and parameter. `regions` has the memory layout of
-    launches that are nodes with regions; each of these launches has a temporary named REGION, which
-    is its memory.
+    `copied` lists the results that `run` copies at the end (position, value). `scratch` has the
+    arena offsets of temporaries, by launch number and parameter. `regions` has the memory layout of
+    each launch with regions. Such a launch has a temporary named REGION, which contains all its
+    memory.
     """
 
     places: Mapping[str, Place]
@@ -149,8 +149,8 @@ def arrange(
 def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrangement:
     """Place each value. An independent checker verifies the plan.
 
-    `until` maps a launch to the last launch that may start before the mapped launch ends; only
-    launches that run concurrently with later ones have an entry.
+    `until` maps a launch to the last launch that may start before the mapped launch ends. Only
+    launches that run concurrently with later launches have an entry.
     """
     sizes, views = needs.sizes, needs.views
     steps = [*needs.steps, Step(reads=needs.late)]

@@ -32,10 +32,11 @@ GAIN = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Launches `first` to `end - 1` as chains; sequential and parallel times in half cycles.
+    """Launches `first` to `end - 1`, divided into chains that run concurrently.
 
-    `after` has, for each launch, the launches of other chains that wait for the launch. `order`
-    lists the launches if their order differs from the order in the program.
+    `in_turn` is the sequential time, `at_once` the parallel time, in half cycles. `after` has, for
+    each launch, the launches of other chains that wait for the launch. `order` lists the launches
+    if their order differs from the order in the program.
     """
 
     first: int

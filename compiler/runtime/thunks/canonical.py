@@ -14,7 +14,7 @@ from compiler.loops.nodes import If, Kernel, Loop, Prefetch, ScatterStore, State
 
 
 def canonical_text(kernel: Kernel) -> str:
-    """Return a text that is equal for any two kernels that differ in names only."""
+    """Return a text of the kernel; kernels that differ only in names have the same text."""
     return str(renamed(kernel, "kernel"))
 
 

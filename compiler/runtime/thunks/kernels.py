@@ -21,7 +21,7 @@ class KernelInfo:
 
     A view whose size is known only at run time counts as native, since nothing is computed.
 
-    `symbol` names the generated function, which equal kernels share. `because` is the reason of a
+    `symbol` names the generated function, which equal kernels share. `because` is the reason for a
     fallback. `reads` and `writes` are value names of the compiled graph or, for a kernel in a
     region, of the region. For a kernel in a region, `inside` names the launched kernel of the
     surrounding node. `constants` are operands known at compile time. Units: operations and bytes of
@@ -51,8 +51,7 @@ NONE: Mapping[int, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A node's implementation with the graph, the executions per run, and the surrounding node's
-    implementation."""
+    """A node's implementation, its graph, its executions per run, and its outer node's number."""
 
     thunk: Launchable
     graph: Graph

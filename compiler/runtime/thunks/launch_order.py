@@ -151,8 +151,7 @@ def _units(n_launches: int, beside: Sequence[Section]) -> list[tuple[int, ...]]:
 def launch_tasks(
     launches: Sequence[Launchable], units: Sequence[tuple[int, ...]], needs: Needs
 ) -> Tasks:
-    """Return units of launches as tasks, with dependences that keep units on their side of
-    fallbacks."""
+    """Return units as tasks; dependences keep each unit on its side of every fallback."""
     unit_of = {number: u for u, unit in enumerate(units) for number in unit}
     waits: dict[int, set[int]] = {}
     for number, made in enumerate(producers(launches, needs.views)):

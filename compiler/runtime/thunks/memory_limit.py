@@ -75,7 +75,7 @@ def within_limit(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A sequence of task runs, as a graph with node copies, implementations, and arena size."""
+    """A sequence of task runs, its graph with copies of nodes, implementations, and arena size."""
 
     found: Repeated
     graph: Graph
@@ -130,7 +130,7 @@ class _Fitting:
 
 
 def _fitting(graph: Graph, thunks: list[Thunk], limit_bytes: int, order: str) -> _Fitting:
-    """Return implementations with concats in place, or copied if only this is within the limit.
+    """Return implementations with concats in place, or copied if only copies fit the limit.
 
     If both variants exceed the limit, the variant with the smaller arena is returned.
     """
@@ -150,8 +150,8 @@ def _ordered(graph: Graph, thunks: Sequence[Thunk], order: str) -> LaunchOrder:
 class _Program:
     """Implementations in order, with the cost of recomputing each launch.
 
-    `allowed` are the launches that may be recomputed: generated code whose results are all in the
-    arena and are not results of the program. Units: seconds.
+    `allowed` are the launches that may be recomputed: generated code with all results in the arena,
+    none of them a result of the program. Units: seconds.
     """
 
     graph: Graph
@@ -298,8 +298,7 @@ class _Nodes:
 
 
 def _views_behind(thunks: Sequence[Thunk]) -> dict[int, list[Node]]:
-    """Return, by launch number, the views that follow a launch; -1 has views before all
-    launches."""
+    """Return the views after each launch, by launch number; -1 is before all launches."""
     found: dict[int, list[Node]] = {-1: []}
     number = -1
     for w in thunks:

@@ -144,7 +144,7 @@ class _Caller:
 
 @dataclass(frozen=True)
 class _Known:
-    """The arguments of one region's functions in a program of known sizes."""
+    """The calls, places and numbers of one region's functions in a program of known sizes."""
 
     caller: _Caller
     plan: RegionPlan

@@ -16,9 +16,9 @@ from compiler.runtime.thunks.select import FallbackThunk, Thunk, ViewThunk
 def grouped(thunks: Sequence[Thunk]) -> list[Thunk]:
     """Order nodes with the fewest crossings; on a tie, keep the given order.
 
-    The two sides are generated code and fallbacks, which the reference implementation runs. If the
-    first side is given, running all ready nodes of one side before a change is optimal: this never
-    delays a node. Both orders, native nodes first and fallbacks first, are tried.
+    The two sides are generated code and fallbacks, which the reference implementation runs. For a
+    given first side, it is optimal to run all ready nodes of one side before a change, since this
+    never delays a node. Both orders, native nodes first and fallbacks first, are tried.
     """
     orders = [list(thunks), *(_in_turns(thunks, first) for first in (False, True))]
     return min(orders, key=n_crossings)

@@ -37,8 +37,8 @@ HANDOVER_SECONDS = 0.3e-6
 """Delay in seconds until a thread sees that another thread's task has ended."""
 
 HANDOVER_BYTES_PER_SECOND = 50e9
-"""Bandwidth that gives the extra time for reading another thread's results: 35 GB/s from another
-core's cache, 110 GB/s from the same core's cache (docs/threads.md)."""
+"""Bandwidth that gives the extra time of reading another thread's results: 35 GB/s from another
+core's cache, instead of 110 GB/s from the same core's cache (docs/threads.md)."""
 
 ON_DEMAND = Conduct(ahead=0, contention=False)
 """Simulated transfers: a thread reads another thread's results on demand, and waits for them."""
@@ -84,7 +84,7 @@ def regions(thunks: Sequence[Launchable], before: Sequence[set[int]]) -> list[tu
 
 
 def _cut(first: int, end: int, before: Sequence[set[int]]) -> Iterator[tuple[int, int]]:
-    """Yield regions that start at a launch contained in all dependence paths.
+    """Yield regions; each ends before a bottleneck, or after `LONGEST` launches.
 
     Sets of launches are represented by bits of integers.
     """

@@ -119,7 +119,7 @@ def _spare(k: int) -> str:
 
 
 class Numbers(Protocol):
-    """The arguments of one region's functions: calls, places of values, and numbers.
+    """The calls, places of values, and numbers that one region's functions contain.
 
     In code for open sizes, arena offsets and numbers are slots of a run's table.
     """
@@ -148,7 +148,7 @@ class Numbers(Protocol):
 
 @dataclass
 class RegionWriter:
-    """Generates the functions of regions; `texts` collects these, inner functions first."""
+    """Generates the functions of regions and collects them in `texts`, inner functions first."""
 
     taken: set[str]
     pool: ConstantPool

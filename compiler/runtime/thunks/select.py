@@ -71,7 +71,7 @@ class FallbackThunk:
 
     @property
     def is_view(self) -> bool:
-        """Return whether the node only returns a prefix, sized at run time, of a buffer."""
+        """Return whether the node only returns a prefix of a buffer; a run sets its length."""
         return is_handed_out(self.node)
 
 

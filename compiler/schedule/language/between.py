@@ -28,8 +28,8 @@ MOST_OPERATIONS = 2_000
 class Stages:
     """The stages of a kernel and their shared loops, with the moves applied so far.
 
-    `stage` names the subject of the next move. `tiled` are the stages of a Winograd convolution;
-    they share loops over bands of tiles.
+    `stage` names the stage that the next move transforms. `tiled` are the stages of a Winograd
+    convolution; they share loops over bands of tiles.
     """
 
     computation: Computation
@@ -55,8 +55,7 @@ class Stages:
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
-        """Return the stages with their last move recorded; `before` are the stages before the
-        move."""
+        """Return the stages with `call` recorded as their last move after those of `before`."""
         return replace(self, lines=(*before.lines, Line(self.stage, call)), reason="")
 
     def require_sound(self) -> None:
@@ -104,7 +103,8 @@ class Stages:
         """Replace each read of a stage by the expression of the stage, and do not store the stage.
 
         Inlining saves a store and a load per element, but recomputes an element at every read.
-        Results, reductions and stages read at computed indices cannot be inlined.
+        A stage cannot be inlined if it is a result or a reduction, or if it is read at computed
+        indices.
         """
         part = self._part(self.stage)
         require_legal(
@@ -183,10 +183,10 @@ class Stages:
     def compute_at(self, stage: StageName, loop: LoopName, places: Count = 1) -> Self:
         """Compute a stage in another stage's loop: each iteration computes the elements it reads.
 
-        Each iteration computes `places` elements along the axis of the loop. A stage read only
-        inside the loop needs memory for one iteration only, which helps if that memory fits a
-        cache. All stages between producer and consumer must also run inside the loop, so move the
-        last producer first.
+        Each iteration computes `places` elements along the axis of the loop. A stage that only the
+        loop reads needs memory for one iteration, which helps if this memory fits a cache. All
+        stages between producer and consumer must also run inside the loop, so move the last
+        producer first.
         """
         part, other = self._part(self.stage), self._part(stage)
         require_legal(part is not other, f"{stage} cannot run inside its own loop")
@@ -259,7 +259,7 @@ class Stages:
             own = [*self.tiled.results, self.tiled.weights, self.tiled.image, self.tiled.product]
             require_legal(
                 all(s is not t for s in part for t in own),
-                f"{name} belongs to a convolution in tiles, whose stages share bands of tiles",
+                f"{name} belongs to a Winograd convolution, whose stages share bands of tiles",
             )
         for s in part:
             require_legal(self._is_filled_once(s.target), f"several stages fill {s.target}")
@@ -295,7 +295,7 @@ class Stages:
     def _own_axis(
         self, part: FusedStages, group: Group, siblings: Sequence[Member], at: Member
     ) -> str:
-        """Return the nest's name for the axis of a group that the nest is about to join.
+        """Return the axis of a nest that matches the loop of `group`; the nest is about to join it.
 
         Errors: E-SCHEDULE-MOVE if an iteration needs elements of other iterations, or another
         stage reads the nest's results earlier.
@@ -355,7 +355,7 @@ def _moved(
 
 
 def matching_axis(part: FusedStages, group: Group, temporaries: Iterable[str]) -> str:
-    """Return the nest's axis whose places match the iterations of a group; "" if none does."""
+    """Return the nest's axis whose positions match the iterations of a group; "" if none does."""
     made = {s.target: s for s in part}
     found = list(part[0].axes)
     n_reads = 0

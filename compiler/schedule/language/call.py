@@ -25,9 +25,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A call on one nest, named after its target.
+    """A call of a move on one nest; the nest has the name of the tensor that it stores.
 
-    The second nest that fills a target is `Y#2`. `where` is the position in the source text.
+    The second nest that stores the tensor `Y` is `Y#2`. `where` is the position in the source text.
     """
 
     nest: str

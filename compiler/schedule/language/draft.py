@@ -56,8 +56,8 @@ def draft(
 ) -> Draft:
     """Read the text of a schedule as far as possible.
 
-    Each line that does not parse is a problem. The lines before the first line that does not parse
-    are replayed, each nest up to its first refused move. The position of a problem is the word that
+    Each line that does not parse is a problem. The lines before the first such line are replayed;
+    the replay of a nest ends at its first refused move. The position of a problem is the word that
     its message names, if any.
     Errors: none; the draft contains the errors.
     """
@@ -110,7 +110,7 @@ def _at_place(error: CompileError, where: Where) -> CompileError:
 
 
 class _Reader:
-    """Replays lines, and continues after a refused move."""
+    """Replays lines; after a refused move, continues with the next nest."""
 
     def __init__(self, lines: Sequence[Line], rows: Sequence[str]) -> None:
         self.rows = rows
@@ -154,7 +154,7 @@ class _Reader:
     def placed(self, error: CompileError) -> CompileError:
         """Locate an error at the word that its message names.
 
-        An error without a line is located in the last line.
+        An error without a line is located in the line replayed last.
         """
         where = error.where
         if not where.line:

@@ -9,7 +9,7 @@ from compiler.ir import affine
 from compiler.schedule.axes import MOST_LOOPS, Axis, Entry, Loops
 
 _WORD = re.compile(r"[a-z_]\w*", re.ASCII)
-"""Loop names begin with a lower-case letter, since tensors and open sizes are upper case."""
+"""Names of loops; the first letter is lower case, since tensors and open sizes are upper case."""
 
 _MADE_LATER = re.compile(r".*(_left|_by\d+|_line)")
 """Names reserved for remainder loops and for loops over cache lines."""
@@ -25,7 +25,7 @@ def require_legal(condition: bool, message: str, hint: str = "") -> None:
 
 
 def require_new(nest: Loops, *names: str) -> None:
-    """Refuse invalid loop names and the names of other loops. Errors: E-SCHEDULE-MOVE."""
+    """Refuse invalid loop names and names that are taken. Errors: E-SCHEDULE-MOVE."""
     for name in names:
         plain = _WORD.fullmatch(name) and not _MADE_LATER.fullmatch(name)
         message = f"{name!r:.60} cannot be the name of a loop"
@@ -65,7 +65,7 @@ def _require_sound(nest: Loops) -> None:
 
 
 def _require_entry(nest: Loops, e: Entry) -> None:
-    """Check that the loops on which a copy or prefetch depends are still inside its loop."""
+    """Check that a copy or prefetch is still legal after a move on the loops."""
     at = nest.position(e.loop)
     outside = not e.over or nest.position(e.over) < at
     require_legal(outside, f"{e.over} does not run outside {e.loop}")
@@ -90,7 +90,7 @@ def _require_entry(nest: Loops, e: Entry) -> None:
 
 
 def _require_block(nest: Loops) -> None:
-    """Check that the block of partial sums has a known size and that its loop is not vectorised."""
+    """Check that sums in memory have a known size, and that only plain loops add to these sums."""
     last = nest.position(nest.cached) + 1 if nest.cached else 0
     for a in nest.axes[:last]:
         message = f"{a.var} adds to sums in memory, so its iterations run in order"
@@ -171,7 +171,7 @@ def require_finished(nest: Loops) -> None:
 
 
 def _require_tile(nest: Loops, rows: Axis) -> None:
-    """Check the loops inside the rows of a tile: reduction steps, lanes, a dot step."""
+    """Check that the loops inside a tile's rows are reduction steps, lanes and a dot step."""
     inside = nest.axes[nest.axes.index(rows) + 1 :]
     steps = [a for a in inside if a.kind == "for" and a.is_reduction and not a.lanes]
     kinds = [a.kind for a in inside if a not in steps[:1]]

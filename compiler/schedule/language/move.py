@@ -42,7 +42,7 @@ class Kind:
 LoopName = Annotated[str, Kind("loop", "the name of a loop")]
 NewLoop = Annotated[str, Kind("new loop", "a name for a loop, not used before")]
 Count = Annotated[int, Kind("number", "a whole number of at least 1", is_number=True)]
-StepName = Annotated[str, Kind("step", "the name of a processor's step: dot or tile")]
+StepName = Annotated[str, Kind("step", "the name of an instruction: dot or tile")]
 TensorName = Annotated[str, Kind("tensor", "the name of an operand")]
 StageName = Annotated[str, Kind("stage", "the name of a stage")]
 
@@ -99,7 +99,7 @@ class Shaped(Protocol):
 
     @property
     def reason(self) -> str:
-        """The reason of the next move."""
+        """The reason for the next move."""
         ...
 
     def because(self, reason: str) -> Self:
@@ -111,7 +111,7 @@ class Shaped(Protocol):
         ...
 
     def noted(self, call: Call, before: Self) -> Self:
-        """Return the subject with this move recorded, without the moves that it called."""
+        """Return the subject with this move recorded; moves that it called are not recorded."""
         ...
 
 
@@ -154,7 +154,7 @@ def move(
 
 
 def _flat(bound: inspect.BoundArguments) -> Iterator[Argument]:
-    """Yield the arguments in order, without the subject or omitted optional arguments."""
+    """Yield the arguments in order, without the subject and without omitted optional arguments."""
     given = list(bound.args[1:])
     while given and given[-1] == "":
         given.pop()

@@ -96,8 +96,8 @@ class Order(Checked):
     def fuse(self, outer: LoopName, inner: LoopName, loop: NewLoop) -> Self:
         """Fuse two loops: `for i<m { for j<n }` becomes `for ij<m*n`.
 
-        The loops must be plain, adjacent, and both over the target's points or both over the
-        reduction. Neither loop may belong to a split with a shorter last part.
+        The loops must be plain and adjacent; both must run over the target's points, or both over
+        the reduction. Neither loop may belong to a split with a shorter last part.
         """
         a, b = self.axis(outer), self.axis(inner)
         at = self.axes.index(a)
@@ -123,7 +123,7 @@ class Order(Checked):
 
     @move(
         example="""
-        computation iteration(A: f32[10,3]) -> Y: f32[3,10] {
+        computation transpose(A: f32[10,3]) -> Y: f32[3,10] {
           Y[i, j] = A[j, i]  for i<3, j<10
         }
         =>
@@ -136,7 +136,7 @@ class Order(Checked):
         }
         """,
         near_miss="""
-        computation iteration(A: f32[10,3]) -> Y: f32[3,10] {
+        computation transpose(A: f32[10,3]) -> Y: f32[3,10] {
           Y[i, j] = A[j, i]  for i<3, j<10
         }
         =>

@@ -53,7 +53,7 @@ def replay_lines(
         if name in used:
             raise CompileError(
                 "E-SCHEDULE-MOVE",
-                f"{name} belongs to a convolution in tiles, whose weights must be packed",
+                f"{name} belongs to a Winograd convolution, whose weights must be packed",
                 where=used[name][0].where,
                 hint="pack the weights after all other moves, or remove all moves on this nest",
             )
@@ -78,9 +78,9 @@ def replay_lines(
 
 
 def by_level(lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:
-    """Split a schedule into its lines about stages and the later lines about loops.
+    """Split the lines of a schedule into moves on stages and the later moves on loops.
 
-    Errors: E-SCHEDULE-MOVE if a line about stages follows a line about loops.
+    Errors: E-SCHEDULE-MOVE if a move on stages follows a move on loops.
     """
     between: list[Line] = []
     inside: list[Line] = []

@@ -11,7 +11,7 @@ from compiler.schedule.language.legal import Checked, require_legal
 from compiler.schedule.language.move import LoopName, StepName, move
 
 STEPS: dict[str, LoopKind] = {"dot": "dot", "tile": "tile"}
-"""The steps to which `tensorize` can map a loop."""
+"""The kinds of instructions to which `tensorize` can map a loop, by name."""
 
 
 class Running(Checked):
@@ -200,11 +200,11 @@ class Running(Checked):
     def tensorize(self, loop: LoopName, step: StepName) -> Self:
         """Map a loop to an instruction: a dot product step, or the rows of a matrix tile.
 
-        In every lane, `dot` adds products of four consecutive bytes of each operand (of two
-        consecutive elements for bf16) to a 32-bit sum. `tile` runs over the rows of a matrix tile
-        of 32-bit sums, with reduction steps, lanes and a dot step inside. The sums of a tile are in
-        memory while no loop adds to these sums. On machines without the instruction, the loop runs
-        as ordinary code.
+        In every lane, `dot` multiplies four consecutive bytes (or two consecutive bf16 elements) of
+        both operands, and adds the products to a 32-bit sum. A `tile` loop runs over the rows of a
+        matrix tile of 32-bit sums; inside it are reduction steps, lanes and a dot step. The sums of
+        a tile are in memory while no loop adds to these sums. On machines without the instruction,
+        the loop runs as ordinary code.
         """
         a = self.axis(loop)
         require_legal(step in STEPS, f"there is no step {step!r}; steps: {', '.join(STEPS)}")

@@ -41,7 +41,7 @@ class Step:
 
     @property
     def because(self) -> str:
-        """The reason of the move, "" for none."""
+        """The reason for the move, "" for none."""
         return self.line.call.because if self.line is not None else ""
 
 
@@ -77,7 +77,7 @@ def steps(
 def loops_after(
     lines: Sequence[Line], computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> str:
-    """Return the Loop IR that a schedule's lines produce, or the reason of their refusal."""
+    """Return the Loop IR that a schedule's lines produce, or the reason for their refusal."""
     try:
         return str(replay_lines(lines, computation, constants, options).kernel)
     except CompileError as e:

@@ -25,12 +25,12 @@ from compiler.schedule.language.move import Count, LoopName, TensorName, move
 from compiler.schedule.operands.packing import packing_for
 
 MOST_PADDED = 1 << 24
-"""The number of elements up to which padding is unlimited; padding may at most double the size
-of a larger constant."""
+"""The maximum number of elements of a padded constant; a larger result is legal if padding at most
+doubles the constant."""
 
 
 MOST_COPIED = 1 << 24
-"""The maximum number of elements of a copy in a loop."""
+"""The maximum number of elements that one copy in a loop may have."""
 
 
 class Storage(Checked):
@@ -99,7 +99,7 @@ class Storage(Checked):
     def _has_room(
         self, tensor: str, index: tuple[Expr, ...], a: Axis, longer: Axis, is_read: bool = False
     ) -> bool:
-        """Return whether the elements after a loop's end are padding of channel blocks."""
+        """Return whether a tensor has elements past a loop's end; stores need channel padding."""
         ranges = {**self.ranges, a.var: longer.range}
         uses = [(e, n) for e, n in zip(index, self.shapes[tensor], strict=True) if _uses(e, a.var)]
         inside = all(isinstance(n, int) and affine.bounds(e, ranges)[1] < n for e, n in uses)
@@ -131,7 +131,7 @@ class Storage(Checked):
 
     @move(
         example="""
-        computation iteration(A: f32[6,4]) -> Y: f32[4,6] {
+        computation transpose(A: f32[6,4]) -> Y: f32[4,6] {
           Y[i, j] = A[j, i]  for i<4, j<6
         }
         =>
@@ -164,11 +164,11 @@ class Storage(Checked):
         """,
     )
     def cache_read(self, tensor: TensorName, loop: LoopName) -> Self:
-        """Copy the elements that inner loops read into a block, at the start of each iteration.
+        """Copy an operand at the start of each iteration: the elements that inner loops read.
 
-        The copy is contiguous in the order of the inner loops, which then read the copy with
-        stride 1. A copy helps if the inner loops read each element several times, or read cache
-        lines that are far apart.
+        The copy is a contiguous block in the order of the inner loops, so they read it with stride
+        1. A copy helps if the inner loops read each element several times, or read cache lines that
+        are far apart.
         """
         read = self._read_of(tensor)
         tests = (p for value in self.values for p in walk(value) if isinstance(p, Inside))
@@ -202,7 +202,7 @@ class Storage(Checked):
 
     @move(
         example="""
-        computation iteration(A: f32[6,4]) -> Y: f32[4,6] {
+        computation transpose(A: f32[6,4]) -> Y: f32[4,6] {
           Y[i, j] = A[j, i]  for i<4, j<6
         }
         =>
@@ -234,11 +234,11 @@ class Storage(Checked):
         over: LoopName = "",
         share: Count = 1,
     ) -> Self:
-        """Prefetch the first cache line that the iteration `distance` later reads.
+        """Prefetch the first cache line that is read `distance` iterations later.
 
-        The hardware prefetcher detects consecutive reads late, and never across pages or with large
-        strides. In a packed constant the elements of an iteration are contiguous, so the move
-        prefetches all cache lines of these elements.
+        The hardware prefetcher detects consecutive reads late; it detects no reads across pages or
+        with large strides. In a packed constant the elements of an iteration are contiguous, so the
+        move prefetches all cache lines of these elements.
 
         When the iterations of an outer loop `over` read the same lines, each iteration of `over`
         may prefetch one of `share` equal parts of the lines.
@@ -257,7 +257,7 @@ class Storage(Checked):
         return replace(self, entries=(*self.entries, made))
 
     def _is_open(self, loop: str) -> bool:
-        """Return whether a loop is the outer part of a split of open length."""
+        """Return whether a loop is the outer part of a split whose length is symbolic."""
         return loop in self.splits and not isinstance(self.splits[loop].length, int)
 
     def _read_of(self, tensor: str) -> Read:

@@ -28,8 +28,9 @@ class Packing:
 
     `taken` selects elements along each axis: the first index, the step and the count. A `transform`
     M replaces the last two axes of weights w with a new first axis over the elements of M w M'. The
-    product is computed in f64 and rounded once. With `parts`, the bf16 parts of an f32 constant are
-    packed along a new first axis: upper parts at 0, lower parts at 1.
+    product is computed in f64 and rounded once. With `parts`, a new first axis contains the bf16
+    parts of an f32 constant, in the order that `parts` lists: 0 is the upper part, 1 the lower
+    part.
     Shapes: `padded` has the rank of the constant; `split` lists the factors of all axes in order;
     `order` permutes these factors. The shape of the result is `shape`.
     """
@@ -142,7 +143,7 @@ def _in_parts(array: Array) -> Array:
 def packing_for(
     index: Sequence[Expr], shape: Sequence[Expr], extents: Mapping[str, Expr]
 ) -> tuple[Packing | None, tuple[str, ...]]:
-    """Return the packing in loop order, and the loops over it; None if no packing exists.
+    """Return the packing in loop order, and the loops that index it; None if no packing exists.
 
     `extents` maps loops to trip counts, outermost first.
     """

@@ -32,7 +32,8 @@ KEPT_LINES = 4
 """The number of cache lines of one L1 set that are not evicted before the next rows are read."""
 
 L2_SHARE = 0.5
-"""The fraction of L2 up to which an operand is read in place, if its rows use different sets."""
+"""The fraction of L2 up to which an operand is read in place, if its rows use different cache
+sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def into_panels(computation: Computation, constants: frozenset[str], target: Tar
 
 
 def _earliest(stages: Sequence[Stage | Routine], copy: Stage) -> int:
-    """Return the earliest position of a copy stage; consecutive stages stay adjacent."""
+    """Return the earliest legal position for a copy stage, so that later stages stay adjacent."""
     makers = [i for i, s in enumerate(stages) if copy.read_tensors & s.stored_tensors]
     return makers[-1] + 1 if makers else 0
 
@@ -110,7 +111,7 @@ def _panel(stage: Stage, read: Read, target: Target) -> int | None:
 
 
 def _axes(read: Read) -> list[str]:
-    """Return the loops that index an operand; axes of size 1 have none."""
+    """Return the loops that index an operand; an axis with the constant index 0 has none."""
     return [str(axis_of(e)) for e in read.index if e != 0]
 
 

@@ -4,10 +4,10 @@
     x w = hi lo + hi hi + lo hi     lo lo is omitted: it is below the rounding error of lo
 
 Three products replace a single product, on a unit with more than ten times the throughput. A single
-stage writes the upper and the lower part of the left operand. The sum has an additional reduction
-axis over the three products, and its type remains f32. The parts of an operand omit 2^-16 of its
-value; the error of results is below 1e-5 of their scale. Source: Henry, Tang and Heinecke 2019
-(arXiv:1904.06376).
+loop nest writes the upper and the lower part of the left operand. The sum has an additional
+reduction axis over the three products, and its type remains f32. The two parts represent an operand
+with a relative error of at most 2^-16; the error of results is below 1e-5 of their scale. Source:
+Henry, Tang and Heinecke 2019 (arXiv:1904.06376).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ FEWEST_COLUMNS = 64
 costs as much as about 32 products."""
 
 FEWEST_TERMS = 64
-"""The minimum number of terms of a sum; configuring, loading and storing tiles dominates shorter
-sums."""
+"""The minimum number of terms of a sum; shorter sums spend most time on configuring, loading and
+storing tiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _split(product: _Product, tensors: dict[str, TensorType]) -> tuple[Stage, ..
     part = "part"
     while part in stage.extents:
         part += "_"
-    # Upper parts first, then lower parts, for each row or for all images.
+    # The upper parts precede the lower parts: within each row, or over all images.
     at = t.rank - 1 if t.layout.is_plain else 0
     dims = (*t.dims[:at], 2, *t.dims[at:]) if at else (2 * t.dims[0], *t.dims[1:])
     tensors[name] = TensorType(DType.bf16, dims, t.layout)

@@ -1,8 +1,7 @@
 """Copy transposed right operands of products to temporaries, so that their rows are contiguous.
 
 Without the copy, a product would load each vector element by element. The copy costs far less than
-these loads. Constants need no copy: they are packed at compile
-time.
+these loads. Constants need no copy: they are packed at compile time.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from compiler.ir.types import TensorType
 from compiler.targets.target import Target
 
 LEAST_ROWS = 8
-"""The minimum number of rows for a copy; products of fewer rows become dot products."""
+"""The minimum number of rows for a copy; products with fewer rows become dot products."""
 
 
 def turn_operands(
@@ -33,7 +32,7 @@ def turn_operands(
 def _transposed_operand(
     stage: Stage | Routine, computation: Computation, constants: frozenset[str]
 ) -> Read | None:
-    """Return a product's operand if its elements for adjacent target columns are far apart."""
+    """Return a product's transposed right operand: elements of adjacent columns are far apart."""
     if isinstance(stage, Routine):
         return None
     reduce = stage.reduce

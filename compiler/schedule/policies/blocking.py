@@ -25,28 +25,30 @@ from compiler.schedule.policies.tiles import (
 )
 
 NARROW, WIDE = 2, 4
-"""The width of a narrow and a wide strip of columns, in vectors. A reduction is divided into parts
-if a narrow strip over the entire reduction exceeds L2. A wide strip over one part of the reduction
-stays in L2."""
+"""The widths, in vectors, of a narrow and of a wide strip of columns. A reduction is divided into
+parts if a narrow strip over the entire reduction exceeds L2. A wide strip over one part of the
+reduction stays in L2."""
 
 PART_SHARE = 0.25
-"""The fraction of L2 for the strip of a part; rows and sums need the remainder of L2."""
+"""The fraction of L2 for a strip of columns over one part of the reduction; rows and sums need the
+remainder of L2."""
 
 SUMS_SHARE = 0.5
-"""The share of L2 for the sums of all rows; with larger sums, a reduction in parts is slower."""
+"""The maximum share of L2 that the sums of all rows may take; with more sums, a reduction in parts
+is slower."""
 
 BLOCK_SHARE = 0.6
 """The share of L2 for a block of rows, after subtracting two strips of columns: one in use, the
 other being loaded."""
 
 LEAST_TILES = 12
-"""The minimum ratio of the number of column tiles that read a copied block to the average number of
-copies of an element in the block."""
+"""The minimum number of column tiles, per copy of an element, for which a block is copied. Where
+windows overlap, a block contains several copies of an element."""
 
 RUN_CYCLES, LINE_CYCLES = 0.5, 2.5
-"""Stall cycles per cache line that is not in L2: the first number is for contiguous reads of at
-least a page, which the hardware prefetches, and the second for shorter contiguous reads (measured
-on Zen 3)."""
+"""Stall cycles per cache line that is not in L2 (measured on Zen 3). The first number is for
+contiguous reads of at least a page, which the hardware prefetches; the second is for shorter
+contiguous reads."""
 
 LEAST_SHARING = 3
 """The minimum number of row tiles in a copied block; these tiles share each strip of columns. With
@@ -56,8 +58,8 @@ FAR = 4
 """The slowdown factor of reading columns from memory instead of L3."""
 
 LEAST_GAIN = 0.028
-"""The minimum saving by blocks, as a fraction of all multiply-add cycles; smaller savings are lost
-at the ends of blocks."""
+"""The minimum saving by a division into blocks, as a fraction of all multiply-add cycles; smaller
+savings are lost at the ends of blocks."""
 
 PAGE_BYTES = 4096
 """The page size in bytes; the hardware prefetcher stops at the end of a page."""
@@ -81,9 +83,10 @@ def depth_of(nest: Nest) -> int:
 
 
 def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, str]:
-    """Split the outermost loop of a reduction too long for L2; return the loop over parts or "".
+    """Split the outermost reduction loop if operands exceed L2; also return the loop over parts.
 
-    If the reduction is a single loop, the length of a part is a multiple of `step`.
+    Without a split, the loop over parts is "". If the reduction is a single loop, the length of a
+    part is a multiple of `step`.
     """
     depth, strip_bytes = depth_of(nest), ctx.target.vector_bytes
     if depth * NARROW * strip_bytes <= ctx.target.l2_bytes * L2_SHARE:
@@ -108,7 +111,7 @@ def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, s
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a row loop; the operand read by the block stays in L2.
+    """A block of iterations of a loop over rows or images; the rows that it reads stay in L2.
 
     `copied` names the operand if the block copies it.
     """
@@ -163,7 +166,7 @@ def row_block(
 def _open_block(
     nest: Nest, vector: Axis, rows: Axis, around: Sequence[str], tile: Tile, ctx: Context
 ) -> Block | None:
-    """Choose a block for an open number of rows: the block's operand is copied before use."""
+    """Choose a block if the number of rows is symbolic; the block copies its operand before use."""
     found = _rows_and_columns(nest, vector, [*around, rows.var])
     if found is None or not _is_apart(nest, found[0]) or not _may_copy(nest, found[0], rows):
         return None
@@ -204,7 +207,7 @@ def copied_block(nest: Nest, vector: Axis, rows: Axis, tile: Tile, ctx: Context)
 def cycles_again(
     nest: Nest, vector: Axis, block: Block, images: Sequence[str], ctx: Context
 ) -> float:
-    """Estimate the additional cycles of reading the columns once per block, not only once."""
+    """Estimate the additional cycles of reading the columns once per block instead of only once."""
     found = _rows_and_columns(nest, vector, images)
     assert found is not None
     columns_bytes = _bytes(nest, found[1], [vector.var])
@@ -216,7 +219,7 @@ def cycles_again(
 def _rows_and_columns(nest: Nest, vector: Axis, images: Sequence[str]) -> tuple[Read, Read] | None:
     """Return the operand that all lanes share, and the other operand.
 
-    None if a loop other than a loop over images has an open size.
+    None if the size of a loop is known only at run time, unless the loop runs over images.
     """
     found = {r for r in operands(nest) if r.tensor in nest.tensors}
     streamed = [r for r in found if not depends(r, vector.var)]
@@ -265,7 +268,7 @@ def _line_cycles(nest: Nest, read: Read, rows: Axis, tile: Tile) -> float:
 
 
 def _fewest_tiles(extent: Expr) -> int:
-    """Return the trip count; for open sizes, the count at size 1 or, if larger, `MOST_PARTS`."""
+    """Return the trip count; for open sizes, the count at sizes of 1, but at least `MOST_PARTS`."""
     if isinstance(extent, int):
         return extent
     least = affine.substitute(extent, dict.fromkeys(affine.symbols(extent), 1))
@@ -279,8 +282,8 @@ def _is_counted(a: Axis) -> bool:
 def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
     """Return the bytes of an operand that the loops `passing` read while the other loops are fixed.
 
-    An element that overlapping windows read several times counts once, and only the slice that one
-    iteration of the other loops reads counts.
+    An element counts once, even if overlapping windows read it several times. Only the slice read
+    by one iteration of the other loops counts.
     """
     outside = [a.size for a in nest.space if a.var not in passing and depends(read, a.var)]
     walked = prod(a.size for a in nest.axes if depends(read, a.var))
@@ -297,7 +300,7 @@ def _may_copy(nest: Nest, read: Read, rows: Axis) -> bool:
 
 
 def _is_apart(nest: Nest, read: Read) -> bool:
-    """Return whether reduction steps read an operand in more lines than L1 holds."""
+    """Return whether the steps of a reduction loop read more cache lines than L1 keeps."""
     for a in nest.reduced:
         step = nest.stride_of(read.tensor, read.index, a.var)
         step_bytes = LINE_BYTES if step is None else abs(step) * read.dtype.nbytes
@@ -310,10 +313,10 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
     """Prefetch packed constants that do not stay in L1.
 
     `rows` is the loop over tiles of rows. With few registers a step takes several cycles, and the
-    hardware prefetcher loads the cache lines of the step in time. But the first row tile waits for
-    the data of each strip of columns. If too few other row tiles hide the wait of the first tile,
-    every row tile prefetches a part of the next strip. An open number of tiles counts as few,
-    unless sizes of 1 already give many tiles.
+    hardware prefetcher loads the cache lines of the step in time. But in each strip of columns, the
+    first row tile waits for data. If too few other row tiles hide this wait, every row tile
+    prefetches a part of the next strip. A number of tiles that is known only at run time counts as
+    few, unless sizes of 1 already give many tiles.
     """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]
@@ -333,7 +336,8 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
         if n_elements and not (over and depends(r, over)):
             distance = -(-ahead_bytes // (n_elements * r.dtype.nbytes))
             reason = (
-                f"{r.tensor} does not stay in L1: its lines take longer to load than a few steps"
+                f"{r.tensor} does not stay in L1: "
+                "loading its cache lines takes longer than a few steps"
             )
             nest = nest.because(reason)
             if over:

@@ -33,7 +33,7 @@ class Context:
 
 
 def addresses(nest: Nest) -> list[Expr]:
-    """Return the addresses of all targets and reads."""
+    """Return the addresses of all stores and reads."""
     found = [nest.address(b.target, b.index) for b in nest.results]
     return found + [nest.address(r.tensor, r.index) for r in nest.reads()]
 
@@ -49,7 +49,7 @@ def tested(nest: Nest) -> set[str]:
 
 
 def divided(nest: Nest) -> dict[str, int]:
-    """Map each loop index that is the only dividend of a division to its largest divisor."""
+    """Map each loop index that is divided alone (not in a sum) to its largest divisor."""
     found: dict[str, int] = {}
 
     def look(e: Expr) -> None:
@@ -166,7 +166,7 @@ def contiguous_axis(nest: Nest) -> Axis | None:
 
 
 def round_up_where_legal(nest: Nest, var: str, multiple: int) -> Nest:
-    """Extend a loop over the padding lanes if all operands have padding."""
+    """Extend a loop to include the padding lanes if all operands have padding."""
     try:
         return nest.round_up(var, multiple)
     except CompileError:

@@ -34,8 +34,8 @@ from compiler.schedule.policies.short_rows import span_rows
 from compiler.schedule.policies.tiles import FEW_REGISTERS, choose_tile
 
 MOST_ROWS, SURE_ROWS = 14, 4
-"""The number of rows of the largest tile, and the known number of rows that is preferred to any
-open number."""
+"""The number of rows of the largest tile; a loop whose length is known only at run time counts as
+at most `SURE_ROWS` rows."""
 
 UNROLL = 2
 """The unroll factor of the reduction; larger factors increase compile time without a speed-up."""
@@ -109,7 +109,7 @@ def split_blocked_reduction(nest: Nest) -> Nest:
 
 
 def _round_up_blocked(nest: Nest, ctx: Context) -> Nest:
-    """Extend loops over the padding lanes of a blocked output, if every operand has padding."""
+    """Extend loops to include a blocked output's padding lanes, if all operands have padding."""
     block = nest.tensors[nest.target].layout.block
     if block == 1:
         return nest
@@ -179,11 +179,11 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
 
 
 def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
-    """Return the loop to unroll as rows, on which the vector operand does not depend.
+    """Return the loop to unroll as rows; the operand loaded as vectors does not depend on it.
 
     If the vector operand depends on all loops, as in depthwise convolutions, rows share the scalars
-    of the other operand. A loop of open size, such as the batch loop, is chosen only if no loop of
-    known size has several rows.
+    of the other operand. A loop whose length is known only at run time, such as the batch loop,
+    counts as at most `SURE_ROWS` rows.
     """
     depends = [{n for e in r.index for n in affine.symbols(e)} for r in operands(nest)]
     others = [a for a in nest.space if a is not vector and a.size > 1]
@@ -256,7 +256,7 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     around = _outer_order(nest, outer, f"{v}o", outer_rows, ctx)
     in_memory = part and around[-1] != f"{v}o"
     if in_memory:
-        # The loops over rows are inside the loop over parts: the strip of a part stays in cache.
+        # The loop over parts contains the loops over rows, so the columns of a part stay in cache.
         reduced.remove(part)
         around.insert(around.index(f"{v}o") + 1, part)
     if block is not None:

@@ -10,11 +10,10 @@ the other operand the elements of a step are contiguous in memory, and all lanes
 elements. All other loops are as in an f32 contraction: sums stay in registers during the entire
 reduction.
 
-The operand that differs between lanes may also be a bf16 tensor with contiguous lanes (pixels in
-plain order, the second product of attention). Two vectors of lanes are then interleaved into pairs
-at the load, which pays off for enough rows.
-Source: the vectorisation of 8-bit convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018
-(arXiv:1712.05877); VDPBF16PS.
+The operand that differs between lanes may also be a bf16 tensor with contiguous lanes, such as
+pixels in plain order, or the right operand of attention's second product. Two vectors of lanes are
+then interleaved into pairs at the load, which pays off for enough rows. Source: the vectorisation
+of 8-bit convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018 (arXiv:1712.05877); VDPBF16PS.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ SUMMED_IN = {DType.u8: DType.i32, DType.i8: DType.i32, DType.bf16: DType.f32}
 """The small types that dot steps multiply, with the 32-bit types of their sums."""
 
 FEWEST_ROWS = 4
-"""The minimum number of rows that share a vector of pairs interleaved at the load."""
+"""The minimum number of rows for which interleaving vectors into pairs at the load pays off."""
 
 UNROLL = 4
 """The unroll factor of the loop over steps; a larger factor increases register pressure."""
@@ -48,7 +47,7 @@ UNROLL = 4
 def dots(nest: Nest, ctx: Context) -> Nest | None:
     """Rewrite the nest with dot steps; None if the types or layouts of operands do not allow them.
 
-    Without an instruction for pairs of bf16, dot steps gain nothing.
+    Without an instruction for pairs of bf16, dot steps of bf16 gain nothing, so the result is None.
     """
     operands = small_reads(nest)
     if operands is None or (_is_bf16(operands) and not ctx.target.has_bf16_dot):
@@ -116,14 +115,14 @@ def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
 
 
 def _are_side_by_side(nest: Nest, shared: Read, own: Read, vector: Axis, ctx: Context) -> bool:
-    """Return whether a non-constant operand has contiguous lanes, so that vectors form pairs."""
+    """Return whether a non-constant operand has contiguous lanes that can be interleaved."""
     if not _is_bf16((shared, own)) or own.tensor in ctx.packable or depends(shared, vector.var):
         return False
     return nest.stride_of(own.tensor, own.index, vector.var) == 1
 
 
 def round_up_lanes(nest: Nest, ctx: Context) -> Nest:
-    """Extend loops over the padding lanes of a blocked target if every operand has padding."""
+    """Extend loops to include a blocked target's padding lanes, if all operands have padding."""
     block = nest.tensors[nest.target].layout.block
     if block == 1:
         return nest
@@ -161,7 +160,8 @@ def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
 def _steps_of_parts(nest: Nest, shared: Read, packed: Read, ctx: Context) -> Axis | None:
     """Return the longest loop along which pairs of bf16 are interleaved for all lanes.
 
-    None if the loop has fewer lanes than a full vector: too few to justify the interleaving.
+    None if the contiguous loop of the target is shorter than a vector: interleaving would not pay
+    off.
     """
     vector = contiguous_axis(nest)
     if not _is_bf16((shared, packed)) or vector is None or vector.size < ctx.target.lanes(4):
@@ -310,7 +310,7 @@ def outer_order(
     packed: Read,
     ctx: Context,
 ) -> list[str]:
-    """Order the outer loops: batch and groups first; columns innermost if their operand fits L2."""
+    """Order the outer loops: groups first; columns innermost if only their operand fits half L2."""
     image = [v for v in outer if not depends(packed, v)]
     groups = [v for v in outer if v not in image]
     weights, data = (nest.tensors[r.tensor].assumed.n_elements for r in (packed, shared))

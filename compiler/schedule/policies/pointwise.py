@@ -53,7 +53,7 @@ def _across(nest: Nest, vector: Axis, others: list[Axis], lanes: int) -> Axis | 
 
 
 def _turned(nest: Nest, vector: Axis, across: Axis, lanes: int, ctx: Context) -> Nest:
-    """Tile a transposition into squares that use all elements of each cache line in L1."""
+    """Tile a transposition into squares: cache lines stay in L1 until all elements are used."""
     v, a = vector.var, across.var
     nest = nest.because("a square tile reads and writes whole cache lines")
     nest = nest.split(v, lanes, f"{v}o", f"{v}l").split(a, lanes, f"{a}o", f"{a}i")
@@ -115,7 +115,7 @@ def _rows(others: list[Axis]) -> Axis | None:
 
 
 def _pad_lanes(nest: Nest) -> Nest:
-    """Extend loops over the padding lanes of a blocked target if operands have the same blocks."""
+    """Extend loops to include a blocked target's padding lanes if operands have the same blocks."""
     block = nest.tensors[nest.target].layout.block
     if block == 1 or any(nest.tensors[r.tensor].layout.block != block for r in nest.reads()):
         return nest

@@ -37,15 +37,15 @@ TILE_LANES = 16
 ROW_BYTES = 64
 
 FEWEST_ROWS = 4
-"""The minimum number of rows. A tile step takes as long for 1 row as for 16 rows; vectors take a
-step per row."""
+"""The minimum number of rows. A tile step takes as long for 1 row as for 16 rows; vector code takes
+a step per row."""
 
 FEWEST_STEPS = 4
 """The minimum number of reduction steps in a tile; with fewer steps, vectors are as fast."""
 
 MOST_PRODUCTS = 4
-"""The maximum number of products of the bf16 parts of one number. The loop over these products is
-unrolled, so that the parts stay in tile registers."""
+"""The maximum number of products of bf16 parts that replace one f32 product. The loop over these
+products is unrolled, so that the parts stay in tile registers."""
 
 NEW_SHAPES = 2
 """The time, in full tile steps, to store sums, to reconfigure tile shapes and to reload sums."""

@@ -27,7 +27,8 @@ EXPOSED = 0.1
 """The share of load and L2 cycles that multiply-adds do not hide."""
 
 N_STREAMS = 8
-"""The number of streams that prefetchers follow; also the number of lines that a set retains."""
+"""The number of streams that the hardware prefetchers follow; also the number of cache lines that
+an L1 set retains."""
 
 STREAM_CYCLES, CONFLICT_CYCLES = 0.1, 0.25
 """Stall cycles per step: for each row beyond `N_STREAMS`, and for each row with conflict misses."""

@@ -14,8 +14,8 @@ from compiler.schedule.stages.tree import Group, name_of
 from compiler.targets.target import Target
 
 ROWS = 48
-"""The maximum number of rows of a product per iteration; an iteration loads the other operand
-once."""
+"""The maximum number of rows of a product per iteration; the rows of an iteration share each load
+of the other operand."""
 
 LEAST_ROWS = 4
 """The minimum number of rows of a tile; with fewer rows, loads are the bottleneck for any width."""
@@ -32,7 +32,7 @@ LEAST_TURNS = 4
 def block_size(
     group: Group, held: Iterable[str], tensors: Mapping[str, TensorType], target: Target
 ) -> int:
-    """Choose the positions per iteration: few, or many if rows of a product share an operand.
+    """Choose the number of positions per iteration: large if rows of a product share an operand.
 
     Temporaries inside the loop take at most half of L2 (of L1 for short sums). If the cache limits
     the number of rows, the number is a multiple of the register tile's rows.
@@ -61,7 +61,7 @@ def reason(group: Group) -> str:
 
 
 def _is_short(group: Group, per_place: int, extent: int, target: Target) -> bool:
-    """Return whether final reductions of several places can overlap and temporaries fit L1."""
+    """Return whether final reductions of several positions can overlap, and temporaries fit L1."""
     sums = any(s.reduce is not None for part in group.nests for s in part)
     few = SIDE_BY_SIDE * per_place <= target.l1d_bytes // 2
     return sums and few and extent >= LEAST_TURNS * SIDE_BY_SIDE
@@ -81,7 +81,7 @@ def _product_of_rows(group: Group) -> Stage | None:
 
 
 def _tile_rows(product: Stage, target: Target) -> int:
-    """Return the number of rows of the register tile for a block of a product."""
+    """Return the number of rows of a product's register tile."""
     columns, depth = (
         prod(affine.assumed(product.extents[a]) for a in axes)
         for axes in (product.axes[-1:], product.reduce_axes)

@@ -51,7 +51,7 @@ def fuse_stages(computation: Computation) -> list[FusedStages | Routine]:
 def _place(
     stage: Stage, made: Sequence[FusedStages | Routine], computation: Computation
 ) -> tuple[int, FusedStages] | None:
-    """Return the position of fused stages that a stage can join, and the fused stages with it."""
+    """Return the position of the fused stages that a stage can join, and the result of joining."""
     if not _may_join(stage, computation):
         return None
     for position in reversed(range(len(made))):

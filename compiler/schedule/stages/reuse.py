@@ -22,7 +22,7 @@ from compiler.schedule.stages.tree import Group, Member, Part, leaves, read, sto
 def in_place(
     members: Sequence[Member], temporaries: Collection[str], tensors: Tensors
 ) -> dict[str, str]:
-    """Map each temporary that can reuse memory to the temporary whose memory it reuses."""
+    """Return, for each temporary that can reuse memory, the temporary that provides the memory."""
     parts = [*leaves(members)]
     found: dict[str, str] = {}
     for position, part in enumerate(parts):
@@ -64,7 +64,7 @@ def _is_made_beside(members: Sequence[Member], part: Part, tensor: str) -> bool:
 
 
 def with_reuse(kernel: Kernel, places: Mapping[str, str]) -> Kernel:
-    """Merge temporaries of equal size into the buffers that they reuse."""
+    """Replace temporaries by the buffers whose memory they reuse, if both have the same shape."""
     buffers = kernel.buffers
     names = {t: u for t, u in places.items() if buffers[t].shape == buffers[u].shape}
     params = tuple(b for b in kernel.params if b.name not in names)

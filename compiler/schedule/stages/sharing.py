@@ -1,11 +1,11 @@
 """The policy for shared loops: consumers read a row of a producer before it computes the next row.
 
 A softmax, a normalisation or attention has several stages. If the stages ran one after another,
-each stage would read and write all rows and evict them from the caches. If a stage reads only the
-same rows of another stage's results, `compute_at` places both stages in one loop over the rows. The
-temporary between producer and consumer then has one row or a block of rows. The policy finds the
-longest sequences of stages that can share a loop, and then applies itself to the stages of each
-sequence.
+each stage would read and write all rows and evict them from the caches. If each row of a stage
+depends only on the same row of another stage's results, `compute_at` places both stages in one loop
+over the rows. The temporary between producer and consumer then has one row or a block of rows. The
+policy finds the longest sequences of stages that can share a loop, and then applies itself to the
+stages of each sequence.
 
 Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
 """
@@ -44,7 +44,7 @@ def share(stages: Stages, target: Target) -> Stages:
 class _Where:
     """The context of parts: local tensor types, and axes that already have a loop (`done`).
 
-    Only the parts of the group read the `temporaries`.
+    Only these parts read the `temporaries`.
     """
 
     tensors: Tensors
@@ -86,7 +86,10 @@ def _moved(stages: Stages, group: Group) -> Stages:
 
 
 def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]]:
-    """Yield groups of parts that may share a loop, longest first, with their temporaries."""
+    """Yield groups of parts that may share a loop, in execution order, with their temporaries.
+
+    The search finds the longest group first, and then the groups before and after it.
+    """
     found = _longest(parts, where)
     if found is None:
         return
@@ -105,10 +108,10 @@ def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]
 def _producer(
     group: Group, before: Sequence[Part], after: Sequence[Part], where: _Where
 ) -> tuple[FusedStages, str] | None:
-    """Return the last earlier part whose results only the group reads, index by index.
+    """Return the last earlier part that only the group reads, at one index per iteration.
 
-    The part found, for example the copy of an operand, reads no results of the group's parts, so
-    the sequence of these parts does not contain it.
+    Such a part, for example the copy of an operand, reads no results of the group, so it is not yet
+    a part of the group.
     """
     alone = _alone(before)
     for number, part in reversed([*enumerate(before)]):
@@ -182,10 +185,10 @@ def _common(
 
 
 def _names_in(part: FusedStages, made: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
-    """Map axes of a sequence to a part's names for them, if the part reads them index by index.
+    """Map each axis of a sequence to the part's axis that indexes it in all reads.
 
-    None if the part reads no results of the sequence, reads them at computed indices, or reads two
-    axes at the same index.
+    Axes with other indices are omitted. None if the part reads no results of the sequence, reads
+    them at computed indices, or reads two axes at the same index.
     """
     names: dict[str, str] = {}
     refused: set[str] = set()
@@ -209,10 +212,10 @@ def _names_in(part: FusedStages, made: Mapping[str, tuple[str, ...]]) -> dict[st
 def _is_sharable(
     part: FusedStages, axis: str, tensors: Tensors, temporaries: frozenset[str]
 ) -> bool:
-    """Return whether computing a part index by index along an axis is efficient.
+    """Return whether computing a part one index of an axis at a time is efficient.
 
-    Computing index by index is inefficient if only this axis is contiguous in memory, if the axis
-    runs over blocked channels, or if a stage would compute single elements.
+    It is inefficient if only this axis is contiguous in memory, if the axis runs over blocked
+    channels, or if a stage would compute single elements.
     """
     for s in part:
         moving = {a for a, n in s.extents.items() if n != 1}

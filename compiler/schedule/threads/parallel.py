@@ -1,12 +1,11 @@
 """Choice of the loops that threads share: independent iterations, and the least estimated time.
 
 A loop can be shared if its iterations are proven independent. The cost of sharing is the time of
-the longest share, plus the time to read the operands that every thread reads in full. Most operands
-that every thread reads in full have been written by other threads. If images are divided by rows,
-each row stays in the cache of its writer, but all threads read all weights. If images are divided
-by channels, each thread reads its own weights, but all rows. A loop of few iterations is shared
-together with the loops directly inside it. A shared loop may be inside other loops that every
-thread runs.
+the longest share, plus the time to read the operands that every thread reads in full. Other threads
+have written most of these operands. If images are divided by rows, each row stays in the cache of
+its writer, but all threads read all weights. If images are divided by channels, each thread reads
+its own weights, but all rows. A loop of few iterations is shared together with the loops directly
+inside it. A shared loop may be inside other loops that every thread runs.
 
 Reductions are never shared, so results are bit-identical to the results of one thread.
 """
@@ -29,7 +28,8 @@ from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
 EVEN = 0.95
-"""The balance (mean share / longest share) below which loops directly inside are shared too."""
+"""The balance (mean share / longest share) below which the loops directly inside a shared loop are
+shared too."""
 
 BYTES_PER_STEP = 5
 """The number of bytes per half cycle that a core reads from another core's cache (35 GB/s
@@ -77,7 +77,7 @@ class _Option:
 
 @dataclass(frozen=True, slots=True)
 class _Marker:
-    """Marks the loops of one kernel."""
+    """Marks the loops of one kernel that threads share."""
 
     buffers: Mapping[str, Buffer]
     target: Target
@@ -146,7 +146,7 @@ class _Marker:
         return (made.body, total, foreign, later) if known else None
 
     def _shared(self, loop: Loop, outer: Ranges, around: int) -> tuple[Loop, int]:
-        """Mark the loop, and inner loops while shares are unbalanced; also return the trip count.
+        """Mark the loop, and inner loops while shares are unbalanced; also count the iterations.
 
         `around` is the product of the trip counts of the enclosing shared loops.
         """

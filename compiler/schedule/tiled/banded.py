@@ -47,7 +47,7 @@ Finish = Callable[[int, int, Scalar], list[Statement]]
 
 @dataclass(frozen=True, slots=True)
 class Banded:
-    """The statements of a Winograd convolution, which replace parts of its computation.
+    """The statements of a Winograd convolution; they replace the `parts` of a computation.
 
     `replaced` is the temporary that the packed weights replace; `shapes` has new buffer types.
     """
@@ -131,8 +131,7 @@ class _Writer:
     def _held(self, n_channels: int, block: int) -> TensorType:
         """Return the type of V or P, with an odd number of vectors between elements of a tile.
 
-        If the number of vectors were a power of two, all elements would map to a few sets of the
-        cache.
+        If the number of vectors were a power of two, all elements would map to a few cache sets.
         """
         n_blocks = -(-n_channels // block) | 1
         return TensorType(

@@ -82,7 +82,7 @@ class Blocks:
 
 
 class Bands:
-    """The bands of all images; a band is several rows of tiles, for one vector of channels."""
+    """The bands of all images; a band is several rows of tiles."""
 
     def __init__(self, n_images: int, tiles: tuple[int, int], height: int, n_lanes: int) -> None:
         self.n_images = n_images

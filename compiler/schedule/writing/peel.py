@@ -106,7 +106,7 @@ def _iteration_asked(nest: Nest, e: Entry) -> Expr:
     if e.over:
         turn: Expr = affine.symbol(e.over)
         if not isinstance(nest.axis(e.over).extent, int):
-            turn = affine.mod(turn, e.share)  # an open number of iterations may exceed `share`
+            turn = affine.mod(turn, e.share)  # an unknown number of iterations may exceed `share`
         return affine.floordiv(here + turn * nest.axis(e.loop).extent, e.share) + e.distance
     return here + e.distance
 
@@ -133,7 +133,7 @@ def _open_parts(
     part: tuple[Split, Expr],
     is_left_over: bool = False,
 ) -> tuple[Statement, ...]:
-    """Emit the loop over full parts of an open length, then the remainder in smaller parts.
+    """Emit the loop over full parts of a symbolic length, then the remainder in smaller parts.
 
     `part` is the split and its length. The elements after the last full tile form full vectors or
     smaller row tiles. The remaining elements form a partial vector, or are processed one by one.
@@ -201,7 +201,7 @@ def _left(var: str) -> str:
 
 
 def stands_here(at: At, var: str) -> bool:
-    """Return whether a loop is emitted at this level: its variable is free or only shifted."""
+    """Return whether a loop is emitted here: `at` keeps its variable, or only adds an offset."""
     return var not in at or var in affine.symbols(at[var])
 
 
