@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, numpy_helper
 
 from tests.outside import families
 from tests.outside.defined import is_defined
@@ -136,7 +136,7 @@ def _resized(chance: random.Random, model: ModelProto, feeds: Feeds) -> Feeds | 
 
 def values_of(model: ModelProto, feeds: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return all values of a model, node by node; None if a node is refused or undefined."""
-    values: dict[str, Any] = {**feeds, **constants_of(model)}
+    values: dict[str, Any] = {**feeds, **constants_of(model.graph)}
     opset = model.opset_import[0].version
     for node in model.graph.node:
         try:
@@ -149,8 +149,8 @@ def values_of(model: ModelProto, feeds: Mapping[str, Any]) -> dict[str, Any] | N
     return values
 
 
-def constants_of(model: ModelProto) -> dict[str, Array]:
-    return {t.name: _plain(numpy_helper.to_array(t)) for t in model.graph.initializer}
+def constants_of(graph: GraphProto) -> dict[str, Array]:
+    return {t.name: _plain(numpy_helper.to_array(t)) for t in graph.initializer}
 
 
 def _plain(array: Array) -> Array:

@@ -7,7 +7,7 @@ may change it as much. If noise changes a comparison, both outcomes are right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,19 +115,37 @@ def _margin(value: Array, others: list[Any]) -> Margin:
 def _shaken(model: ModelProto, feeds: Mapping[str, Any], k: int) -> dict[str, Any] | None:
     chance = np.random.default_rng(k)
     values: dict[str, Any] = {n: _noisy(v, chance) for n, v in feeds.items()}
-    values.update(constants_of(model))
-    opset = model.opset_import[0].version
-    for node in model.graph.node:
-        try:
-            made = run_node(node, values, opset)
-        except PeerRefused:
-            return None
+    values.update(constants_of(model.graph))
+    try:
+        _shake(model.graph.node, values, model.opset_import[0].version, chance)
+    except PeerRefused:
+        return None
+    return {o.name: values[o.name] for o in model.graph.output}
+
+
+def _shake(
+    nodes: Iterable[NodeProto], values: dict[str, Any], opset: int, chance: np.random.Generator
+) -> None:
+    """Run nodes, and add their results to the values, with noise."""
+    for node in nodes:
+        is_branch = node.op_type == "If"
+        made = _branch(node, values, opset, chance) if is_branch else run_node(node, values, opset)
         exact = node.op_type in EXACT or (node.op_type == "Cast" and _keeps(values, node))
         for name, value in zip((o for o in node.output if o), made, strict=True):
             rounding = _rounding_inside(node, values)
             least = max(_least(node, value), _least_of_shift(node, values))
             values[name] = value if exact else _noisy(value, chance, least, rounding)
-    return {o.name: values[o.name] for o in model.graph.output}
+
+
+def _branch(
+    node: NodeProto, values: Mapping[str, Any], opset: int, chance: np.random.Generator
+) -> list[Any]:
+    """Run the taken branch of an If, with noise after each node."""
+    taken = "then_branch" if np.asarray(values[node.input[0]]).item() else "else_branch"
+    (body,) = (a.g for a in node.attribute if a.name == taken)
+    inner = {**values, **constants_of(body)}
+    _shake(body.node, inner, opset, chance)
+    return [inner[o.name] for o, used in zip(body.output, node.output, strict=True) if used]
 
 
 def _least(node: NodeProto, value: Any) -> float:

@@ -95,6 +95,25 @@ def test_judge_allows_the_absolute_error_of_a_sigmoid() -> None:
     assert judge.objection({"y": np.array([4.25e-18, 9.4e-4], np.float32)})
 
 
+def test_judge_places_noise_in_the_taken_branch_of_an_if() -> None:
+    """The window is symmetric: rounding decides which of two equal elements is the largest."""
+    model = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
+        g (bool go) => (int64[] at) {
+            at = If(go) <then_branch = t () => (int64[] first)
+                <int64 size={8}> {
+                window = HammingWindow<output_datatype = 1>(size)
+                two = Constant<value: tensor = int64[1] {2}>()
+                unused, first = TopK<axis = 0, largest = 0>(window, two)
+            }, else_branch = e () => (int64[] none) {
+                none = Constant<value: tensor = int64[2] {0, 1}>()
+            }>
+        }""")
+    for go, allowed in ((True, True), (False, False)):
+        theirs = {"at": np.array([0, 1], np.int64)}
+        judge = Judge(model, {"go": np.array(go)}, theirs)
+        assert (judge.objection({"at": np.array([0, 7], np.int64)}) is None) is allowed
+
+
 def test_judge_allows_the_absolute_error_of_a_gelu() -> None:
     """ONNX Runtime adds 1 to an erf close to -1; the relative error at -4 is 0.03 %."""
     node = helper.make_node("Gelu", ["x"], ["y"])
