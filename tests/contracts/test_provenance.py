@@ -15,6 +15,7 @@ from compiler.ledger import Ledger
 from compiler.passes import PASSES, presets, run_pipeline
 from tests.compiler.passes.networks import NETWORKS
 from tests.models import OCR_MODELS, light_model, ocr_model
+from tests.selection import few_of_all
 
 LIGHT = (
     *("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50"),
@@ -36,8 +37,7 @@ def lost(graph: Graph, pipeline: str) -> list[str]:
     return [f.node for f in fates if f.kind == "unaccounted"]
 
 
-@pytest.mark.parametrize("preset", ["default", "O3"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "preset"), few_of_all(16, tuple(MODELS), ("default", "O3")))
 def test_every_node_of_a_model_is_accounted_for(name: str, preset: str) -> None:
     assert not lost(load(MODELS[name]), preset)
 

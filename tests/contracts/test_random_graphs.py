@@ -28,7 +28,7 @@ PRESETS = ("O0", "O1", "O2", "debug")
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 1e-3, 1e3, float("inf"), float("-inf"), float("nan"))
 
 quick = settings(
-    max_examples=80,
+    max_examples=50,
     derandomize=True,
     deadline=None,
     database=None,

