@@ -1,1 +1,2 @@
-"""Speeds of a machine, measured or estimated, and the lower bounds of kernel times they imply."""
+"""Measured or estimated speeds of a machine, and the lower bounds that they set for kernel times.
+"""

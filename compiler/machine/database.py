@@ -162,8 +162,7 @@ class Database:
 
 @dataclass(eq=False)
 class Tuned:
-    """The tuned schedules available to a compilation, by computation key, and the keys of those
-    used.
+    """The tuned schedules for a compilation, by computation key; `used` has the keys of those used.
 
     A schedule that is no longer legal for its computation is ignored.
     """
