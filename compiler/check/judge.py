@@ -43,8 +43,7 @@ def keeps_bits(graph: Graph) -> bool:
 
 
 def adds_up(graph: Graph) -> bool:
-    """Return whether the graph has inexact sums; the order of terms decides whether they overflow.
-    """
+    """Return whether the graph has inexact sums, whose overflow depends on the order of terms."""
     return any(
         (o := OPERATORS.get(n.op)) is None or (o.kind in _SUMS and not o.exact)
         for n in all_nodes(graph)

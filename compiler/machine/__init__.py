@@ -1,2 +1,1 @@
-"""Measured or estimated speeds of a machine, and the lower bounds that they set for kernel times.
-"""
+"""Measured or estimated speeds of a machine, and the resulting lower bounds on kernel times."""

@@ -71,7 +71,7 @@ export type PassKind = "rules" | "graph" | "analysis";
 export interface Where {
   source: string; line: number; column: number; length: number; node: string;
 }
-/** An error: the expected and the actual form, the position, and a hint. */
+/** An error: its code, message, position, notes and hint. */
 export interface Problem {
   code: string; message: string; where: Where; notes: string[]; hint: string; trace_id?: string;
 }
@@ -410,9 +410,10 @@ export interface RunTimes {
 /** A kernel, timed separately `repeats` times, with its roofline. `predicted_s` is the lower
  * bound of the kernel's time with a separate launch, `roof_s` without the launch. `bytes` counts
  * the bytes read and written, and `fits` is the smallest memory level with at least this
- * capacity. `traffic` divides the bytes by the level that is expected to supply or receive them.
- * `shares` divides the kernel's time among ONNX nodes by their predicted operations and bytes.
- * `fewer_products`: Winograd computes the kernel with fewer products than `flops` counts. */
+ * capacity. `traffic` divides the bytes among the memory levels that are expected to supply or
+ * receive them. `shares` divides the kernel's time among ONNX nodes by their predicted
+ * operations and bytes. `fewer_products`: Winograd computes the kernel with fewer products than
+ * `flops` counts. */
 export interface KernelTimes {
   median_s: number; min_s: number; low_s: number; high_s: number; kernel: number;
   predicted_s: number | null; roof_s: number | null; bound: Bound | ""; unit: Unit | "";
@@ -731,5 +732,5 @@ export interface TuneOptions {
 }
 /** The kernel to run, and its schedule. */
 export interface ScheduleOptions { kernel: number; text: string; }
-/** The form of exported fusions: functions of the model, or separate operators. */
+/** `fused`: export each fusion as a function of the model, not as separate operators. */
 export interface ExportOptions { fused?: boolean; }
