@@ -214,6 +214,6 @@ def _statements(
             yield f"\t{{rank={rank} {port} [shape=point width=0.01 height=0.01]}}\n"
     groups = {box["key"] for box in boxes if "kind" in box}
     for tail, head in edges:
-        # Edges meet a closed group at its middle, where they continue in the open group.
+        # An edge ends in the middle of a group's side; inside the open group, it continues.
         ports = ["tailport=s"] * (tail in groups) + ["headport=n"] * (head in groups)
         yield f"\t{tail} -> {head} [{' '.join(ports)}]\n"

@@ -40,8 +40,8 @@ problem."""
 @click.option("--time-limit", "time_limit_s", default=15.0, show_default=True,
               type=Seconds(min=0),
               help="Time limit in seconds for the command, including checking and writing the "
-              "plan. The limit excludes the compilation of a search when a machine first uses "
-              "the search.")  # fmt: skip
+              "plan. The limit excludes compiling the search, which happens once per "
+              "machine.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the plan.")
 @reporting
 def command(

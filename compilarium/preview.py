@@ -34,7 +34,7 @@ class Running:
     """A model's execution preview on this machine, or the `problem` that prevents a preview.
 
     `assumed` contains the assumed shapes of inputs with open sizes. `parameters` contains the
-    assumed elements of each input for whose elements code is specialised. `sizes` describes the
+    assumed elements of each input whose elements the code depends on. `sizes` describes the
     handling of open sizes.
     """
 
@@ -77,7 +77,7 @@ def _open_sizes(graph: Graph) -> str:
 
 
 def _parameters(graph: Graph, shapes: Shapes) -> dict[str, Array]:
-    """Return assumed elements of each input for whose elements code is specialised."""
+    """Return the assumed elements of each input whose elements the code depends on."""
     possible = possible_parameters(graph)
     if not possible:
         return {}

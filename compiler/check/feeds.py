@@ -157,7 +157,7 @@ def draw_array(
 
 
 def sized(t: TensorType, sizes: Sizes) -> tuple[int, ...]:
-    """Return the shape with sizes for its symbols; an unknown size becomes 3 plus its axis."""
+    """Return the shape with sizes for its symbols; an unknown size of axis i becomes 3 + i."""
     found: list[int] = []
     for axis, d in enumerate(t.shape or ()):
         value = affine.substitute(d, sizes)

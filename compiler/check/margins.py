@@ -161,7 +161,7 @@ def _shaken(value: Any, size: float, chance: np.random.Generator | None) -> Any:
     if chance is None or not size or not isinstance(value, np.ndarray):
         return value
     if value.dtype != np.float64:
-        return value  # Its node has no f64 form, or the value has a storage type.
+        return value  # The node has no f64 form, or the value has a storage type.
     with np.errstate(all="ignore"):
         return np.asarray(value * (1 + size * chance.uniform(-1, 1, value.shape)))
 

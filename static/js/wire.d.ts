@@ -315,9 +315,9 @@ export interface Numerics {
   first_wrong: number | null; rewrites: CheckedRewrites | null; broken: string;
   check_command: string; bisect_command: string;
 }
-/** Errors of a value against f64; `moved` is true if the imported model's value differs. `node`
- * is the id of the node that produces the value. `counts` is a histogram of elements by error in
- * ULP. `places` are the upper bounds of the bins, of which the last is unbounded. */
+/** Errors of a value against f64; `moved` is true if it differs from the imported model's value.
+ * `node` is the id of the node that produces the value. `counts` is a histogram of elements by
+ * error in ULP. `places` are the upper bounds of the bins, of which the last is unbounded. */
 export interface CheckedValue {
   name: string; node: string; absolute_error: number | null; relative_error: number | null;
   ulps: number | null; moved: boolean; counts: number[];
