@@ -77,7 +77,7 @@ def test_integers_truth_values_and_texts_are_exact() -> None:
     assert says(np.array([0, 255], np.uint8), np.array([1, 255], np.uint8)) != ""
     assert says(np.array([True]), np.array([False])) != ""
     texts = np.array(["a", "b"], np.object_)
-    assert "most at [1]: B instead of b" in says(np.array(["a", "B"], np.object_), texts)
+    assert "worst at [1]: B instead of b" in says(np.array(["a", "B"], np.object_), texts)
 
 
 def test_shape_and_element_type_are_exact_also_where_numbers_are_random() -> None:
