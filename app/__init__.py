@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
-    """Create the application: settings, stores, routes, error answers.
+    """Create the application with its settings, stores, routes and error answers.
 
-    `config` is Settings, or a mapping from names of settings to values other than the defaults.
+    `config` is Settings, or maps names of settings to values that replace the defaults.
     """
     from flask import Flask
 

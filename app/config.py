@@ -64,7 +64,7 @@ class Settings:
     n_streams: int = 32
 
     trusted_hosts: tuple[str, ...] | None = None
-    """Host names accepted in requests; None accepts any host name. Guards against DNS rebinding."""
+    """Host names accepted in requests, as a guard against DNS rebinding; None accepts any name."""
 
     @staticmethod
     def of(config: Settings | Mapping[str, Any] | None) -> Settings:

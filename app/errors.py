@@ -1,4 +1,4 @@
-"""Error answers: only this module produces the JSON with which every failed request is answered."""
+"""Error answers: this module alone produces the JSON that answers failed requests."""
 
 from __future__ import annotations
 
@@ -94,5 +94,5 @@ def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:
 
 
 def codes() -> list[ErrorCode]:
-    """Return the web page that lists all error codes; the playground links to this page."""
+    """Return all error codes with their meanings and default hints."""
     return [{"code": k, "meaning": c.meaning, "hint": c.hint} for k, c in CODES.items()]

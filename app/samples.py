@@ -40,7 +40,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Held-out images [n, ...], and the class of each image, in 0 .. n_classes."""
+    """Held-out images [n, ...], and the class of each image, from 0 to n_classes - 1."""
 
     input: str
     images: Array

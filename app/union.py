@@ -23,7 +23,10 @@ _NODE_HEIGHT, _NODE_WIDTHS = 40, (64, 232)
 _GROUP_HEIGHT, _GROUP_WIDTHS = 48, (176, 260)
 _PX_PER_CHARACTER, _PADDING = 7, 24
 _TERMINALS_AT_ROOT = 20
-"""Maximum number of inputs or results drawn in one row; others are next to reader or producer."""
+"""Maximum number of inputs and results that are drawn in rows of their own.
+
+If there are more, each is drawn next to a reader or producer.
+"""
 INTO, OUT_OF = "into", "out_of"
 """Names of a group's ports in its DOT text, for edges from and to nodes outside the group."""
 
@@ -211,6 +214,6 @@ def _statements(
             yield f"\t{{rank={rank} {port} [shape=point width=0.01 height=0.01]}}\n"
     groups = {box["key"] for box in boxes if "kind" in box}
     for tail, head in edges:
-        # Edges meet a closed group at its middle, where they continue in the open group.
+        # An edge ends in the middle of a group's side; inside the open group, it continues.
         ports = ["tailport=s"] * (tail in groups) + ["headport=n"] * (head in groups)
         yield f"\t{tail} -> {head} [{' '.join(ports)}]\n"

@@ -1,7 +1,7 @@
 """Checks texts of models and schedules while the user types, in a persistent child process.
 
 Reading a text runs the compiler's type rules on untrusted input, so a separate process with limits
-reads it. Unlike a job, a check must answer quickly, so the child process persists.
+reads the text. Unlike a job, a check must answer quickly, so the child process persists.
 """
 
 from __future__ import annotations

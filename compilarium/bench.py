@@ -39,8 +39,7 @@ OURS = "compilarium"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The measurements. `errors` contains the largest relative difference from the results of each
-    peer."""
+    """The measurements; `errors` has the largest relative difference from each peer's results."""
 
     model: str
     shapes: Mapping[str, Sequence[int]]
@@ -108,10 +107,10 @@ def measure(
 ) -> Result:
     """Compile a model, and time it interleaved with other runtimes (peers) on the same inputs.
 
-    Inputs come from `NAME=FILE.npy` texts; other inputs are random, with these `shapes`. The code
-    is specialised for the shapes of all inputs. If `buckets` are given, the timed code belongs to a
-    program that also runs other sizes. Errors: as `compile` and `read_inputs`, and E-OPTION-VALUE
-    for peers that cannot be used.
+    `files` names files of inputs as `NAME=FILE.npy`; other inputs are random, with these `shapes`.
+    The code is specialised for the shapes of all inputs. If `buckets` are given, the timed code
+    belongs to a program that also runs other sizes. Errors: those of `compile` and `read_inputs`,
+    and E-OPTION-VALUE for peers that cannot be used.
     """
     graph = compiler.load(model)
     inputs = inputs_of(graph, seed, shapes, read_inputs(graph, files))

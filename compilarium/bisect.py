@@ -210,7 +210,8 @@ def _culprits(a: Answer) -> Iterator[str]:
         yield f"  {d.rule} at {d.at} in {d.pass_name}{alone}"
     if not a.decisions:
         names = ", ".join(a.passes)
-        yield f"no rewrite causes the failure, but {names}" if names else "no pass causes it"
+        cause = f"these passes cause it: {names}" if names else "no pass causes it"
+        yield f"no rewrite causes the failure; {cause}"
     if a.last is not None:
         yield (
             f"in pipeline order, the failure begins with rewrite {a.n_before_last + 1}: "

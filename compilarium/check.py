@@ -55,7 +55,8 @@ from compiler.targets.options import Schedules
 @click.option("--every-rewrite", is_flag=True,
               help="Check all rewrites, without a time limit.")  # fmt: skip
 @click.option("--by-node", is_flag=True,
-              help="Compare values by name, and report the first wrong value.")  # fmt: skip
+              help="Also compare intermediate values, and report the first wrong "
+              "value.")  # fmt: skip
 @reporting
 @click.pass_context
 def command(
@@ -75,7 +76,7 @@ def command(
     every_rewrite: bool,
     by_node: bool,
 ) -> None:
-    """Check MODEL after every pass and as a program against onnx.reference and other runtimes."""
+    """Compare MODEL, after every pass and as a program, with onnx.reference and other runtimes."""
     mode = precision_mode(precision)
     allowed = mode.tolerance if tolerance is None else tolerance
     source = model_bytes(model, weights_seed)

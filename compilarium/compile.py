@@ -54,7 +54,7 @@ from compiler.targets.options import Schedules
 @pipeline_options()
 @click.option("--target", default="host", show_default=True, help="Machine to generate code for.")
 @click.option("--emit", "kind", type=click.Choice(KINDS), help="Print the program at this level.")
-@click.option("--fused", is_flag=True, help="With --emit onnx: each kernel as one function.")
+@click.option("--fused", is_flag=True, help="With --emit onnx: write each kernel as one function.")
 @threads_option()
 @spread_option()
 @shape_option()

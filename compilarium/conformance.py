@@ -29,7 +29,7 @@ MOST_FALLBACKS_SHOWN = 20
 @click.option("--suite", "suites", multiple=True, type=click.Choice(SUITES),
               help="A suite of onnx.backend.test; repeatable; default: all.")  # fmt: skip
 @click.option("--filter", "pattern", default="", metavar="TEXT",
-              help="Only cases with TEXT in their names; * and ? are wildcards.")  # fmt: skip
+              help="Run only cases with TEXT in their names; * and ? are wildcards.")  # fmt: skip
 @click.option("--jobs", default=os.cpu_count() or 1, show_default="processors",
               type=click.IntRange(min=1), help="Number of concurrent child processes.")  # fmt: skip
 @click.option("--seconds", default=SECONDS_PER_CASE, show_default=True,

@@ -172,7 +172,7 @@ def _hiding_table(platform: Platform, hidden: Sequence[Hidden]) -> Table:
     rows = [
         (
             h.words,
-            "no room" if h.makespan_seconds is None else seconds_text(h.makespan_seconds),
+            "does not fit" if h.makespan_seconds is None else seconds_text(h.makespan_seconds),
             *(bytes_text(h.peak_bytes[m]) if h.peak_bytes else "" for m in limited),
         )
         for h in hidden
@@ -196,7 +196,7 @@ def _show(
          "" if m.nbytes is None else bytes_text(m.nbytes))
         for m in platform.memories
     ]  # fmt: skip
-    console.print(table(["memory", ">peak", ">room"], memories))
+    console.print(table(["memory", ">peak", ">capacity"], memories))
     slots = sorted(made.slots, key=lambda s: s.start)
     if len(slots) <= LONGEST_TABLE:
         times = [(s.task, s.device, seconds_text(s.start), seconds_text(s.end)) for s in slots]

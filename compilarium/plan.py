@@ -40,7 +40,7 @@ problem."""
 @click.option("--time-limit", "time_limit_s", default=15.0, show_default=True,
               type=Seconds(min=0),
               help="Time limit in seconds for the command, including checking and writing the "
-              "plan, but excluding the compilation of a search at its first use on a "
+              "plan. The limit excludes compiling the search, which happens once per "
               "machine.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the plan.")
 @reporting
@@ -135,7 +135,7 @@ def _show(console: Console, found: Outcome, planner: str, seconds: float) -> Non
         f"{len(rows)} buffers in {plan.peak_bytes} bytes ({bytes_text(plan.peak_bytes)}), {over} "
         f"the lower bound of {found.lower_bound_bytes} bytes"
     )
-    maker = planner if found.planner == planner else f"{planner}, by {found.planner}"
+    maker = planner if found.planner == planner else f"{planner} (with {found.planner})"
     making = making_seconds()
     made = f", {making:.3f} s of it for machine code, once per machine" if making else ""
     console.print(f"planned by {maker} in {seconds:.3f} s{made}; stopped: {found.stopped}")

@@ -34,8 +34,8 @@ class Running:
     """A model's execution preview on this machine, or the `problem` that prevents a preview.
 
     `assumed` contains the assumed shapes of inputs with open sizes. `parameters` contains the
-    assumed elements of the parameter inputs, for whose values code is specialised. `sizes`
-    describes the handling of open sizes.
+    assumed elements of each input whose elements the code depends on. `sizes` describes the
+    handling of open sizes.
     """
 
     preview: Preview | None
@@ -66,9 +66,9 @@ def _optimised(graph: Graph) -> Graph:
 
 
 def _open_sizes(graph: Graph) -> str:
-    """Describe whether one program serves all sizes, or why each set of shapes needs its own."""
+    """Return whether one program serves all sizes, or why each set of shapes needs a program."""
     if possible_parameters(graph):
-        return "one program per set of shapes: some inputs are parameters of the code"
+        return "one program per set of shapes: the code depends on elements of some inputs"
     try:
         choose_open(_optimised(graph), CodeOptions())
     except NotOpen as e:
@@ -77,7 +77,7 @@ def _open_sizes(graph: Graph) -> str:
 
 
 def _parameters(graph: Graph, shapes: Shapes) -> dict[str, Array]:
-    """Return assumed elements of the parameter inputs, for whose values code is specialised."""
+    """Return the assumed elements of each input whose elements the code depends on."""
     possible = possible_parameters(graph)
     if not possible:
         return {}
@@ -149,7 +149,7 @@ def _lines(r: Running) -> Iterator[str]:
         yield f"Open dimensions: {r.sizes}."
     if r.parameters:
         values = ", ".join(f"{k}={v.tolist()}" for k, v in r.parameters.items())
-        yield f"Parameters: a run specialises code for their elements; shown for {values}."
+        yield f"Parameters: a run specialises code for these inputs' elements; shown for {values}."
 
 
 def _summary(o: Preview) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _summary(o: Preview) -> Iterator[str]:
     yield f"{native} of generated code{inside}, {fallbacks}."
     if o.fallbacks:
         crossings = count_text(o.n_crossings, "time")
-        yield f"A run changes {crossings} between generated code and fallbacks."
+        yield f"A run switches {crossings} between generated code and fallbacks."
     if o.flops:
         yield f"{100 * o.native_flops / o.flops:.4g} % of {o.flops:,} operations are native."
     if o.n_uncounted:

@@ -51,7 +51,7 @@ def show_profile(console: Console, profile: Profile) -> None:
         (name, seconds_text(s), f"{100 * s / total:.1f} %", *_prediction(profile, name, s))
         for name, s in slowest[:SHOWN]
     ]
-    columns = ["kernel", ">time", ">share", ">at least", ">of that", "bound by"]
+    columns = ["kernel", ">time", ">share", ">lower bound", ">bound / time", "bound by"]
     console.print(table(columns, rows))
     if len(slowest) > SHOWN:
         rest = sum(s for _, s in slowest[SHOWN:])

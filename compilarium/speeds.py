@@ -32,15 +32,15 @@ def _rows(m: Machine) -> Iterator[tuple[str, str, str]]:
     def rate(per_second: float, unit: str) -> str:
         return f"{per_second / 1e9:.1f} G{unit}/s" if per_second else "not measured"
 
-    yield "f32 multiply-adds", rate(m.flops_per_second, "F"), "registers alone"
+    yield "f32 multiply-adds", rate(m.flops_per_second, "F"), "operands in registers"
     if m.int8_ops_per_second:
-        yield "int8 dot products", rate(m.int8_ops_per_second, "OP"), "registers alone"
+        yield "int8 dot products", rate(m.int8_ops_per_second, "OP"), "operands in registers"
     if m.bf16_flops_per_second:
-        yield "bf16 dot products", rate(m.bf16_flops_per_second, "F"), "registers alone"
+        yield "bf16 dot products", rate(m.bf16_flops_per_second, "F"), "operands in registers"
     if m.int8_tile_ops_per_second:
-        yield "int8 matrix tiles", rate(m.int8_tile_ops_per_second, "OP"), "from the L1 cache"
+        yield "int8 matrix tiles", rate(m.int8_tile_ops_per_second, "OP"), "operands in L1"
     if m.bf16_tile_flops_per_second:
-        yield "bf16 matrix tiles", rate(m.bf16_tile_flops_per_second, "F"), "from the L1 cache"
+        yield "bf16 matrix tiles", rate(m.bf16_tile_flops_per_second, "F"), "operands in L1"
     sizes = {"L1": m.l1_bytes, "L2": m.l2_bytes, "L3": m.l3_bytes}
     for level in LEVELS:
         how = f"a sum; capacity {bytes_text(sizes[level])}" if level in sizes else "a sum"

@@ -71,7 +71,7 @@ def program_json(program: Program, model: str) -> dict[str, Any]:
 
 
 def making_json(program: Program) -> dict[str, Any]:
-    """Return the times and reasons of code generation for open sizes and at run time."""
+    """Return how sizes are handled, and the times and reasons of code generation at run time."""
     return {
         "serves_all_sizes": program.serves_all_sizes,
         "notes": list(program.notes),

@@ -1,4 +1,4 @@
-"""The driver: a model becomes a program for known shapes, for all sizes, or for both."""
+"""The driver: it compiles a model to a program for known shapes, for all sizes, or for both."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ def _known_program(
 
 @dataclass(frozen=True, slots=True)
 class _Specialiser:
-    """Compiles a graph for given shapes, and for the given elements of inputs that are parameters.
+    """Compiles a graph for given shapes, and for given values of the inputs that affect the code.
 
-    `is_general` states that the code `built` serves all sizes.
+    `is_general` states whether the code in `built` serves all sizes.
     """
 
     source: Graph
@@ -158,11 +158,11 @@ def _open_program(
     from compiler.runtime.open.build import NotOpen, build_open
 
     if possible_parameters(source):
-        return None, "one program per set of shapes: some inputs are parameters of the code"
+        return None, "one program per set of shapes: the code depends on elements of some inputs"
     if options.memory_limit_bytes is not None:
         return (
             None,
-            "one program per set of shapes: the effect of the memory limit depends on them",
+            "one program per set of shapes: the effect of the memory limit depends on the shapes",
         )
     try:
         opened = build_open(optimised, options.code, clock.stage)
@@ -175,7 +175,7 @@ def _open_program(
 
 
 def has_open_inputs(graph: Graph) -> bool:
-    """Return whether a tensor among the inputs has dimensions that are unknown until a run."""
+    """Return whether an input tensor has dimensions that are unknown before a run."""
     return any(isinstance(v.type, TensorType) and not v.type.is_static for v in graph.inputs)
 
 

@@ -13,7 +13,7 @@ from compiler.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A position in the user's input: a file, a line of text, a node of a model."""
+    """A position in the user's input: a file, a line of text, or a node of a model."""
 
     source: str = ""
     line: int = 0
@@ -218,7 +218,7 @@ CODES: dict[str, Code] = {
     ),
     "E-OP-GRADIENT": Code(
         "A gradient is requested through an operator that has no gradient rule.",
-        "compute the gradient outside the model, or of a subgraph without this operator",
+        "compute the gradient outside the model, or split off a subgraph without this operator",
     ),
     "E-OP-AXIS": Code(
         "An axis is outside the tensor's rank.", "count axes from 0, or backwards from -1"
@@ -361,7 +361,7 @@ CODES: dict[str, Code] = {
         "The computation exceeded its memory limit.", "use a smaller model, or raise the limit"
     ),
     "E-LIMIT-ARENA": Code(
-        "No program was found whose arena is within the memory limit.",
+        "The arena of every program found is larger than the memory limit.",
         "raise the limit to at least the smallest size in the message",
     ),
     "E-LIMIT-OUTPUT": Code(

@@ -1,8 +1,8 @@
 """Queries on the trace: the fate of a model's node, and the reason why two nodes are not fused.
 
-A query follows a node by name through the origins of nodes and constants, from the imported graph
-to the last graph. If no node or constant originates from the queried node after a pass, the steps
-of this pass give the reason.
+A query follows a node of the model from the imported graph to the last graph. In each graph, the
+query finds the nodes and constants that list the queried node among their origins. If no such node
+or constant remains after a pass, the steps of this pass give the reason.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Fate:
     `merged`: the nodes listed in `now` compute the model's node, together with other nodes or by
     other operators. `folded`: the node was evaluated at compile time to the constants listed in
     `now`. `removed`: no node computes the model's node, and the last chapter gives the reason.
-    `unaccounted`: no step explains the removal, which is a gap in the ledger.
+    `unaccounted`: no step explains the removal, so the ledger is incomplete.
     """
 
     node: str
@@ -261,7 +261,7 @@ def _enclosing(graph: Graph, origin: str) -> set[str]:
 
 
 def _reads(graph: Graph, made: set[str], read: set[str]) -> bool:
-    """Return whether a node outside regions reads a value in `read` and computes one in `made`."""
+    """Return whether a top-level node reads a value in `read` and computes a value in `made`."""
     makers = (graph.producers.get(value) for value in made)
     return any(n is not None and n.output in made and read & {*n.reads} for n in makers)
 

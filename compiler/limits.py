@@ -20,7 +20,7 @@ from compiler.errors import CompileError, require
 from compiler.targets.memory import machine_bytes
 
 OPERATIONS_PER_SECOND = 20_000_000_000
-"""The speed assumed in estimates of time, high enough that only excessive work is refused."""
+"""The speed assumed when time is estimated; it is high, so only excessive work is refused."""
 
 NODE_BYTES = 6_000
 """Compiler memory per node of a model, in bytes, measured on models of 10,000 nodes."""
@@ -239,8 +239,10 @@ def is_limit(error: Exception) -> bool:
 
 
 GRACE_SECONDS = 0.25
-"""Delay in seconds between the deadline and the interrupt, in which a check may raise a more
-precise error."""
+"""Delay in seconds between the deadline and the interrupt.
+
+During the delay, a check may raise a more precise error.
+"""
 
 
 class _Interrupt(BaseException):
@@ -250,7 +252,8 @@ class _Interrupt(BaseException):
 class _Alarm:
     """A thread that interrupts its creator thread repeatedly after the deadline.
 
-    The thread cannot interrupt native code, whose time is therefore estimated before it starts.
+    The thread cannot interrupt native code. Callers therefore check the estimated time of native
+    code before the code starts.
     """
 
     def __init__(self, end: float) -> None:

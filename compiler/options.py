@@ -156,7 +156,7 @@ def _seconds(given: Mapping[str, float] | None) -> dict[str, float]:
 
 @checked
 class Options:
-    """The options of a compilation, all legal; `compile` describes each (compiler/cached.py).
+    """The checked options of a compilation; `compile` in compiler/cached.py describes each option.
 
     Errors: E-PIPELINE-*, E-TARGET-NAME, E-SCHEDULE-*, E-INPUT-SHAPE, E-OPTION-VALUE.
     """
@@ -196,7 +196,7 @@ class Options:
 
     @cached_property
     def passes(self) -> Pipeline:
-        """Return the pipeline with the lines of the precision mode."""
+        """Return the pipeline with the passes and pass options of the precision mode."""
         has_tiles = self.target.has_bf16_tiles
         return with_precision(self.pipeline, self.precision, has_tiles=has_tiles)
 
@@ -226,7 +226,7 @@ class Options:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes about missing threads, and about the tuned schedules that kernels use."""
+        """Return notes about the number of threads, and about tuned schedules that kernels use."""
         found = self.tuned_schedules
         return (*self._of_threads[1], *((str(found),) if found is not None and found.used else ()))
 

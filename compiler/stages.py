@@ -1,4 +1,4 @@
-"""The stages of a compilation, each timed: passes, then machine code for known shapes."""
+"""The timed stages of a compilation: first the passes, then machine code for known shapes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def optimise(graph: Graph, options: Options, clock: Clock) -> tuple[Graph, Trace
 
 
 def portable(source: Graph, optimised: Graph, options: Options) -> Graph:
-    """Return the graph optimised without the passes that improve only generated code."""
+    """Optimise the graph with all passes except those that improve only generated code."""
     pipeline = options.passes.portable
     if pipeline.lines == options.passes.lines:
         return optimised
@@ -81,7 +81,7 @@ def generate(graph: Graph, trace: Trace | None, code: CodeOptions, clock: Clock)
 
 
 def improve(quick: Built, code: CodeOptions) -> Built:
-    """Return the same graph with last-tier code, and with the additional compilation steps."""
+    """Compile the graph of `quick` again with tier-1 code; list the stages of both compilations."""
     clock = Clock()
     graph, trace = quick.graph, quick.trace
     if quick.order is not None:  # use the graph after the passes, before its nodes were reordered

@@ -61,7 +61,7 @@ Gate = Callable[[Decision], bool]
 
 
 class AllBut:
-    """A gate that disables the rewrites of some rules; `asked` is the set of queried rules."""
+    """A gate that disables the rewrites of some rules; `asked` has each rule that called it."""
 
     def __init__(self, rules: Collection[str]) -> None:
         self.rules = frozenset(rules)
@@ -150,7 +150,7 @@ class Log:
 
 
 def _caller() -> str:
-    """Return the file, relative to the package, and the line of the pass that records a step."""
+    """Return the position of the code that records a step: file (in the package) and line."""
     frame = sys._getframe(2)
     return f"{frame.f_code.co_filename.rpartition('compiler/')[2]}:{frame.f_lineno}"
 
@@ -161,8 +161,10 @@ def _names(things: Iterable[Node | str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The record of one pass over the graph. Units: seconds, of the pass in `seconds` and of the
-    verifier in `verify_seconds`."""
+    """The record of one pass over the graph.
+
+    `seconds` is the time of the pass; `verify_seconds` is the time of the verifier after it.
+    """
 
     name: str
     before: Graph

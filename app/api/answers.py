@@ -80,7 +80,7 @@ def json_answer(
 
 
 def packed_answer(data: bytes, *, final: bool) -> Response:
-    """Answer with a stored part of a result, decompressed for clients without gzip."""
+    """Answer with a stored part of a result; decompress it for clients that do not accept gzip."""
     if _takes_gzip():
         return _response(data, 200, final, packed=True)
     return _response(decompress(data), 200, final, packed=False)

@@ -37,7 +37,7 @@ def kernel_text(job_id: str, kernel: int, part: str) -> Response:
     KernelDiff,
     query=[
         Query("against", "the job of the old text; default: this job", str),
-        Query("kernel", "the kernel of the job with the old text; default: the same kernel number"),
+        Query("kernel", "the kernel with the old text; default: the kernel of the same number"),
         Query("context", "the number of equal lines around each change"),
     ],
     fails=(400, *_ABSENT),

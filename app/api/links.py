@@ -55,7 +55,7 @@ def link(link_id: str) -> Response:
 
 
 def _request_of(job_id: str) -> Mapping[str, Any]:
-    """Return a compared job's request; the link stores it, because the job may be evicted.
+    """Return a compared job's request; the link stores the request, as the job may be evicted.
 
     Errors: E-REQUEST-UNKNOWN.
     """

@@ -71,7 +71,7 @@ def download(job_id: str, what: str) -> Response:
     kept = Kept(job_id)
     if what not in DOWNLOADS:
         raise CompileError(
-            "E-REQUEST-UNKNOWN", f"there are {', '.join(DOWNLOADS)} to download, not {what!r:.40}"
+            "E-REQUEST-UNKNOWN", f"the downloads are {', '.join(DOWNLOADS)}, not {what!r:.40}"
         )
     text = kept.read(f"download-{what}")["text"]
     return file_answer(text, "text/plain", f"{kept.job.id}.{_SUFFIX[what]}")

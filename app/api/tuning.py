@@ -1,4 +1,4 @@
-"""Tuning: a search for faster schedules of a compiled model; only its job stores the results."""
+"""Tuning: a search for faster schedules of a compiled model; the results stay in the job."""
 
 from __future__ import annotations
 

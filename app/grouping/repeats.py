@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 LEAST_IN_BLOCK, LEAST_IN_PAIR = 4, 10
-"""Minimum number of nodes per block, in general and in a run of two; smaller blocks stay
-ungrouped."""
+"""Minimum number of nodes per block, in general and in a run of only two blocks."""
 _LARGE = 0.3
 _PERIODS_TRIED = 32
 _SEARCHES = 2
@@ -148,7 +147,7 @@ def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
 def _best_phase(
     items: Sequenced, periodic: range, period: int, cuts: Mapping[int, int]
 ) -> Iterator[Run]:
-    """Yield runs of equal blocks; the fewest possible values cross from block to block."""
+    """Yield runs of equal blocks, cut where the fewest values cross from block to block."""
     phases = range(periodic.start, min(periodic.start + period, periodic.stop - 2 * period + 1))
     start = min(phases, key=lambda at: (cuts[at + period], at))
     n_blocks = (periodic.stop - start) // period

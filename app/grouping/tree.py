@@ -40,7 +40,7 @@ class Group:
     children: list[Group | str]
     times: int = 1
     key: str = ""
-    """A key, stable for a model: `g` followed by the path from the root; "" for the root itself."""
+    """A key, stable for a model: `g` and a number, outer groups first; "" for the root itself."""
     parent: Group | None = None
 
     def ids(self) -> Iterator[str]:
@@ -258,8 +258,8 @@ class _Builder:
 
 
 def _scopes(items: Sequence[Item], edges: Edges) -> dict[str, tuple[str, ...]]:
-    """Return the scopes of each node; a node without operands and scopes has its readers'
-    scopes."""
+    """Return the scopes of each node; a node without operands and scopes gets the common scopes of
+    its readers."""
     found = {i.id: scopes_of(i.origins[0]) if i.origins else () for i in items}
     reads = {b for _, b in edges}
     readers: dict[str, list[tuple[str, ...]]] = {}

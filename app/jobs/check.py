@@ -25,7 +25,7 @@ from compiler.passes.pipeline.precision import precision_mode
 from compiler.trace import Event
 
 MORE_S = 3.0
-"""Approximate time in seconds for checks of further inputs; isolated rewrites get as much again."""
+"""Approximate time in seconds for checks on further inputs, and again for isolated rewrites."""
 
 WORDS = {
     "read": "reading the model",

@@ -159,7 +159,7 @@ class _Listener:
             self.on_message(name, data)
 
     def _ended(self) -> None:
-        """Return the error of a child that closed its pipe before the job was done."""
+        """Raise the error of a child that closed its pipe before the job was done."""
         code = self.child.process.wait(timeout_s=_ENDING_S)
         if code is None:
             raise CompileError(

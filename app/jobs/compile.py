@@ -126,7 +126,7 @@ class _Job:
             first_run(program, model.graph, shapes, self.options["seed"])
         self.keep(program)
         self.examine(program, model)
-        self.summary["running"] = kernels.running_row(program)  # accuracy compiles more code
+        self.summary["running"] = kernels.running_row(program)  # accuracy may compile more code
         self.phase("")
         self.recorder.write_summary()
 

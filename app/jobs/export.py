@@ -29,7 +29,7 @@ class ExportRequest(Asked):
     kind = "export"
     sent = Sent(
         "ExportOptions",
-        "The form of exported fusions: functions of the model, or separate operators.",
+        "`fused`: export each fusion as a function of the model, not as separate operators.",
     )
 
     stage: int

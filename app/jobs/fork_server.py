@@ -101,7 +101,7 @@ class Door:
     def ask(self, what: str, pid: int = 0, files: tuple[int, ...] = ()) -> Any:
         """Send a request and return the answer.
 
-        Errors: ConnectionError if the process has ended, OSError if it reports a failure.
+        Errors: ConnectionError if the fork server has ended, OSError if it reports a failure.
         """
         request = json.dumps({"do": what, "pid": pid}).encode() + b"\n"
         with self.lock:

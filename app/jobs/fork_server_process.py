@@ -60,7 +60,7 @@ def _fork(kinds: Mapping[str, Work], door: socket.socket, files: Sequence[int]) 
     pid = os.fork()
     if pid:
         with suppress(OSError):
-            os.setpgid(pid, pid)  # parent and child both set it, so the order does not matter
+            os.setpgid(pid, pid)  # parent and child both set the group, so either may run first
         return pid
     try:
         os.setpgid(0, 0)

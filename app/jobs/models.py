@@ -125,7 +125,7 @@ def _keep(path: Path, data: bytes) -> bool:
         partial.write_bytes(data)
         os.replace(partial, path)
         for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.onnx"):
-            if old != path:  # drawn with the method of another version
+            if old != path:  # drawn from another file, seed or method
                 old.unlink(missing_ok=True)
     except OSError:  # a full disk, or a model above the limit of a job's output
         partial.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from compiler.trace import Trace
 
 EDGES_KEPT = 20_000
 CHAPTERS_KEPT = 12
-"""Maximum number of steps stored for an edge; only the last are stored, as they explain more."""
+"""Maximum number of steps stored for an edge: the last steps, which explain more."""
 
 
 def neighbours(graph: Graph, trace: Trace | None, stages: Sequence[int]) -> Neighbours:

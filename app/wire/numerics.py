@@ -112,8 +112,8 @@ def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> s
 
 
 def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
-    """Return those values of a stage whose names occur in the imported model, in evaluation
-    order."""
+    """Return the errors of a stage's values, in evaluation order, for values whose names occur in
+    the imported model."""
     makers = {o: n.output for n in graph.nodes for o in n.outputs if o}
     return {
         "version": VERSION,

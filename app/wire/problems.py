@@ -10,7 +10,7 @@ from compiler.errors import CompileError
 
 
 def problem(error: CompileError) -> Problem:
-    """Return the payload of an error: expected and actual form, position, and hint."""
+    """Return the payload of an error: its code, message, position, notes and hint."""
     return cast(Problem, error.to_json())
 
 

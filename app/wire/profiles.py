@@ -35,7 +35,7 @@ def profile(program: Program, rounds: Rounds, threads: int, seed: int) -> Profil
     machine = machine_of(program.target)
     imported = program.source
     if program.trace is not None and program.trace.events:
-        imported = program.trace.events[0].before  # with the sizes for which it was compiled
+        imported = program.trace.events[0].before  # with the sizes of this compilation
     producers = program.graph.producers
     rows: list[KernelTimes] = []
     for number, k in enumerate(program.kernels):

@@ -46,8 +46,7 @@ def kernel_row(task: Task, numbers: Mapping[str, int]) -> TunedKernel:
 
 
 def trial_row(trial: Trial, place: int) -> TuneTrial:
-    """Return a candidate: the ratio of its time to the policy's time, or the reason of its
-    rejection."""
+    """Return a candidate: its time relative to the policy's time, or the reason for rejection."""
     ratio = trial.verdict.ratio
     return {
         "kernel": place,
@@ -62,7 +61,7 @@ def trial_row(trial: Trial, place: int) -> TuneTrial:
 
 
 def judged(row: TunedKernel, report: KernelReport) -> TunedKernel:
-    """Return a computation's row after longer timing of the best candidates, also in the model."""
+    """Return a computation's row after the best candidates were timed again, alone and in runs."""
     return {
         **row,
         "schedule": report.schedule or row["schedule"],

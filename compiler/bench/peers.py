@@ -133,4 +133,4 @@ _LOADERS: dict[str, Callable[[bytes | Path, int], Peer]] = {
     "openvino-default": _openvino_default,
 }
 _PACKAGES = {"openvino-default": "openvino"}
-"""Maps the peers that are not named like their Python packages to these packages."""
+"""Maps each peer to its Python package if their names differ."""

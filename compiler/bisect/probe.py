@@ -34,10 +34,11 @@ WAYS = ("results", "passes", "rewrites")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one compilation: `kind` is "" for success; `way` is one of `WAYS`.
+    """The outcome of one compilation: `kind` is "" for success; `way` is how a failure showed.
 
-    `decisions` are the rewrites that rules requested and the gate allowed, in order. `at_work` is
-    the rule that failed before it requested a rewrite.
+    `way` is one of `WAYS`, `program`, `process`, a pass, or an error code. `decisions` are the
+    rewrites that rules requested and the gate allowed, in order. `at_work` is the rule that failed
+    before it requested a rewrite.
     """
 
     kind: str = ""
@@ -197,7 +198,7 @@ class Probe:
         return rewrites, optimised
 
     def _numbers(self, rewrites: Rewrites, optimised: Graph, s: Settings) -> Outcome:
-        """Search for wrong numbers by the methods in `settings.ways`."""
+        """Search for wrong numbers in the ways that `s.ways` lists."""
         if "results" in s.ways:
             text = self._wrong(optimised, rewrites.events, s)
             if text:
@@ -267,7 +268,7 @@ class Probe:
         return ""
 
     def _slow(self, program: Program, s: Settings) -> Outcome:
-        """Judge from the minima of interleaved runs whether rewrites slow down the program."""
+        """Compare minimum times with and without rewrites, from interleaved runs."""
         if self.baseline is None:
             self.baseline = self._built(nothing, s)
         feeds = dict(self.rounds[0].feeds)
@@ -277,7 +278,7 @@ class Probe:
         return Outcome("slow", f"it takes {ratio:.2f} times as long as without rewrites", "program")
 
     def baseline_run(self, feeds: Mapping[str, Any]) -> object:
-        """Run, once, the program that was compiled without rewrites."""
+        """Run the program that was compiled without rewrites."""
         assert self.baseline is not None, "the program without rewrites exists"
         return self.baseline.run(feeds)
 

@@ -138,7 +138,7 @@ def _type_of(value: Any, recorded: Type | None) -> Type:
 
 
 def _valid(graph: Graph, feeds: Feeds) -> Case | None:
-    """Return the case with re-inferred types, or None if types do not match."""
+    """Return the case with re-inferred types, or None if the graph is invalid or has no results."""
     if not graph.results:
         return None
     try:
@@ -153,7 +153,7 @@ def _valid(graph: Graph, feeds: Feeds) -> Case | None:
 
 
 def _thinner_regions(case: Case) -> Iterator[Case | None]:
-    """Yield the case with one node of a region replaced by values of the same types."""
+    """Yield cases in which an earlier value of the same type replaces one node of a region."""
     graph = case.graph
     for i, node in enumerate(graph.nodes):
         for key, region in node.regions.items():

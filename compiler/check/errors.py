@@ -20,9 +20,9 @@ class Error:
     """The error of a tensor, measured against its f64 value.
 
     `relative` is the largest error divided by the largest magnitude; `ulps` is the largest error of
-    an element in units in the last place (ULPs). `relative` and `ulps` are infinite if NaN or
-    infinities differ in position from the f64 value. `counts` is a histogram: the numbers of
-    elements in the bins bounded by `PLACES`, then the number of elements with larger errors.
+    an element in units in the last place (ULPs). All three errors are infinite if NaN or infinities
+    are at other positions than in the f64 value. `counts` is a histogram: the numbers of elements
+    in the bins bounded by `PLACES`, then the number of elements with larger errors.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Error:
 
 
 def error_of(name: str, made: Any, wide: Any) -> Error | None:
-    """Return the error of a tensor, or None for strings, sequences and omitted values."""
+    """Return the error of a tensor; None for strings, sequences, and values of unequal shapes."""
     if not isinstance(made, np.ndarray) or not isinstance(wide, np.ndarray):
         return None
     if made.dtype == object or made.shape != wide.shape:

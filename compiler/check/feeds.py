@@ -92,7 +92,7 @@ OUT_OF_RANGE = ("special", "divisor", "extreme")
 
 
 def turns(graph: Graph, most: int) -> list[tuple[str, int]]:
-    """Return kinds and seeds to try: more seeds for small tensors, which have few special values.
+    """Return kinds and seeds to try; small tensors get more seeds, as each draw has few values.
 
     Every kind occurs once before any kind occurs again.
     """
@@ -110,7 +110,7 @@ def turns(graph: Graph, most: int) -> list[tuple[str, int]]:
 def make_feeds(
     graph: Graph, kind: str, seed: int = 0, sizes: Sizes | None = None
 ) -> dict[str, Any]:
-    """Draw all inputs of a graph, of one kind. Errors: E-INPUT-DTYPE for an unsupported type.
+    """Draw values of one kind for all inputs. Errors: E-INPUT-DTYPE for an unsupported type.
 
     `sizes` maps the open dimensions to sizes. If `sizes` is None, the graph is a complete model,
     and its open dimensions get the sizes of `assumed_shapes`. In a complete model, short integer
@@ -147,7 +147,7 @@ def draw_array(
     chance: np.random.Generator,
     careful: bool = False,
 ) -> Array:
-    """Draw an array by `draw`; the kind does not affect strings and booleans."""
+    """Draw an array with `draw`; strings and booleans are drawn in the same way for all kinds."""
     if not (dtype.is_float or dtype.is_integer):
         return np.asarray(random_array(dtype, shape, chance))
     if careful and dtype.is_integer and math.prod(shape) <= MAY_BE_SIZES:
@@ -157,7 +157,7 @@ def draw_array(
 
 
 def sized(t: TensorType, sizes: Sizes) -> tuple[int, ...]:
-    """Return the shape with sizes for its symbols; unknown sizes become 3, 4, 5, ... by axis."""
+    """Return the shape with sizes for its symbols; an unknown size of axis i becomes 3 + i."""
     found: list[int] = []
     for axis, d in enumerate(t.shape or ()):
         value = affine.substitute(d, sizes)

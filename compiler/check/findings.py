@@ -13,13 +13,13 @@ from compiler.runtime.compare import Difference, worst
 from compiler.runtime.program import Program
 
 LARGEST_STEPS = 2e-2
-"""The largest relative difference that counts as rounding steps of a quantized model."""
+"""The largest relative difference that rounding steps of a quantized model may explain."""
 
 ONE_STEP = 1 / 127
-"""The distance of adjacent 8-bit quantized values, relative to the largest quantized value."""
+"""The distance between adjacent 8-bit quantized values, relative to the largest value."""
 
 IMPORTED = "imported"
-"""The name of the stage of the imported graph."""
+"""The stage name of the imported graph."""
 
 Mark = Literal["ok", "steps", "wrong"]
 """The mark of a finding: within the tolerance, within the allowed rounding steps, or wrong."""
@@ -27,15 +27,15 @@ Mark = Literal["ok", "steps", "wrong"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The comparison of one computation of the model with the yardstick.
+    """The comparison of one computation of the model with the yardstick, the reference results.
 
-    `stage` is `imported` or the name of a pass for a graph, `program` for the compiled program, or
-    the name of a peer. Our reference evaluates the graphs. A stage `program and NAME` is the
+    `stage` names the computation: `imported`, a pass, `program`, or a peer. For `imported` and
+    passes, our reference evaluates the graph. A stage `program and NAME` is the
     comparison of the program with the peer NAME. A finding that is not `judged` is reported but
     does not fail the check: errors of a peer are not errors of the compiler. `wide` has the errors
     against the model in f64. `objection` reports a failure on another kind of inputs, or the reason
     why a peer has no results. `moved` is the largest difference from the results of the previous
-    stage, relative to the scales of the results. `nodes` has the errors of values by name.
+    stage, relative to the scales of the results. `nodes` has the errors of intermediate values.
     """
 
     stage: str

@@ -32,7 +32,8 @@ FINE = Verdict()
 def keeps_bits(graph: Graph) -> bool:
     """Return whether all correct computations of a graph give bit-identical results.
 
-    Sums depend on the order of their terms; library functions depend on the alignment of elements.
+    Sums depend on the order of their terms. Results of library functions depend on the alignment of
+    elements.
     """
     for node in all_nodes(graph):
         operator = OPERATORS.get(node.op)
@@ -42,7 +43,7 @@ def keeps_bits(graph: Graph) -> bool:
 
 
 def adds_up(graph: Graph) -> bool:
-    """Return whether the graph has sums of products, in which another order may avoid overflow."""
+    """Return whether the graph has inexact sums, whose overflow depends on the order of terms."""
     return any(
         (o := OPERATORS.get(n.op)) is None or (o.kind in _SUMS and not o.exact)
         for n in all_nodes(graph)

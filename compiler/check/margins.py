@@ -2,10 +2,10 @@
 
 The computation runs in f64 several times, with noise in the last places of all operands and
 results. If noise changes a result much (a sum that cancels, a comparison of equal numbers), other
-roundings may change the result as much. A difference within the change that noise causes is
-correct. If noise has no effect, results must agree. The margin thus separates bad conditioning from
-errors. Source: stochastic arithmetic, Vignes 1993 (CESTAC); the noise in this module is larger than
-one rounding.
+roundings may change the result as much. A difference that is not larger than the effect of noise
+counts as correct. If noise has no effect, results must agree. The margin thus separates bad
+conditioning from errors. Source: stochastic arithmetic, Vignes 1993 (CESTAC); the noise in this
+module is larger than one rounding.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def number(values: Any) -> Array:
 def _run(
     graph: Graph, feeds: Mapping[str, Any], own: Graph, chance: np.random.Generator | None
 ) -> dict[str, Any]:
-    """Return the results by name, with noise as large as the roundings of the graph `own`."""
+    """Return the results by name; the noise has the size of rounding in the types of `own`."""
     units = {} if chance is None else _units(own)
     values: dict[str, Any] = {k: c.array() for k, c in graph.constants.items()}
     for name, value in feeds.items():
@@ -161,7 +161,7 @@ def _shaken(value: Any, size: float, chance: np.random.Generator | None) -> Any:
     if chance is None or not size or not isinstance(value, np.ndarray):
         return value
     if value.dtype != np.float64:
-        return value  # A narrow node computes the value, or the value has a storage type.
+        return value  # The node has no f64 form, or the value has a storage type.
     with np.errstate(all="ignore"):
         return np.asarray(value * (1 + size * chance.uniform(-1, 1, value.shape)))
 

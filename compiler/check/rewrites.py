@@ -1,4 +1,4 @@
-"""Check of single rewrites: compare matched nodes and replacement, also on special values.
+"""Check of single rewrites: matched nodes and replacement are compared, also on special values.
 
 A rewrite is correct if its replacement computes the same results for all inputs. Results of exact
 rules must be bit-identical (except signs of zeros). Results of other rules must be within the error
@@ -243,7 +243,7 @@ class _Values:
         self.cache: dict[int, list[Values]] = {}
 
     def of(self, rewrite: Rewrite) -> list[Values]:
-        """Return inputs for a rewrite: values of the input graph of its pass, or random values."""
+        """Return inputs for a rewrite: values of its pass's input graph, else random values."""
         graph = self.events[rewrite.number].before
         known = [v.name for v in rewrite.before.inputs if v.name in graph.types]
         if not known:

@@ -1,8 +1,8 @@
 """Reduction of tensor sizes, to judge a rewrite at a fraction of the cost.
 
-Sizes that occur only in the shapes of inputs, such as images or sequences, are reduced in both
-graphs of a rewrite. A failure is verified with the original sizes before it is reported, since a
-bound may depend on a size indirectly.
+Sizes that occur only in the shapes of inputs, such as those of images or sequences, are reduced in
+both graphs of a rewrite. A failure is verified with the original sizes before it is reported, since
+other numbers in the graphs may depend on a size indirectly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGE = 16
 """The largest size that is not reduced."""
 
 FEW_ELEMENTS = 20_000
-"""The minimum total number of input elements for a reduction of sizes."""
+"""Sizes are reduced only if the inputs have at least this number of elements in total."""
 
 
 def shrunk(before: Graph, after: Graph) -> tuple[Graph, Graph] | None:
@@ -85,7 +85,7 @@ def _resized_type(t: Type, sizes: Mapping[int, int]) -> Type:
 
 
 def _untyped(node: Node) -> Node:
-    """Remove recorded sizes; inference would retain a recorded size if it cannot infer the size."""
+    """Remove recorded sizes, since inference retains each recorded size that it cannot infer."""
     types = tuple(TensorType(t.dtype, None, t.layout) if isinstance(t, TensorType) else t
                   for t in node.types)  # fmt: skip
     return replace(node, types=types)

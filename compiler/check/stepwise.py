@@ -176,7 +176,7 @@ class Check:
                 wide, self.wide = wide_results(self.source, self.inputs)
             self.narrow = wide.narrow
         except CompileError:
-            pass  # Rounding decides an index or a size.
+            pass  # The f64 model fails if rounding decides an index or a size.
         seconds = self.wanted.seconds
         first = make_round(self.source, "random", self.inputs, self.wanted.seed)
         if first is None or (self.wanted.quick and RUNS_OF_NOISE * first.seconds > seconds):

@@ -107,7 +107,7 @@ class _Maker:
             self.note(wide)
 
     def wide(self, node: Node) -> Node | None:
-        """Return the node in f64, or None if its operator does not permit it."""
+        """Return the node in f64, or None if its operator does not permit f64."""
         types = tuple(map(wide_type, node.types))
         reads = (self.source.types.get(i) for i in node.reads)
         if types == node.types and all(t is None or wide_type(t) == t for t in reads):

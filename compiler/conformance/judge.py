@@ -64,7 +64,7 @@ def _of_elements(a: Array, b: Array, rtol: float, atol: float) -> str:
     place = tuple(int(i) for i in np.argwhere(wrong)[_worst(a[wrong], b[wrong])])
     at = f" at {list(place)}" if place else ""
     worst = f"{a[place]!s:.40} instead of {b[place]!s:.40}"
-    return f"{n_wrong} of {b.size} elements differ, most{at}: {worst}"
+    return f"{n_wrong} of {b.size} elements differ, the worst{at}: {worst}"
 
 
 def _same(a: Array, b: Array, rtol: float, atol: float) -> Array:

@@ -27,14 +27,15 @@ GENERAL = (
 """Patterns and replacements that remove a model's names and types from reasons for fallbacks."""
 
 FALL_BACK = """\
-By operator of the compiled graph: the cases in which it falls back, the cases in which no other
-operator does, and the reasons, with the number of cases."""
+Each row is an operator of the compiled graph. The columns count the cases in which the operator
+falls back, and the cases in which it alone falls back. The last column gives each reason, with its
+number of cases."""
 
 OCCUR = """\
-By ONNX operator: all cases whose models contain it, in functions and subgraphs too. The last
-column names the fallbacks of these cases, or the code of a refusal, with the number of cases: often
-another operator of the case is the cause. All cases of these operators are native (with the number
-of cases): """
+Each row is an ONNX operator; it counts the cases whose models contain the operator, also in
+functions and subgraphs. The last column lists the operators that fall back in these cases, or the
+error codes of refusals, with their numbers of cases. The cause is often another operator of the
+case. All cases of the following operators are native (with the number of cases): """
 
 
 @dataclass

@@ -1,1 +1,1 @@
-"""Speeds of a machine, measured or estimated, and the lower bounds of kernel times they imply."""
+"""Measured or estimated speeds of a machine, and the resulting lower bounds on kernel times."""

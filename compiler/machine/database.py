@@ -162,10 +162,10 @@ class Database:
 
 @dataclass(eq=False)
 class Tuned:
-    """The tuned schedules available to a compilation, by computation key, and the keys of those
-    used.
+    """The tuned schedules for a compilation, by computation key.
 
-    A schedule that is no longer legal for its computation is ignored.
+    `used` has the keys of the schedules that the compilation found here. A schedule that is no
+    longer legal for its computation is ignored.
     """
 
     source: str

@@ -12,7 +12,7 @@ _XFEATURE_XTILEDATA = 18
 
 
 def may_use_tiles() -> bool:
-    """Request matrix tiles for this process and its new threads; return whether it succeeds.
+    """Request matrix tiles for this process and its new threads; return whether this succeeds.
 
     Linux grants the request unless a signal stack is too small to save the tiles. For other
     operating systems, no way to request the tiles is known.

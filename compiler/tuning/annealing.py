@@ -2,11 +2,11 @@
 
 The model consists of gradient-boosted trees (XGBoost, Chen and Guestrin 2016). Before each batch,
 the model is retrained on all measurements so far, including those of other computations. The model
-predicts the time of a schedule relative to the policy's schedule. The inputs of the model are the
-schedule's features and their differences from the features of the policy's schedule. Simulated
-annealing explores the space by predictions only; the best visited points are then measured. Some
-measured points are random, so the model also learns from its errors. Source: AutoTVM, Chen et al.
-2018 (arXiv:1805.08166).
+predicts the time of a schedule relative to the time of the policy's schedule. The inputs of the
+model are the schedule's features and their differences from the features of the policy's schedule.
+Simulated annealing explores the space by predictions only; the best visited points are then
+measured. Some measured points are random, so the model also learns from its errors. Source:
+AutoTVM, Chen et al. 2018 (arXiv:1805.08166).
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ class _Loops:
             if len(parts) == 1:
                 (origin,) = parts
                 spans[origin] *= self.extents[v]
-            else:  # A fused loop covers each of its original axes, at most up to the loop's length.
+            else:  # Assume that a fused loop reads two values of each original axis.
                 for origin in parts:
                     spans[origin] = max(spans[origin], 2)
         total = self.nest.dtype_of(read.tensor).nbytes

@@ -53,7 +53,8 @@ candidates."""
 class Verdict:
     """The outcome and the times of a candidate.
 
-    Units: seconds of one call, the mean of calls with warm and with cold caches.
+    Units: seconds of one call. Each time is the mean of a time with warm caches and a time with
+    cold caches.
     """
 
     outcome: Outcome
@@ -94,7 +95,7 @@ class Judge:
 
     @property
     def nbytes(self) -> int:
-        """Return the memory that operands and results occupy, in bytes."""
+        """Return the bytes of the operands, the results, and the array that evicts the caches."""
         own = sum(a.nbytes for a in self.values.values())
         return own + self.cold.nbytes + sum(a.nbytes for a in self.untuned.arrays.values())
 
@@ -264,8 +265,8 @@ UNITS = 256
 def _unit(values: Array) -> float:
     """Return the rounding unit of a float type, relative to 1.
 
-    For types of fewer than 32 bits, return a smaller unit, so that the margin is one step of the
-    type.
+    For types of fewer than 32 bits, return a smaller unit, so that the margin in `agrees` is only
+    two rounding units of the type.
     """
     import ml_dtypes
 

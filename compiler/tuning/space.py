@@ -50,9 +50,10 @@ class Knob:
     factor of a split, `ahead` the distance of a prefetch, `order` the loop order of a reorder, and
     `keep` whether the line is present. The kind `turn` sets the elements per iteration in all lines
     that compute stages at the same loop; with 0, the stages have separate loops. The kind `block`
-    splits a loop before the reorder in its line and moves the block loop outermost. Operands of a
-    block may then stay in a cache. The kind `cache` blocks a reduction loop in the same way, but
-    inside a given number of outer loops; partial sums are then stored in memory.
+    splits a loop just before the reorder in `line`; the reorder then makes the block loop
+    outermost. Operands of a block may then stay in a cache. The kind `cache` blocks a reduction
+    loop in the same way, but inside a given number of outer loops; partial sums are then stored in
+    memory.
     """
 
     kind: str
@@ -168,7 +169,7 @@ def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iter
 
 
 def _turned(made: list[tuple[Line, ...]], call: Call, places: int) -> list[tuple[Line, ...]]:
-    """Return the lines with `places` elements per iteration for stages at the loop of `call`.
+    """Set the number of elements per iteration to `places` for all stages at the loop of `call`.
 
     Lines for remainder nests are removed from the sketch, because full blocks leave no remainder.
     """

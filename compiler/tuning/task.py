@@ -15,9 +15,9 @@ from compiler.runtime.thunks.kernels import KernelInfo
 class Task:
     """A computation with its constants, the policy's schedule, and the kernels that implement it.
 
-    `seconds` is the total time of the launches in a run, and `share` is the fraction of the run's
-    time. `room` is the possible gain: the time above the roofline bound, but at least a small
-    fraction of the time. Units: seconds.
+    `seconds` is the total time of the kernels' launches in a run; `share` is this time as a
+    fraction of the run. `room` is the possible gain: the time above the roofline bound, but at
+    least a small fraction of `seconds`. Units: seconds.
     """
 
     key: str
@@ -65,7 +65,7 @@ def _task(key: str, kernels: list[KernelInfo], profile: Profile, total: float) -
 
 
 def can_be_tuned(k: KernelInfo) -> bool:
-    """Return whether moves built the kernel, all sizes are known, and no index depends on data.
+    """Return whether the kernel has a schedule and known sizes, and no index depends on data.
 
     With random operands, indices computed from data would be out of bounds.
     """

@@ -69,7 +69,7 @@ class Watch:
 
     `began` is called with the computations before the first candidate, `tried` with each batch of
     candidates. `stopped` is called between batches; if it returns True, tuning ends and retains the
-    results. `only` restricts tuning to the named kernels; by default all kernels are tuned.
+    results so far. `only` restricts tuning to the named kernels; by default all kernels are tuned.
     """
 
     began: Callable[[Sequence[Task]], None] = lambda tasks: None
@@ -203,7 +203,7 @@ class _Tuning:
         return Walk(search, measure, task.seconds, task.room, tell, name, self.watch.tried)
 
     def _judge(self, task: Task) -> Judge:
-        """Return the judge of a computation's schedules; above `MOST_BYTES`, drop other judges."""
+        """Return the judge of a task; drop all older judges if they exceed `MOST_BYTES`."""
         if task.key not in self.judges:
             if sum(j.nbytes for j in self.judges.values()) > MOST_BYTES:
                 self.judges.clear()

@@ -57,7 +57,7 @@ async function open() {
   const page = {
     ...EMPTY,
     ...place,
-    // A report contains the findings of the other jobs that existed then, under their original ids.
+    // A report contains the findings of the other jobs that existed at its creation, under their original ids.
     measured: place.measured && LINKED,
     check: beside.some(({ kind }) => kind === "check") ? LINKED : "",
     beside,

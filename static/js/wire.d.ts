@@ -71,7 +71,7 @@ export type PassKind = "rules" | "graph" | "analysis";
 export interface Where {
   source: string; line: number; column: number; length: number; node: string;
 }
-/** An error: the expected and the actual form, the position, and a hint. */
+/** An error: its code, message, position, notes and hint. */
 export interface Problem {
   code: string; message: string; where: Where; notes: string[]; hint: string; trace_id?: string;
 }
@@ -315,9 +315,9 @@ export interface Numerics {
   first_wrong: number | null; rewrites: CheckedRewrites | null; broken: string;
   check_command: string; bisect_command: string;
 }
-/** Errors of a value against f64; `moved` is true if the imported model's value differs. `node`
- * is the id of the node that produces the value. `counts` is a histogram of elements by error in
- * ULP. `places` are the upper bounds of the bins, of which the last is unbounded. */
+/** Errors of a value against f64; `moved` is true if it differs from the imported model's value.
+ * `node` is the id of the node that produces the value. `counts` is a histogram of elements by
+ * error in ULP. `places` are the upper bounds of the bins, of which the last is unbounded. */
 export interface CheckedValue {
   name: string; node: string; absolute_error: number | null; relative_error: number | null;
   ulps: number | null; moved: boolean; counts: number[];
@@ -410,9 +410,10 @@ export interface RunTimes {
 /** A kernel, timed separately `repeats` times, with its roofline. `predicted_s` is the lower
  * bound of the kernel's time with a separate launch, `roof_s` without the launch. `bytes` counts
  * the bytes read and written, and `fits` is the smallest memory level with at least this
- * capacity. `traffic` divides the bytes by the level that is expected to supply or receive them.
- * `shares` divides the kernel's time among ONNX nodes by their predicted operations and bytes.
- * `fewer_products`: Winograd computes the kernel with fewer products than `flops` counts. */
+ * capacity. `traffic` divides the bytes among the memory levels that are expected to supply or
+ * receive them. `shares` divides the kernel's time among ONNX nodes by their predicted
+ * operations and bytes. `fewer_products`: Winograd computes the kernel with fewer products than
+ * `flops` counts. */
 export interface KernelTimes {
   median_s: number; min_s: number; low_s: number; high_s: number; kernel: number;
   predicted_s: number | null; roof_s: number | null; bound: Bound | ""; unit: Unit | "";
@@ -731,5 +732,5 @@ export interface TuneOptions {
 }
 /** The kernel to run, and its schedule. */
 export interface ScheduleOptions { kernel: number; text: string; }
-/** The form of exported fusions: functions of the model, or separate operators. */
+/** `fused`: export each fusion as a function of the model, not as separate operators. */
 export interface ExportOptions { fused?: boolean; }

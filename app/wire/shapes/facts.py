@@ -19,7 +19,7 @@ class Where(TypedDict):
 
 
 class Problem(TypedDict):
-    """An error: the expected and the actual form, the position, and a hint."""
+    """An error: its code, message, position, notes and hint."""
 
     code: str
     message: str

@@ -104,7 +104,7 @@ class Numerics(Payload):
 
 
 class CheckedValue(TypedDict):
-    """Errors of a value against f64; `moved` is true if the imported model's value differs.
+    """Errors of a value against f64; `moved` is true if it differs from the imported model's value.
 
     `node` is the id of the node that produces the value. `counts` is a histogram of elements by
     error in ULP. `places` are the upper bounds of the bins, of which the last is unbounded.

@@ -66,10 +66,10 @@ class KernelTimes(Times):
 
     `predicted_s` is the lower bound of the kernel's time with a separate launch, `roof_s` without
     the launch. `bytes` counts the bytes read and written, and `fits` is the smallest memory level
-    with at least this capacity. `traffic` divides the bytes by the level that is expected to supply
-    or receive them. `shares` divides the kernel's time among ONNX nodes by their predicted
-    operations and bytes. `fewer_products`: Winograd computes the kernel with fewer products than
-    `flops` counts.
+    with at least this capacity. `traffic` divides the bytes among the memory levels that are
+    expected to supply or receive them. `shares` divides the kernel's time among ONNX nodes by their
+    predicted operations and bytes. `fewer_products`: Winograd computes the kernel with fewer
+    products than `flops` counts.
     """
 
     kernel: int

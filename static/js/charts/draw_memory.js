@@ -111,7 +111,7 @@ function trace(context, points) {
 }
 
 /**
- * Paint an arrow from the end of a buffer to the start of its successor; only its head if they touch.
+ * Paint an arrow from the end of a buffer to the start of its successor. If the two touch, paint only the head.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./memory_map.js").Edge} edge
  * @param {string} color

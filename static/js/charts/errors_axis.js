@@ -9,7 +9,7 @@
  * @property {number} most power of ten at which the axis ends
  */
 
-/** Width reserved before the axis for an error of 0. */
+/** Share of the width that is reserved before the axis for an error of 0. */
 const BEFORE = 0.07;
 
 /**
@@ -48,7 +48,7 @@ export function ticksOf({ least, most: end }, most = 6) {
 }
 
 /**
- * Return the stages to plot: the current stage, and stages whose pass changed the graph.
+ * Return the stages to plot: the current stage, wrong stages, and stages whose pass changed the graph.
  * @param {CheckedStage[]} rows
  * @param {number} stage
  */

@@ -104,7 +104,7 @@ function corners(bytes, x, y) {
 }
 
 /**
- * Round tick values from 0 to a limit, in at most `n` intervals.
+ * Return round tick values from 0 to a limit, in at most `n` intervals.
  * @param {number} limit
  * @param {number} n
  * @param {number} base 10, or 1024 for bytes
@@ -187,7 +187,7 @@ export function liveBytes({ live_bytes, fullest_step }) {
 }
 
 /**
- * Return the share of occupied bytes that are not live, over all steps; they are holes below the highest buffer.
+ * Return the share of occupied bytes that are not live, over all steps; these bytes are holes below the highest buffer.
  * @param {Memory} memory
  * @returns {number}
  */

@@ -128,7 +128,7 @@ export function layoutRoofline(spots, ceilings, size) {
 }
 
 /**
- * Return the ranges of the axes: all kernels, and all ridge points at the highest peak.
+ * Return ranges of the axes that contain all kernels, and the ridge points of all memories at the highest peak.
  * @param {Spot[]} spots
  * @param {Ceiling[]} ceilings
  * @returns {[Range, Range]}
@@ -156,8 +156,8 @@ function scale({ from, to }, a, b) {
 }
 
 /**
- * Return the line of a ceiling. A peak is flat and starts at its ridge point with the fastest memory; a memory
- * is a slope up to the highest peak.
+ * Return the line of a ceiling. A peak is a flat line over the whole axis; a memory is a slope up to the
+ * highest peak.
  * @param {Ceiling} ceiling
  * @param {number} peak
  * @param {Range} xs

@@ -79,8 +79,8 @@ export function partOf(root, name, type) {
 }
 
 /**
- * Replace the children of an element. Children of a common prefix are not moved, so they keep layout
- * and focus.
+ * Replace the children of an element. Children in the common prefix of the old and new lists are not
+ * moved, so they keep layout and focus.
  * @param {Element} parent
  * @param {Element[]} children
  */

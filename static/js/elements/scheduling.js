@@ -1,5 +1,5 @@
-// Cooperative scheduling: a generator runs for one time slice, then the page handles events, then it
-// continues. Generators yield about once a millisecond and read no clock.
+// Cooperative scheduling: a generator runs for one time slice, then the page handles events, then the
+// generator continues. Generators yield about once a millisecond and read no clock.
 
 /** Duration of a time slice in milliseconds: half of a frame, since other work needs the rest. */
 const TIME_SLICE_MS = 8;

@@ -2,7 +2,7 @@
 import { whenIdle } from "./scheduling.js";
 
 export const SLICE = 100;
-/** Maximum wait of the second slice for an idle page. */
+/** Maximum time in milliseconds that the second slice waits for an idle page. */
 const SECOND_WITHIN_MS = 200;
 
 /**

@@ -85,7 +85,7 @@ export function createBitmapCache() {
         made = null;
       }
     }
-    // Without a better picture, show the unfinished picture; even a picture of another pass beats none.
+    // Without a better picture, show the unfinished picture; even a picture of another pass is better than none.
     best ??= [sharp, whole].find((each) => each?.of === of) ?? made ?? sharp;
     if (best) put(context, best, camera, size);
     return false;

@@ -236,7 +236,7 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
 }
 
 /**
- * Paint hatching from the lower left to the upper right, which marks a fallback without colour.
+ * Paint the hatching that marks a fallback without colour, from the lower left to the upper right.
  * @param {CanvasRenderingContext2D} context
  * @param {SceneNode} node
  * @param {number} left

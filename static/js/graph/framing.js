@@ -41,7 +41,7 @@ export function wholeLook(scene, size) {
 }
 
 /**
- * Return the initial camera, for the whole drawing if legible, else for these nodes, the changes, or the top.
+ * Return the initial camera. It shows the whole drawing if legible, else these nodes, the changes, or the top.
  * @param {Scene} scene
  * @param {Size} size
  * @param {Set<string>} keys

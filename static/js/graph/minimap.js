@@ -1,4 +1,4 @@
-// The minimap: the whole drawing in a corner, with frames around the view and marks for changes.
+// The minimap: the whole drawing in a corner, with a frame around the view and marks for changes.
 
 /**
  * @typedef {import("./camera.js").Camera} Camera

@@ -16,7 +16,7 @@
  * @property {Pick<UnionGroup, "key" | "group" | "width" | "dot">[]} groups
  */
 
-/** Padding of an open group, with room for its header. */
+/** Padding of an open group, and the height of its header. */
 const PAD = 14;
 export const HEADER = 30;
 const POINTS_PER_INCH = 72;
@@ -201,7 +201,7 @@ export function* nest(union, open, layouts) {
 }
 
 /**
- * Yield drawable items by key: nodes, and groups with all their nodes.
+ * Collect the drawable items by key, in short steps: nodes, and groups with all their nodes.
  * @param {Union} union
  * @returns {Generator<void, Map<string, Pick<Place, "ids" | "label" | "times" | "kind">>>}
  */

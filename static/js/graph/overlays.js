@@ -136,7 +136,7 @@ function byError(shown, checked, less) {
 }
 
 /**
- * Colour by device: a node has the device of its kernels, or of several the device with most work.
+ * Colour by device: a node has the device of its kernels; of several devices, the device with most kernels.
  * @param {SceneNode[]} shown
  * @param {Map<string, GraphNode>} nodes
  * @param {import("../wire.js").Placement | null} placement

@@ -27,7 +27,7 @@ export function pairKernels(a, b) {
     partners.set(x, y);
     free.delete(y);
   };
-  // A node may give several kernels: match kernels with the same operator.
+  // A node may give several kernels: first match kernels with the same operator.
   for (const keyOf of [(/** @type {Kernel} */ k) => `${k.op}\0${nodesOf(k)}`, nodesOf]) {
     const waiting = grouped([...free], keyOf);
     for (const kernel of a) {

@@ -39,7 +39,7 @@ export function differs(stages, stage, base) {
 }
 
 /**
- * Marks of the changed nodes and constants, by name; unchanged nodes and constants are absent.
+ * Return the marks of nodes and constants, by name; unchanged nodes and constants are absent.
  * @param {StageGraph} graph
  * @returns {Map<string, "added" | "changed">}
  */

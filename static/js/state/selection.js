@@ -8,7 +8,7 @@
  * @typedef {{selection: string[], at: string}} Selected
  */
 
-/** Kinds of folds that a new selection closes. @type {string[]} */
+/** The toggled folds after a new selection: none. @type {string[]} */
 const NONE = [];
 
 /**
@@ -65,7 +65,7 @@ export function shownKernel(result, { kernel, selection, at }) {
 }
 
 /**
- * Return the slowest native kernel; without times, the native kernel with most work.
+ * Return the slowest native kernel, or the slowest kernel if none is native. Equal or missing times: most work.
  * @param {Kernel[]} kernels
  * @returns {Kernel | null}
  */

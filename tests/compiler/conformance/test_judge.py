@@ -41,11 +41,13 @@ def test_nothing_is_wrong_with_what_is_expected(value: Any) -> None:
 def test_floats_may_be_off_by_the_tolerances_element_by_element() -> None:
     assert says(f32(100.05, 1e-8), f32(100, 0)) == ""
     # 0.05 is small relative to the other element, and too large relative to its own.
-    assert "1 of 2 elements differ, most at [1]: 1.05 instead of 1.0" in says(
+    assert "1 of 2 elements differ, the worst at [1]: 1.05 instead of 1.0" in says(
         f32(100, 1.05), f32(100, 1)
     )
-    assert "2 of 3 elements differ, most at [2]" in says(f32(1.1, 5, 2), f32(1, 5, 3))
-    assert "1 of 1 elements differ, most: 2.0 instead of 3.0" in says(np.float32(2), np.float32(3))
+    assert "2 of 3 elements differ, the worst at [2]" in says(f32(1.1, 5, 2), f32(1, 5, 3))
+    assert "1 of 1 elements differ, the worst: 2.0 instead of 3.0" in says(
+        np.float32(2), np.float32(3)
+    )
 
 
 def test_bf16_may_be_off_by_two_of_its_steps() -> None:
@@ -66,7 +68,7 @@ def test_bf16_may_be_off_by_two_of_its_steps() -> None:
     ids=str,
 )
 def test_nan_and_infinities_stand_at_the_same_places(made: Any, expected: Any) -> None:
-    assert "elements differ, most at [0]" in says(made, expected)
+    assert "elements differ, the worst at [0]" in says(made, expected)
 
 
 def test_integers_truth_values_and_texts_are_exact() -> None:
@@ -75,7 +77,7 @@ def test_integers_truth_values_and_texts_are_exact() -> None:
     assert says(np.array([0, 255], np.uint8), np.array([1, 255], np.uint8)) != ""
     assert says(np.array([True]), np.array([False])) != ""
     texts = np.array(["a", "b"], np.object_)
-    assert "most at [1]: B instead of b" in says(np.array(["a", "B"], np.object_), texts)
+    assert "worst at [1]: B instead of b" in says(np.array(["a", "B"], np.object_), texts)
 
 
 def test_shape_and_element_type_are_exact_also_where_numbers_are_random() -> None:

@@ -71,7 +71,7 @@ def test_every_data_set_counts() -> None:
     assert outcome_of(case(relu(), np.maximum(X, 0), right)).kind == "native"
     found = outcome_of(case(relu(), np.maximum(X, 0), right, wrong))
     assert (found.kind, found.is_right) == ("wrong", False)
-    assert found.why == "y: 2 of 6 elements differ, most at [0, 1]: 0.0 instead of -2.0"
+    assert found.why == "y: 2 of 6 elements differ, the worst at [0, 1]: 0.0 instead of -2.0"
 
 
 @pytest.mark.parametrize(

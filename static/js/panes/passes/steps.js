@@ -153,7 +153,7 @@ export function mountSteps(root, state) {
     chooseRule();
   }
 
-  /** Show the chosen rule; passes without steps of the rule ignore it. */
+  /** Show the chosen rule; passes without steps of this rule ignore the choice. */
   function chooseRule() {
     const { rule: wanted } = state.get();
     rule.value = [...rule.options].some(({ value }) => value === wanted) ? wanted : "";
@@ -197,7 +197,7 @@ export function mountSteps(root, state) {
     }
   }
 
-  /** Scroll to the content of an item, which forces a layout of the item; scrolling to the item does not. */
+  /** Scroll to the content of an item: unlike scrolling to the item, this forces a layout of the item. */
   function reveal(/** @type {Element} */ opened) {
     revealSoon(opened.lastElementChild);
   }

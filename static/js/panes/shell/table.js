@@ -20,14 +20,14 @@ import { mountPreview } from "../passes/preview.js";
  * @param {HTMLElement} root
  * @param {import("../../state/page.js").PageState} state with sort column and direction
  * @param {{name: (typeof import("../../state/url.js").TABLES)[number], caption: string, columns: Column<T>[], keyOf: (row: T) => string, onPick: (row: T) => void, originsOf?: (row: T) => readonly string[]}} options
- *   `originsOf`: ONNX nodes of a row, previewed while the pointer is on it
+ *   `originsOf`: ONNX nodes of a row, previewed while the pointer is on the row
  * @returns {{show: (rows: T[]) => void, mark: (isSelected: (row: T) => boolean, scroll: boolean) => void, stop: () => void}}
  */
 export function mountTable(root, state, { name, caption, columns, keyOf, onPick, originsOf }) {
   /** @type {T[]} */
   let rows = [];
   const sorted = () => state.get().sort.find((each) => each.startsWith(`${name}:`)) ?? "";
-  /** The rows in the order shown. */
+  /** The sort order of the drawn rows. */
   let sort = "";
   /** @type {(row: T) => boolean} */
   let isSelected = () => false;

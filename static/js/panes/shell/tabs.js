@@ -1,4 +1,4 @@
-// Two rows of tabs, groups of panes and the panes of a group, with the mounted pane below.
+// Two rows of tabs (the groups of panes, and the panes of a group), with the mounted pane below.
 import { closest, el, listen, part } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 import { nextTask } from "../../elements/scheduling.js";
@@ -32,7 +32,7 @@ export function mountTabs(side, state) {
   function mountShown() {
     const pane = shown();
     root.setAttribute("aria-labelledby", `tab-${pane.id}`);
-    // The pane is the same with a larger result: restore the scroll position.
+    // If the same pane shows a larger result, its scroll position is restored.
     const was = root.dataset.pane;
     const [scrolled, to] = [scrolledTo, was === pane.id ? scrolledTo : 0];
     root.dataset.pane = pane.id;

@@ -68,7 +68,7 @@ export function mountFlame(root, state) {
     );
   }
 
-  /** Choose a part; zoom into it if already chosen. @param {Flame} flame */
+  /** Choose a part; zoom into the part if it is already chosen. @param {Flame} flame */
   function pick(flame) {
     if (flame === focus && flame.children.length && flame !== within()) return lookInto(flame);
     focus = flame;

@@ -75,7 +75,7 @@ export function mountMeasured(root, state, show) {
 }
 
 /**
- * Return the reason for missing times; "" if there are times.
+ * Create an element with the reason for missing times; null if there are times.
  * @param {import("../../state/page.js").Page} page
  * @returns {HTMLElement | null}
  */
