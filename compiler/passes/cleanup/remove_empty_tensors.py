@@ -89,7 +89,7 @@ def _settled(ed: Editor, node: Node, log: Log) -> bool:
         found = _of_nothing(ed, node)
         if found is None:
             return False
-        values, because = found, "its operands are empty, so its results are known"
+        values, because = found, "the operands are empty or constant, so the results are known"
     constants = [
         _constant(v, t, node) if o and isinstance(t, TensorType) else None
         for o, t, v in zip(node.outputs, node.types, values, strict=False)
@@ -161,7 +161,7 @@ def _shorter(ed: Editor, node: Node, log: Log) -> bool:
     log.applied(
         "remove_empty_tensors",
         node.output,
-        f"{because}; the other operand is the result",
+        f"{because}; the remaining operand is the result",
         [node],
         kept,
     )

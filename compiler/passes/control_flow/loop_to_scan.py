@@ -144,10 +144,10 @@ class _Slices(Rebuild):
             if not state or not (self.ed.type(state) == given == made[k]):
                 return f"the state initialised with {state} changes its type"
             if not isinstance(given, TensorType) or given.dtype is DType.string:
-                return f"the state initialised with {state} is {given}"
+                return f"the state initialised with {state} has type {given}, not a numeric tensor"
         for t in made:
             if not isinstance(t, TensorType) or not t.is_ranked or t.dtype is DType.string:
-                return f"the body returns {t}"
+                return f"the body returns {t}, not a numeric tensor of known rank"
         n = self.ed.known(trip)
         if n is not None and isinstance(only(n), int) and int(only(n)) > MOST_STEPS:
             return f"the loop has more than {MOST_STEPS:,} iterations"

@@ -82,7 +82,7 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
     assert made is not None
     ed.rename(made, node)
     because = (
-        "the product multiplies bytes without zero points; sums over the weights are constants"
+        "the product multiplies bytes without zero points, and sums over the weights are constants"
     )
     new = [*ed.made, *ed.made_constants]
     after = cost_of(ed.made, ed.type)

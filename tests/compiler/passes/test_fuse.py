@@ -218,7 +218,7 @@ def test_elementwise_nodes_in_front_of_a_product_stay_outside() -> None:
         """
     )
     assert kernels == ["a: relu", "b: matmul"]
-    assert "recomputed for each tile" in why(log, ("a", "b"))
+    assert "recompute the operand for each tile" in why(log, ("a", "b"))
 
 
 def test_a_reduction_takes_what_is_before_and_behind_it() -> None:

@@ -109,9 +109,7 @@ def test_movement_joins_elementwise_nodes_in_the_second_phase_but_no_reduction()
         """
     )
     assert kernels == ["u: exp transpose neg transpose", "s: reduce_max"]
-    assert why(log, ("u", "s")) == (
-        "injective transpose into reduction reduce_max: these kinds are not fused"
-    )
+    assert why(log, ("u", "s")) == ("injective transpose and reduction reduce_max do not fuse")
 
 
 def test_a_dear_value_is_not_computed_for_each_place_it_is_broadcast_to() -> None:
@@ -143,7 +141,7 @@ def test_of_two_products_that_are_added_the_first_takes_the_sum() -> None:
         """
     )
     assert kernels == ["b: matmul", "y: matmul add"]
-    reason = "y belongs to another out-elementwise-fusable kernel; a kernel holds one such node"
+    reason = "y belongs to another out-elementwise-fusable kernel, and a kernel holds one such node"
     assert why(log, ("b", "y")) == reason
 
 
