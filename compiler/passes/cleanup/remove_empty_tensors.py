@@ -84,7 +84,7 @@ def _settled(ed: Editor, node: Node, log: Log) -> bool:
         return False
     if all(map(_is_empty, made)):
         values: Sequence[Any] = [_nothing(t) for t in node.types]
-        because = f"{', '.join(map(str, made))}: the result is empty"
+        because = f"every result is empty: {', '.join(map(str, made))}"
     else:
         found = _of_nothing(ed, node)
         if found is None:

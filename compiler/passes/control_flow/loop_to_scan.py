@@ -120,7 +120,12 @@ class _Slices(Rebuild):
         scan = self._scan(node, rows, length)
         self.n_replaced += 1
         self._keep(scan)
-        because = f"each iteration reads the next row of {len(rows)} operands"
+        names = ", ".join(dict.fromkeys(r.gather.inputs[0] for r in rows))
+        because = (
+            f"each iteration reads the next row of {names}"
+            if rows
+            else "in a Scan, the trip count determines the size of the outputs"
+        )
         self.log.applied("loop_to_scan", node.output, because, [node], self.ed.made[n_made:])
         return True
 

@@ -166,7 +166,10 @@ class _Settler:
         new += (len(pieces) > 1) + (not node.tensor.dims)
         if new >= len(gone):
             if len(gone) > 1:
-                because = f"the sizes {_text(sizes)} take {len(gone)} nodes, and would take {new}"
+                because = (
+                    f"the sizes {_text(sizes)} take {len(gone)} nodes, and would take {new} if "
+                    "read anew"
+                )
                 self.log.declined("read_sizes", node.output, because, gone)
             return False
         if not self.log.may("read_sizes", node.output):

@@ -187,7 +187,7 @@ def _with_borders(
         x.shape[2:], kernel, at["strides"], at["pads"], at["dilations"], at["auto_pad"]
     )
     if not all(isinstance(n, int) for n in (*begin, *end)):
-        return "the extent of windows over the borders is known only at run time"
+        return "the extent of windows beyond the borders is known only at run time"
     if not any((*begin, *end)):
         return x
     widths = np.array([0, 0, *begin, 0, 0, *end], np.int64)

@@ -49,7 +49,7 @@ def place_of_one(
 ) -> Constant | Skip:
     """Fold argmax and argmin over a single element to 0."""
     if x.type.shape is None or x.shape[axis] != 1 or not t.is_static:
-        return Skip("there is more than one element, or the shape is open")
+        return Skip("the axis is not known to have one element, or the shape is open")
     return Constant.splat(0, t)
 
 
