@@ -90,7 +90,7 @@ def test_a_value_with_another_reader_is_stored() -> None:
     )
     assert kernels == ["a: matmul", "b: relu", "c: transpose"]
     assert why(log, ("a", "b")) == "a is also used by c, so it has to be stored"
-    assert why(log, ("a", "c")).startswith("contraction matmul into movement transpose")
+    assert why(log, ("a", "c")).startswith("contraction matmul and movement transpose")
 
 
 def test_of_many_other_readers_three_are_named() -> None:
