@@ -62,7 +62,7 @@ def _one_version(model: Model, domain: str, op_type: str, opset: int) -> bool:
     if found != opset and _since(op_type, domain, found) != _since(op_type, domain, opset):
         raise CompileError(
             "E-EXPORT-OPSET",
-            f"{op_type} of {domain} {opset} conflicts with nodes of version {found}",
+            f"{op_type} of {domain} {opset} conflicts with other nodes, of {domain} {found}",
         )
     return True
 

@@ -58,7 +58,8 @@ def _check_size(graph: Graph) -> None:
     constants = [c for g in graphs for c in g.constants.values()]
     total = sum(c.type.nbytes for c in constants if not c.is_splat)
     if total > LARGEST_BYTES:
-        raise CompileError("E-EXPORT-SIZE", f"the weights are {total:,} bytes")
+        message = f"the weights take {total:,} bytes; the limit is {LARGEST_BYTES:,}"
+        raise CompileError("E-EXPORT-SIZE", message)
 
 
 def _ir_version(opset: int) -> int:

@@ -231,8 +231,8 @@ class GraphImporter:
         require(
             fits,
             "E-MODEL-INVALID",
-            f"the function {function.name!r} has {n_in} inputs and {n_out} outputs; "
-            f"the call has {len(node.input)} and {len(node.output)}",
+            f"the function {function.name!r} has {n_in} inputs and {n_out} outputs, but a call "
+            f"has {len(node.input)} inputs and {len(node.output)} outputs",
         )
         scope = Scope()
         given = [*node.input, *[""] * (n_in - len(node.input))]

@@ -105,7 +105,7 @@ def _check_kind(head: bytes) -> None:
         raise CompileError(
             "E-MODEL-PROTOBUF",
             f"this is a text file that begins with {head[:24].decode('ascii')!r}",
-            hint="the name of a graph in text form must end in .ir"
+            hint="a file with a graph in text form needs a name that ends in .ir"
             if is_graph
             else "save the model as binary .onnx, not as text or JSON",
         )
@@ -128,7 +128,7 @@ def _check_version(model: Any) -> None:
     require(
         model.ir_version <= onnx.IR_VERSION,
         "E-MODEL-OPSET",
-        f"the file has IR version {model.ir_version}, the newest supported version is "
+        f"the file has IR version {model.ir_version}, but the newest supported version is "
         f"{onnx.IR_VERSION}",
     )
     require(model.ir_version >= 1, "E-MODEL-INVALID", "the file has no IR version")

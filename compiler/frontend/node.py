@@ -230,7 +230,7 @@ class NodeImporter:
         require(
             not captures or node.op in CONTROL_FLOW,
             "E-MODEL-OPERATOR",
-            f"a subgraph of {self.node.op_type} reads values of the enclosing graph",
+            f"a subgraph of {self.node.op_type} must not read values of the enclosing graph",
         )
         if regions:
             node = typed_regions(node, self.graph.editor.facts)

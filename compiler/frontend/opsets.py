@@ -24,8 +24,8 @@ def opsets_of(imports: Iterable[Any], ir_version: int) -> dict[str, int]:
         if not 1 <= version <= newest(domain):
             raise CompileError(
                 "E-MODEL-OPSET",
-                f"operator set {domain or 'ai.onnx'} {version}; "
-                f"versions 1 to {newest(domain)} are supported",
+                f"the model imports operator set {domain or 'ai.onnx'} {version}, but versions 1 "
+                f"to {newest(domain)} are supported",
             )
     if not found:
         require(ir_version < 3, "E-MODEL-OPSET", "the model imports no operator set")

@@ -42,7 +42,7 @@ class TensorReader:
         t = self._type(proto)
         if proto.external_data or proto.data_location:
             raise CompileError("E-MODEL-EXTERNAL", "the data are in another file")
-        require(not proto.HasField("segment"), "E-MODEL-TENSOR", "this is one segment of several")
+        require(not proto.HasField("segment"), "E-MODEL-TENSOR", "segments are not supported")
         if not proto.HasField("raw_data"):
             return _stored(_from_fields(proto, t), t, origins)
         _check_only_raw(proto)
@@ -54,7 +54,7 @@ class TensorReader:
         require(
             size == needed,
             "E-MODEL-TENSOR",
-            f"{t} needs {needed:,} bytes, the file has {size:,}",
+            f"{t} needs {needed:,} bytes, but the file has {size:,}",
         )
         if cut is not None:
             return self._large(cut, t, origins)
@@ -87,7 +87,8 @@ class TensorReader:
         indices = self.constant(proto.indices, name="sparse indices")
         dims = tuple(int(d) for d in proto.dims)
         fits = bool(dims) and min(dims) >= 0 and values.type.rank == 1
-        require(fits, "E-MODEL-TENSOR", f"a sparse tensor of shape {list(dims)} has no elements")
+        message = f"a sparse tensor needs axes and a list of values, got the shape {list(dims)}"
+        require(fits, "E-MODEL-TENSOR", message)
         t = TensorType(values.type.dtype, dims)
         self.limits.check("axes", len(dims), self.limits.rank)
         self.limits.check("elements of a sparse tensor", t.n_elements, self.limits.dense_elements)
@@ -147,7 +148,7 @@ def _from_fields(proto: Any, t: TensorType) -> Array:
     require(
         found == needed,
         "E-MODEL-TENSOR",
-        f"{t} needs {needed:,} entries of {name}, the file has {found:,}",
+        f"{t} needs {needed:,} entries of {name}, but the file has {found:,}",
     )
     others = [f for f in (*_TYPED_FIELDS, "string_data") if f != name and len(getattr(proto, f))]
     require(

@@ -444,7 +444,7 @@ def _unify(name: str, t: Type, shape: Sequence[int], values: dict[str, Expr]) ->
         raise CompileError("E-INPUT-SHAPE", f"{name!r} is {t}, which has no shape")
     if t.shape is None:
         return
-    mismatch = CompileError("E-INPUT-SHAPE", f"{name!r} is {t}, got the shape {list(shape)}")
+    mismatch = CompileError("E-INPUT-SHAPE", f"{name!r} is {t}, but got shape {list(shape)}")
     if len(shape) != len(t.shape):
         raise mismatch
     for dim, size in zip(t.shape, shape, strict=True):

@@ -73,7 +73,7 @@ def _named(graph: TaskGraph, platform: Platform, schedule: Schedule) -> Iterator
     times += [(m.datum, m.start, m.end) for m in schedule.moves]
     for name, start, end in times:
         if not 0.0 <= start <= end < math.inf:
-            yield Fault(name, f"lasts from {start} s to {end} s")
+            yield Fault(name, f"has an invalid duration, from {start} s to {end} s")
 
 
 class _Checker:
@@ -132,11 +132,11 @@ class _Checker:
                 yield Fault(t.name, f"{s.device} has no {', '.join(missing)}")
             needed = self._needed(t)
             if not abs(s.end - s.start - needed) <= self.slack + SAME * needed:
-                yield Fault(t.name, f"takes {s.end - s.start} s, {s.device} needs {needed} s")
+                yield Fault(t.name, f"takes {s.end - s.start} s, but {s.device} needs {needed} s")
         for m in self.schedule.moves:
             needed = self._carried(m)
             if not abs(m.end - m.start - needed) <= self.slack + SAME * needed:
-                yield Fault(m.datum, f"{m.link} needs {needed} s, not {m.end - m.start} s")
+                yield Fault(m.datum, f"takes {m.end - m.start} s, but {m.link} needs {needed} s")
 
     def _exclusive(self) -> Iterator[Fault]:
         on: dict[str, list[Slot]] = defaultdict(list)
@@ -146,7 +146,7 @@ class _Checker:
             slots.sort(key=lambda s: (s.start, s.end))
             for a, b in pairwise(slots):
                 if b.start < a.end - self.slack:
-                    yield Fault(b.task, f"{device} runs {a.task} until {a.end} s")
+                    yield Fault(b.task, f"starts while {device} runs {a.task}, until {a.end} s")
         carried: dict[str, list[Move]] = defaultdict(list)
         for m in self.schedule.moves if self.contention else ():
             carried[m.link].append(m)
@@ -159,7 +159,7 @@ class _Checker:
             active = [end for end in active if end > m.start + self.slack]
             active.append(m.end)
             if len(active) > channels:
-                words = f"{link} carries {len(active)} transfers at once, its limit is {channels}"
+                words = f"{link} carries {len(active)} transfers at once; its limit is {channels}"
                 yield Fault(m.datum, words)
 
     def _there(self, datum: str, memory: str, device: str = "") -> float:

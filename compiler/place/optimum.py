@@ -143,7 +143,7 @@ class _Model:
         status = solver.solve(self.model)
         bound = max(solver.best_objective_bound * self.tick, self.p.bound_seconds)
         if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
-            return Placement(self.first.slots, max(bound, 0.0), ("CP-SAT found nothing in time",))
+            return Placement(self.first.slots, max(bound, 0.0), ("CP-SAT: no schedule in time",))
         device = [next(d for d, x in at.items() if solver.value(x)) for at in self.at]
         times = [(solver.value(self.start[t]), solver.value(self.end[t])) for t in range(self.p.n)]
         order = sorted(range(self.p.n), key=times.__getitem__)

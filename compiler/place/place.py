@@ -66,7 +66,7 @@ def place(
             # Doubling the number of moved tasks limits the number of attempts.
             away = order[at : at + 2 ** (len(notes) // 2)]
             problem = replace(problem, refused=problem.refused | {(t, e.device) for t in away})
-            notes.append(f"{', '.join(away)} not on {e.device}: its memory is full")
+            notes.append(f"{', '.join(away)} cannot run on {e.device}: its memory is full")
             continue
         if made.ahead != conduct.ahead:
             notes.append(

@@ -99,25 +99,26 @@ def _row(name: str, words: str, urgency: Urgency, placed: str) -> Scheduler:
 
 
 _WAYS = """
-Each device has a queue. A task whose operands are computed joins the queue of the device where it
-would end first, after all tasks of that queue. An idle device starts the next task of its queue."""
+Each device has a queue. A task whose operands are computed joins the queue of the device on which
+it would end first if all tasks of that queue ran before it. An idle device starts the next task of
+its queue."""
 
 READY = (
     _row(
         "ready_critical_path",
-        f"Ready queues, the longest remaining path first.\n{_WAYS}",
+        f"Start the ready task with the longest remaining path first.\n{_WAYS}",
         _critical,
         "core0: a 0.0..1.0, d 1.0..4.0, e 4.0..8.0, c 8.0..9.0\ncore1: b 0.0..2.0",
     ),
     _row(
         "ready_bytes",
-        f"Ready queues, the task that frees the most memory first.\n{_WAYS}",
+        f"Start the ready task that frees the most memory first.\n{_WAYS}",
         _made_bytes,
         "core0: a 0.0..1.0, d 1.0..4.0, e 4.0..8.0, c 8.0..9.0\ncore1: b 0.0..2.0",
     ),
     _row(
         "ready_fifo",
-        f"Ready queues, first come first served.\n{_WAYS}",
+        f"Start ready tasks first come, first served.\n{_WAYS}",
         _first,
         "core0: a 0.0..1.0, c 1.0..2.0, d 2.0..5.0, e 5.0..9.0\ncore1: b 0.0..2.0",
     ),

@@ -80,7 +80,7 @@ class Function:
             require(
                 name in found or name in self.defaults,
                 "E-WRITE-VALUE",
-                f"{takes}, {name} is missing",
+                f"{takes}, but {name} is missing",
             )
             found.setdefault(name, self.defaults.get(name))
         return found

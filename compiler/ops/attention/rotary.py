@@ -38,7 +38,7 @@ def rotary(x: Tensor, cos: Tensor, sin: Tensor, *, interleaved: bool = False) ->
     Source: Su et al. 2021, arXiv:2104.09864.
     """
     dtype = require_elements("rotary", "float", x, cos, sin)
-    require(x.rank >= 1, "E-OP-SHAPE", f"rotary needs an axis of pairs, got {x.type}")
+    require(x.rank >= 1, "E-OP-SHAPE", f"rotary needs at least one axis, got {x.type}")
     dims = broadcast_dims("rotary", x.shape, cos.shape, sin.shape)
     size = x.shape[-1]
     if isinstance(size, int) and isinstance(dims[-1], int):

@@ -37,7 +37,7 @@ def take_class(scores: Tensor, classes: Tensor) -> TensorType:
     require(
         fits,
         "E-OP-SHAPE",
-        f"take_class needs scores of one axis more than the classes, got {scores.type} "
+        f"take_class needs scores with one axis more than the classes, got {scores.type} "
         f"and {classes.type}",
     )
     others = (*scores.shape[:1], *scores.shape[2:])

@@ -44,7 +44,7 @@ def types_of(
     if len(made) < len(node.outputs):
         raise CompileError(
             "E-GRAPH-TYPE",
-            f"{node.op} returns {len(made)} values, the node names {len(node.outputs)}",
+            f"{node.op} returns {len(made)} values, but the node names {len(node.outputs)}",
         )
     return tuple(made)
 
@@ -89,7 +89,8 @@ def _if_types(given: Operands) -> list[Type]:
 def _loop_types(given: Operands) -> list[Type]:
     node, types = given.node, given.types
     body = node.regions["body"]
-    require(len(types) >= 2, "E-GRAPH-TYPE", "a loop needs a trip count and a condition, or _")
+    message = "a loop needs a trip count and a condition; _ stands for an omitted one"
+    require(len(types) >= 2, "E-GRAPH-TYPE", message)
     states = list(types[2:])
     made = given.results("body")[1:]
     enough = len(body.inputs) == len(states) + 2 and len(made) >= len(states)
@@ -114,7 +115,7 @@ def _scan_types(given: Operands) -> list[Type]:
     operands = list(types[1:] if old else types)
     n_states = len(operands) - n_scanned(node)
     fits = 0 <= n_states <= len(made) and len(node.regions["body"].inputs) == len(operands)
-    require(fits, "E-GRAPH-TYPE", "the body does not fit the operands")
+    require(fits, "E-GRAPH-TYPE", "the inputs or results of the body do not match the operands")
     _check_axes(node, "scan_input_axes", operands[n_states:])
     _check_axes(node, "scan_output_axes", made[n_states:], 1)
     outside = open_symbols(t for t in types if t is not None)
@@ -157,7 +158,7 @@ def _batched(
 
 def _map_types(given: Operands) -> list[Type]:
     fits = len(given.node.regions["body"].inputs) == len(given.types)
-    require(fits, "E-GRAPH-TYPE", "the body does not fit the operands")
+    require(fits, "E-GRAPH-TYPE", "the inputs or results of the body do not match the operands")
     outside = open_symbols(t for t in given.types if t is not None)
     return [
         SequenceType(_closed(t, outside, _base(given.node, k)))

@@ -136,7 +136,7 @@ def _of_loop(node: Node, graph: Graph) -> LoopForm | str:
         pieces,
     )
     if form.pieces and form.n_steps is None and ROOM not in node.attrs:
-        return "the trip count, and so the length of scanned results, is known only at the end"
+        return "the length of the scan outputs is known only when the loop ends"
     return form
 
 
@@ -158,7 +158,7 @@ def _of_scan(node: Node, graph: Graph) -> LoopForm | str:
         t = graph.types[name]
         given = body.inputs[len(starts) + k].type
         if not (_is_plain(t) and _is_plain(given)):
-            return f"the slice of {name} is {given}: not a numeric tensor of known rank"
+            return f"a slice of {name} is {given}, not a numeric tensor of known rank"
         assert isinstance(t, TensorType)
         assert isinstance(given, TensorType)
         if t.dims[1:] != given.dims:
@@ -182,7 +182,7 @@ def _states(
         result = body.results[first_result + k].value
         made = body.types.get(result, graph.types.get(result))
         if not (t == given == made and _is_plain(t)):
-            return f"the state with initial value {start}: {t} becomes {made} in an iteration"
+            return f"an iteration turns the state with initial value {start} from {t} into {made}"
         assert isinstance(t, TensorType)
         output = node.outputs[k] if k < len(node.outputs) else ""
         found.append(State(start, output, t))
@@ -197,7 +197,8 @@ def _pieces(
         output = node.outputs[first_output + k] if first_output + k < len(node.outputs) else ""
         t = body.types.get(r.value, graph.types.get(r.value))
         if not _is_plain(t):
-            return f"an iteration returns {t} for {output or r.name}"
+            what = "not a numeric tensor of known rank"
+            return f"an iteration returns {t} for {output or r.name}, {what}"
         assert isinstance(t, TensorType)
         found.append(Slices(output, t, bool(entry(node, "scan_output_directions", k))))
     return tuple(found)
@@ -229,5 +230,5 @@ def _unfit_branches(node: Node, graph: Graph) -> str:
             if output and not (made == t and _is_plain(t)):
                 return f"{output} is {t}, but {made} in one branch"
             if not _is_plain(made):
-                return f"a branch returns {made}"
+                return f"a branch returns {made}, not a numeric tensor of known rank"
     return ""

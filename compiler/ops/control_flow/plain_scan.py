@@ -108,5 +108,5 @@ def _all(operands: Sequence[Tensor | None]) -> list[Tensor]:
 
 def _tensor(t: object) -> TensorType:
     if not isinstance(t, TensorType):
-        raise CompileError("E-SHAPE-OPEN", f"a step gives {t}")
+        raise CompileError("E-SHAPE-OPEN", f"an iteration returns {t}, not a tensor")
     return t

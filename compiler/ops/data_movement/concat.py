@@ -146,7 +146,7 @@ def _sizes(call: OnnxCall, size: Dim) -> Sequence[int]:
     message = f"a split returns 1 to {PIECES_LIMIT} tensors, not {n_pieces}"
     require(few, "E-OP-ATTRIBUTE", message)
     if not isinstance(size, int):
-        message = f"a split into {n_pieces} equal sizes needs the size of the axis"
+        message = f"a split into {n_pieces} equal parts needs an axis of known size"
         raise CompileError("E-SHAPE-OPEN", message)
     if call.opset < 18:
         require(

@@ -241,7 +241,7 @@ def max_unpool(
     n_axes = x.rank - 2
     fits = n_axes == len(kernel) == len(strides) and len(pads) == 2 * n_axes > 0
     found = f"kernel {kernel}, strides {strides}, pads {pads}"
-    message = f"max_unpool of {x.type} needs sizes for its spatial axes, got {found}"
+    message = f"max_unpool of {x.type} needs windows with {n_axes} spatial axes, got {found}"
     require(fits, "E-OP-ATTRIBUTE", message)
     require_rank("max_unpool", places, [x.rank], "places")
     for d in range(x.rank):

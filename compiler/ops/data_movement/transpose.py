@@ -102,7 +102,7 @@ def space_to_depth(x: Tensor, *, blocksize: int) -> TensorType:
 
 
 def _image(x: Tensor, blocksize: int) -> tuple[Dim, ...]:
-    require(x.rank == 4, "E-OP-SHAPE", f"needed [N, C, H, W], got {x.type}")
+    require(x.rank == 4, "E-OP-SHAPE", f"the operand must be [N, C, H, W], got {x.type}")
     require(blocksize > 0, "E-OP-ATTRIBUTE", f"blocksize must be positive, got {blocksize}")
     return x.shape
 

@@ -36,7 +36,7 @@ def _difference(a: Expr, b: Expr) -> affine.Range:
 def _decided(always: bool, never: bool) -> bool:
     if always or never:
         return always
-    raise ValueError("depends on a symbolic dimension")
+    raise ValueError("the comparison depends on a symbolic size")
 
 
 def _is_equal(a: Expr, b: Expr) -> bool:

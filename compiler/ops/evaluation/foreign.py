@@ -83,7 +83,7 @@ def _inferred(
     if any(t is not None and _has_opaque(t) for t in types):
         return {}
     if not _is_tame(node, types, known):
-        raise _Refused("an attribute or operand is far outside the range that the operands allow")
+        raise _Refused("an attribute or operand is out of range for ONNX's shape inference")
     given = {f"i{k}": protos.to_type_proto(t) for k, t in enumerate(types) if t is not None}
     values = {
         f"i{k}": protos.to_tensor_proto(v)

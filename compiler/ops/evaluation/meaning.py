@@ -75,7 +75,8 @@ def evaluate_node(
     except CompileError as e:
         raise e.at(where) from e.__cause__
     except MemoryError as e:
-        raise CompileError("E-RUN-MEMORY", f"{node.op} needs more memory", where=where) from e
+        message = f"{node.op} needs more memory than is available"
+        raise CompileError("E-RUN-MEMORY", message, where=where) from e
     except RecursionError:
         raise
     except Exception as e:  # the operands come from the user: a reference may raise any exception

@@ -60,7 +60,7 @@ def roi_align(
         mode in MODES, "E-OP-ATTRIBUTE", f"mode must be one of {', '.join(MODES)}, got {mode!r}"
     )
     fits = len(size) == 2 and min(size) > 0 and samples >= 0
-    message = f"roi_align needs 2 positive sizes and samples from 0, got {size} and {samples}"
+    message = f"roi_align needs 2 positive sizes and 0 or more samples, got {size} and {samples}"
     require(fits, "E-OP-ATTRIBUTE", message)
     require_rank("roi_align", x, [4])
     require_rank("roi_align", rois, [2], "rois")

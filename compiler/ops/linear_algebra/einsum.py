@@ -78,16 +78,15 @@ def parsed(equation: str, ranks: Sequence[int]) -> Equation:
         result = (*ellipsis, *once)
     known = {x for o in operands for x in o}
     fits = len(set(result)) == len(result) and set(result) <= known
-    require(
-        fits, "E-OP-ATTRIBUTE", f"the result of {equation!r:.80} has labels that no operand has"
-    )
+    message = f"the result of {equation!r:.80} repeats a label, or has a label of no operand"
+    require(fits, "E-OP-ATTRIBUTE", message)
     return Equation(operands, tuple(result))
 
 
 def _labels(term: str, rank: int, equation: str) -> tuple[str, ...]:
     head, dots, tail = term.partition("...")
     proper = all(x in ascii_letters for x in head + tail)
-    require(proper, "E-OP-ATTRIBUTE", f"{equation!r:.80} is not an equation of letters")
+    require(proper, "E-OP-ATTRIBUTE", f"the labels of {equation!r:.80} must be letters")
     n_behind = rank - len(head) - len(tail)
     fits = n_behind >= 0 if dots else n_behind == 0
     require(fits, "E-OP-SHAPE", f"{term!r:.40} in {equation!r:.80} does not fit rank {rank}")

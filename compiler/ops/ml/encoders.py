@@ -143,7 +143,7 @@ def _words(n: OnnxCall, name: str) -> Array:
 
 
 def _first(array: Array) -> Array:
-    require(len(array) > 0, "E-OP-ATTRIBUTE", "a default has no element")
+    require(len(array) > 0, "E-OP-ATTRIBUTE", "the default value has no element")
     return array[0:1].reshape(())
 
 

@@ -69,7 +69,8 @@ def _(n: OnnxCall) -> Operand | None:
     require(
         n_targets >= 1 and 0 <= aggregate < len(AGGREGATES) and 0 <= transform < len(TRANSFORMS),
         "E-OP-ATTRIBUTE",
-        f"a tree ensemble cannot combine {n_targets} targets by {aggregate} and {transform}",
+        f"a tree ensemble cannot have {n_targets} targets, aggregate_function {aggregate} and "
+        f"post_transform {transform}",
     )
     tables = split(n, dtype.numpy)
     scores = tables.scores(rows_of(x, dtype), n_targets, AGGREGATES[aggregate])

@@ -86,7 +86,7 @@ def per_feature(name: str, values: Array, x: Tensor) -> Array:
     require(
         fits and len(values) > 0,
         "E-OP-ATTRIBUTE",
-        f"{name} has {len(values)} numbers for {x.type}",
+        f"{name} needs 1 number, or 1 per feature of {x.type}, got {len(values)}",
     )
     return values
 

@@ -43,7 +43,7 @@ def n_classes_of(n_pairs: int) -> int:
     require(
         n * (n - 1) // 2 == n_pairs > 0,
         "E-OP-SHAPE",
-        f"{n_pairs} is not the number of pairs n(n-1)/2 of any n",
+        f"{n_pairs} is not the number of pairs n(n-1)/2 for any number n of classes",
     )
     return n
 
@@ -284,7 +284,7 @@ def _by_pairs(
     a, b = numbers(n, "prob_a"), numbers(n, "prob_b")
     if len(a):
         enough = len(a) >= len(pairs) <= len(b)
-        require(enough, "E-OP-ATTRIBUTE", "not every pair has a probability")
+        require(enough, "E-OP-ATTRIBUTE", "prob_a and prob_b need one number per pair")
         likely = sigmoid(neg(add(mul(scores, a[: len(pairs)]), b[: len(pairs)])))
         edge = np.float32(1e-7)
         chances = couple(clip(likely, edge, np.float32(1) - edge))

@@ -143,7 +143,7 @@ def listed(n: OnnxCall, weights: str, dtype: np.dtype[Any]) -> Tables:
         require(
             len(missing) == len(tree),
             "E-OP-ATTRIBUTE",
-            "not every node tracks missing values",
+            "nodes_missing_value_tracks_true needs one number per node",
         )
         relations |= np.where(missing[inner] == 1, UNORDERED, 0).astype(np.int32)
     leaf = places.of(_ints(n, f"{weights}_treeids"), _ints(n, f"{weights}_nodeids"))
@@ -174,7 +174,7 @@ class _Places:
         require(
             own.min(initial=0) >= 0 and self._span * (int(tree.max(initial=0)) + 1) < 2**62,
             "E-OP-ATTRIBUTE",
-            "the numbers of nodes must begin at 0",
+            "a node number is negative or too large",
         )
         keys = tree * self._span + own
         self._order = np.argsort(keys, kind="stable")
@@ -192,7 +192,7 @@ class _Places:
         keys = np.where(inside, tree * self._span + own, -1)
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         found = np.all(self._keys[at] == keys)
-        require(bool(found), "E-OP-ATTRIBUTE", "a tree names a node that it does not have")
+        require(bool(found), "E-OP-ATTRIBUTE", "a tree refers to a node that it does not have")
         return self._order[at]
 
 
@@ -256,12 +256,12 @@ def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
     require(
         len(targets) == len(weights) > 0,
         "E-OP-ATTRIBUTE",
-        "every leaf has a target and a weight",
+        "every leaf needs a target and a weight",
     )
     for to, leaf in ((yes, yes_leaf), (no, no_leaf), (roots, np.zeros_like(roots))):
         sizes = np.where(leaf != 0, len(targets), count)
         fits = bool(np.all((to >= 0) & (to < sizes)))
-        require(fits, "E-OP-ATTRIBUTE", "a tree names a node that it does not have")
+        require(fits, "E-OP-ATTRIBUTE", "a tree refers to a node that it does not have")
     require(
         bool(np.all((modes >= 0) & (modes <= MEMBER))),
         "E-OP-ATTRIBUTE",
@@ -273,7 +273,7 @@ def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
         require(
             len(missing) == count,
             "E-OP-ATTRIBUTE",
-            "not every node tracks missing values",
+            "nodes_missing_value_tracks_true needs one number per node",
         )
         relations |= np.where(missing == 1, UNORDERED, 0).astype(np.int32)
     tables = Tables(
@@ -305,7 +305,7 @@ def _with_members(tables: Tables, nodes: Array, values: Array) -> Tables:
     require(
         len(ends) >= len(nodes),
         "E-OP-ATTRIBUTE",
-        "a membership node has no set",
+        "a membership node has no set of members",
     )
     for node, end in zip(nodes, ends, strict=False):
         members, at = values[at:end], end + 1

@@ -79,7 +79,7 @@ def _build(
     require(
         len(parts) >= len(outputs),
         "E-OP-OPERANDS",
-        f"{op_type} returns {len(parts)} values, the node names {len(outputs)}",
+        f"{op_type} returns {len(parts)} values, but the node names {len(outputs)}",
     )
     whole = _is_whole(parts[: len(outputs)])
     values: list[str] = []

@@ -44,7 +44,8 @@ Numbers = tuple[float, ...]
 
 def _reverses(direction: str) -> tuple[bool, ...]:
     known = direction in DIRECTIONS
-    require(known, "E-OP-ATTRIBUTE", f"needed {', '.join(DIRECTIONS)}, got {direction[:40]!r}")
+    message = f"direction must be one of {', '.join(DIRECTIONS)}, got {direction[:40]!r}"
+    require(known, "E-OP-ATTRIBUTE", message)
     return DIRECTIONS[direction]
 
 
@@ -86,7 +87,7 @@ def _types(
     reverses = _reverses(attrs["direction"])
     _functions(name, reverses, attrs["activations"], attrs["alphas"], attrs["betas"])
     layout, gates, hidden = attrs["layout"], GATES[name], r.shape[2]
-    require(layout in (0, 1), "E-OP-ATTRIBUTE", f"needed the layout 0 or 1, got {layout}")
+    require(layout in (0, 1), "E-OP-ATTRIBUTE", f"layout must be 0 or 1, got {layout}")
     n_steps, batch = (x.shape[1], x.shape[0]) if layout else (x.shape[0], x.shape[1])
     _sizes(name, w, "w", (len(reverses), gates * hidden, x.shape[2]))
     _sizes(name, r, "r", (len(reverses), gates * hidden, hidden))

@@ -77,7 +77,7 @@ def _scan(
 
 def _axis_of(axis: Array, rank: int) -> int:
     numbers = np.asarray(axis).reshape(-1)
-    require(numbers.size == 1, "E-OP-SHAPE", f"needed one axis, got {numbers.size} axes")
+    require(numbers.size == 1, "E-OP-SHAPE", f"the axis must be one number, got {numbers.size}")
     return normal_axis(int(numbers[0]), rank)
 
 

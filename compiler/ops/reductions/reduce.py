@@ -247,14 +247,14 @@ reduce_mean = reduction(
 )  # fmt: skip
 reduce_max = reduction(
     "reduce_max",
-    "The largest element along axes (the lowest number if there are none); propagates NaN.",
+    "The largest element along axes, or the lowest number if an axis is empty; propagates NaN.",
     numpy=_extreme(np.maximum, affine.maximum, "max"),
     scalar=lambda k, x, over, n: k.reduce("max", x, over=over),
     onnx="ReduceMax", exact=True, shape_math=True, traits=("maximum",),
 )  # fmt: skip
 reduce_min = reduction(
     "reduce_min",
-    "The smallest element along axes (the largest number if there are none); propagates NaN.",
+    "The smallest element along axes, or the largest number if an axis is empty; propagates NaN.",
     numpy=_extreme(np.minimum, affine.minimum, "min"),
     scalar=lambda k, x, over, n: k.reduce("min", x, over=over),
     onnx="ReduceMin", exact=True, shape_math=True,

@@ -38,7 +38,7 @@ def _(n: OnnxCall) -> Operand | None:
     given = [o for o in n.operands if o is not None]
     if len(given) != 5 or any(o.value is None or o.value.dtype == np.object_ for o in given):
         return None
-    require(all(o.known.size == 1 for o in given), "E-OP-SHAPE", "each operand is one number")
+    require(all(o.known.size == 1 for o in given), "E-OP-SHAPE", "each operand must be one number")
     bands, length, rate, low, high = (o.known.reshape(-1)[0].item() for o in given)
     if not (0 < length and 0 < bands and 0 < rate and bands * length <= LARGEST):
         return None

@@ -56,7 +56,8 @@ def count_ngrams(
     require(x.dtype is pool.dtype, "E-OP-DTYPE", f"cannot compare {x.dtype} and {pool.dtype}")
     require_rank("count_ngrams", x, [1, 2])
     known = criterion in CRITERIA and most_skipped >= 0 and 1 <= lengths[0] <= lengths[1]
-    require(known, "E-OP-ATTRIBUTE", f"{criterion} of {lengths[0]} to {lengths[1]}, {most_skipped}")
+    message = f"invalid n-grams: lengths {lengths}, {most_skipped} skips, criterion {criterion!r}"
+    require(known, "E-OP-ATTRIBUTE", message)
     require_positions("count_ngrams", columns, "the columns")
     ngrams = sum(len(group) for group in _ngrams(starts, pool.shape[0]))
     require_size("count_ngrams", "columns", columns.shape[0], ngrams)

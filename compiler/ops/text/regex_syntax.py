@@ -192,7 +192,7 @@ class _Reader:
         if self.took("?"):
             if self.took("P<") or (self.text[self.at : self.at + 1] == "<" and self.took("<")):
                 if self.text[self.at : self.at + 1] in ("=", "!"):
-                    self.fail("a look behind")
+                    self.fail("a lookbehind")
                 while self.next("the end of a name") != ">":
                     pass
             else:

@@ -82,7 +82,7 @@ def single(t: Tensor, what: str) -> int | None:
 
 def parameter(t: Tensor, what: str) -> Tensor:
     """Check a one-dimensional integer operand. Errors: E-OP-DTYPE, E-OP-SHAPE."""
-    require(t.dtype.is_integer, "E-OP-DTYPE", f"{what} must be integers, got {t.type}")
+    require(t.dtype.is_integer, "E-OP-DTYPE", f"{what} must have integer elements, got {t.type}")
     require(
         t.type.shape is None or t.rank == 1, "E-OP-SHAPE", f"{what} must be a list, got {t.type}"
     )

@@ -123,14 +123,14 @@ def _chosen(unit: Unit, graph: Graph, budget: float, direct: Products, log: Log)
         return None
     shape = replace(_shape(unit, conv, graph), products=direct)
     is_plain = _is_plain(unit, graph)
-    copied = ", including a copy of the image into blocks of channels" if is_plain else ""
+    copied = " (with a copy of the image into blocks of channels)" if is_plain else ""
     found = _candidates(shape, shape.copy if is_plain else 0)
     for c in sorted(found, key=lambda c: -c.gain):
-        what = f"estimated {c.gain:.2f} times as fast as the direct sum{copied}"
+        what = f"estimated {c.gain:.2f} times as fast as direct convolution{copied}"
         if c.gain < LEAST_GAIN:
             log.declined(c.name, at, f"{what}: {_why_not(shape, c.tiling)}", [unit.node])
         elif c.tiling.error > budget:
-            because = f"{what}, but its error of {c.tiling.error:g} is above {budget:g}"
+            because = f"{what}, but its error, {c.tiling.error:g}, exceeds the budget, {budget:g}"
             log.declined(c.name, at, because, [unit.node])
         elif log.may(c.name, at):
             because = f"{what}: {_products(shape, c.tiling)}"
@@ -164,12 +164,12 @@ def _obstacle(unit: Unit, conv: Node, graph: Graph) -> str:
     if unit.weights not in graph.constants:
         return "the weights are computed at run time"
     if y.layout.block == 1:
-        return "the result is in plain order; tiles need blocks of channels"
+        return "the result is in plain order, but Winograd tiles need blocks of channels"
     if x.layout.block == 1:
-        few = x.static_shape[1] < y.layout.block
-        return f"the image has {x.static_shape[1]} channels in plain order" if few else ""
+        n, block = x.static_shape[1], y.layout.block
+        return f"the image has {n} channels, fewer than a block of {block}" if n < block else ""
     if any(h < p for h, p in zip(x.layout.halo_of(4), window.pads_begin, strict=True)):
-        return "the image has no padding: every tile would test for the border"
+        return "the image is stored without its zero padding: each tile would test for the border"
     return ""
 
 
@@ -212,7 +212,7 @@ def _copy_image(ed: Editor, node: Node, unit: Unit, log: Log) -> None:
     ed.add(Node("relayout", (unit.data,), (made,), (laid,), {}, made, origins))
     ed.update(node, node.with_inputs({unit.data: made}))
     because = (
-        f"{x} in the layout of the tiles: {laid.layout}; the copy moves "
+        f"{x} is copied to {laid.layout}, the layout that Winograd tiles read; the copy moves "
         f"{x.nbytes + laid.nbytes:,} bytes"
     )
     log.applied("relayout", unit.data, because, [unit.data], [made])
@@ -229,15 +229,16 @@ def _products(shape: Shape, tiling: Tiling) -> str:
     m = tiling.outputs
     n_tiles = -(-shape.height // m) * -(-shape.width // m)
     tiled, direct = tiling.inputs**2 * n_tiles, 9 * shape.height * shape.width
-    return f"{tiled:,} products per pair of channels instead of {direct:,}"
+    return f"{tiled:,} multiplications per pair of channels instead of {direct:,}"
 
 
 def _why_not(shape: Shape, tiling: Tiling) -> str:
     growth = tiling.inputs**2 / 9
     n_bytes = 36 * shape.channels * shape.outputs
     return (
-        f"{_products(shape, tiling)}, weights grow by {growth:.1f} times from {n_bytes:,} bytes, "
-        f"and {shape.channels} and {shape.outputs} channels are transformed"
+        f"{_products(shape, tiling)}, but {n_bytes:,} bytes of weights grow by a factor of "
+        f"{growth:.1f}, and {shape.channels} input and {shape.outputs} output channels need "
+        "transforms"
     )
 
 

@@ -178,9 +178,9 @@ class _Folder:
 
     def objection(self, node: Node) -> str:
         if self.keep_codes and node.op == "dequantize" and self.feeds_product(node.output):
-            return "a product reads the result, and may multiply the integers directly"
+            return "a product reads the result, and may multiply the quantized integers directly"
         if self.keep_quantized and node.op == "dequantize":
-            return "other runtimes match a dequantize of integers"
+            return "other runtimes recognise quantized weights by their dequantize"
         if node.regions:
             return f"{node.op} contains a subgraph, which is not run at compile time"
         if not is_deterministic(node):
@@ -189,7 +189,7 @@ class _Folder:
             return "strings are not stored as constants"
         read = (self.ed.constants[i].type for i in node.inputs if i in self.ed.constants)
         if any(t.dtype.label == "string" for t in read):
-            return "the cost of string operations is not known in advance"
+            return "the cost of string operations cannot be estimated"
         return ""
 
     def feeds_product(self, value: str) -> bool:
@@ -203,7 +203,7 @@ class _Folder:
     def size_objection(self, node: Node, new: int, operands: Sequence[Constant | None]) -> str:
         """Return the reason against storing or computing a result, or "" if there is none."""
         if new > self.max_bytes:
-            return f"would store {new:,} bytes; a fold may store {self.max_bytes:,}"
+            return f"would store {new:,} bytes; the limit for one fold is {self.max_bytes:,}"
         objection = self.budget.objection(new - self.freed(node), self.max_growth)
         if objection:
             return objection
@@ -253,16 +253,16 @@ class _Folder:
                 else:
                     result = operator.reference_fn(*arrays, **node.attrs)
         except CompileError as e:
-            return f"its reference rejected the operands: {e.message}"
+            return f"its reference implementation rejected the operands: {e.message}"
         except Exception as e:  # The user chose the operands: the failure recurs at run time.
-            return f"its reference rejected the operands: {type(e).__name__}: {e}"
+            return f"its reference implementation rejected the operands: {type(e).__name__}: {e}"
         results = list(result) if isinstance(result, tuple | list) else [result]
         values: list[Constant | None] = []
         for name, t, r in zip(node.outputs, node.types, results, strict=False):
             assert isinstance(t, TensorType)
             values.append(_constant(np.asarray(r), t) if name else None)
         if not _fits(node, values):
-            return "the reference returned a type other than the type rule"
+            return "the types of the reference implementation and of the type rule differ"
         return values
 
     def settle(

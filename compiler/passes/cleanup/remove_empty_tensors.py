@@ -84,12 +84,12 @@ def _settled(ed: Editor, node: Node, log: Log) -> bool:
         return False
     if all(map(_is_empty, made)):
         values: Sequence[Any] = [_nothing(t) for t in node.types]
-        because = f"{', '.join(map(str, made))}: the result is empty"
+        because = f"every result is empty: {', '.join(map(str, made))}"
     else:
         found = _of_nothing(ed, node)
         if found is None:
             return False
-        values, because = found, "its operands are empty, so its results are known"
+        values, because = found, "the operands are empty or constant, so the results are known"
     constants = [
         _constant(v, t, node) if o and isinstance(t, TensorType) else None
         for o, t, v in zip(node.outputs, node.types, values, strict=False)
@@ -161,7 +161,7 @@ def _shorter(ed: Editor, node: Node, log: Log) -> bool:
     log.applied(
         "remove_empty_tensors",
         node.output,
-        f"{because}; the other operand is the result",
+        f"{because}; the remaining operand is the result",
         [node],
         kept,
     )

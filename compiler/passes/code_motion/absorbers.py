@@ -86,7 +86,7 @@ def absorb(edits: Edits, value: str, reader: Node, a: Affine) -> None:
         raise Objection(f"{value} is not computed from weights")
     readers = edits.ed.users(value)
     if len(readers) != 1 or readers[0].output != reader.output or edits.ed.is_result(value):
-        raise Objection(f"{value} has other readers, which need the unscaled value")
+        raise Objection(f"{value} has other readers, which need it without the {a.kind}")
     if reader.inputs.count(value) != 1:
         raise Objection(f"{reader.output} reads {value} twice")
     if not is_finite(a.values):
@@ -130,7 +130,7 @@ def _matmul(edits: Edits, node: Node, a: Affine) -> None:
     w = edits.constant(node, 1)
     rank = node.tensor.rank
     if w.rank != 2 or a.axis not in (None, rank - 1):
-        raise Objection(f"the scale does not vary along the columns of {w.name}")
+        raise Objection(f"the scale does not have one element per column of {w.name}")
     transposed = node.attrs["transpose_b"]
     n = w.stored.type.static_shape[0 if transposed else 1]
     shape = (n, 1) if transposed else (1, n)
@@ -237,7 +237,7 @@ def _max_pool(edits: Edits, node: Node, a: Affine) -> None:
 def _average_pool(edits: Edits, node: Node, a: Affine) -> None:
     padded = any(node.attrs["pads"]) or node.attrs["auto_pad"] not in ("notset", "valid")
     if a.kind == "shift" and node.attrs["count_include_pad"] and padded:
-        raise Objection(f"{node.output} counts its zero padding, to which the shift does not apply")
+        raise Objection(f"{node.output} averages zero padding, to which the shift does not apply")
     _image(edits, node, a)
 
 

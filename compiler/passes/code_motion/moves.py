@@ -162,7 +162,7 @@ def _exchange(
     log.applied(
         rule,
         last.output,
-        f"{first.op} first, {last.op} last; {move.op} moves {move.tensor.dtype}{saved}",
+        f"{first.op} now precedes {last.op}, and {move.op} returns {move.tensor.dtype}{saved}",
         [*before, root],
         [first, last],
         error=error,

@@ -189,12 +189,12 @@ class _Cone:
             return f"no convolution or pool before {self.value} could compute fewer elements"
         before, after = self.costs()
         if before is None or after is None:
-            return "the sizes of the nodes before it are not all known"
+            return f"the sizes of the nodes before {self.value} are not all known"
         won = CORE.seconds(before, 0) - CORE.seconds(after, 0)
         n = len(self.picked)
         if n and won <= (paid := sum(self.price(v) for v in self.picked)):
             return (
-                f"slicing {', '.join(self.picked)} takes {paid * 1e6:.1f} us and saves "
+                f"slicing {', '.join(self.picked)} takes {paid * 1e6:.1f} us and saves only "
                 f"{won * 1e6:.1f} us"
             )
         return ""
@@ -264,5 +264,5 @@ class _Cone:
         if before is not None and after is not None:
             text += f": saves {before.flops - after.flops:,} operations"
         if self.picked:
-            text += f"; {', '.join(self.picked)} sliced"
+            text += f"; slices shorten {', '.join(self.picked)}"
         return text

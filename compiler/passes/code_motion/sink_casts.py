@@ -80,9 +80,9 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
     t = ed.type(node.inputs[0])
     objection = _unfit(t) or _unfit(after.type)
     if not objection and isinstance(t, TensorType) and after.tensor.dtype.nbytes >= t.dtype.nbytes:
-        objection = f"elements of {after.tensor.dtype} are no shorter than those of {t.dtype}"
+        objection = f"{after.tensor.dtype} elements are at least as wide as {t.dtype} elements"
     if not objection and not _leads_up(ed, node):
-        objection = f"{node.op} moves no bytes, and follows no copy"
+        objection = f"{node.op} copies no elements, and no copy before it benefits"
     if not log.may("cast_earlier", value, objection, [node, after]):
         return False
     earlier(ed, log, "cast_earlier", node, after)
@@ -102,15 +102,15 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
     if any(dict(m.attrs) != dict(made[0].attrs) for m in made):
         return "the casts differ"
     if first.dtype.nbytes >= node.tensor.dtype.nbytes:
-        return f"elements of {node.tensor.dtype} are no longer than those of {first.dtype}"
+        return f"{first.dtype} elements are at least as wide as {node.tensor.dtype} elements"
     if other := next((m for m in made if not moves_alone(ed, m)), None):
         return f"{other.output} has other readers, so it would be cast twice"
     if grows(ed, node):
         return f"{node.output} has more elements than {node.inputs[0]}"
     if not _leads_down(ed, node):
-        return f"{node.op} moves no bytes, and precedes no copy"
+        return f"{node.op} copies no elements, and no copy after it benefits"
     if node.op == "max_pool":
-        return "the maximum is taken over the numbers before the cast"
+        return "the maximum must compare the numbers after the cast"
     return ""
 
 

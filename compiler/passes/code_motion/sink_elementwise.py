@@ -128,12 +128,14 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
         if dict(m.attrs) != dict(first.attrs) or m.inputs[1:] != first.inputs[1:]:
             return f"{m.output} and {first.output} are different computations"
         if root := _computed_with(ed, m):
-            return f"{m.op} is applied at the store of {root}, where it costs next to nothing"
+            return f"{m.op} fuses into the kernel of {root}, where it costs next to nothing"
     if node.op == "concat":
         return "" if len(made) > 1 else "the concatenation has a single operand"
     before, after = first.tensor, node.tensor
-    if not after.is_static or after.n_elements >= before.n_elements:
-        return f"{after.n_elements if after.is_static else 'as many'} elements remain"
+    if not after.is_static:
+        return "the number of elements after the move is known only at run time"
+    if after.n_elements >= before.n_elements:
+        return f"{node.op} returns {after.n_elements:,} elements, no fewer than it reads"
     return _objection_to_largest(ed, node, first) if node.op in LARGEST else ""
 
 

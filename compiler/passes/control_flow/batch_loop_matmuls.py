@@ -130,7 +130,7 @@ class _Batch:
         made = [*self.ed.made, *self.ed.made_constants, now]
         self.ed.update(self.node, now)
         names = ", ".join(p.node.output for p in products)
-        because = f"{names} of all iterations become one product, which reads the weights once"
+        because = f"one product computes {names} of all iterations, and reads the weights once"
         self.log.applied(
             "batch_loop_matmuls", self.node.output, because, [self.node], made, error=ROUNDINGS
         )

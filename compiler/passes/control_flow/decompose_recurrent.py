@@ -80,7 +80,7 @@ def decompose_recurrent(graph: Graph, log: Log, *, layers: bool = True) -> Graph
         n_written += 1
         made = [*ed.made, *ed.made_constants]
         n_inner = sum(1 for n in ed.made for g in n.regions.values() for _ in all_nodes(g))
-        because = f"a loop with {n_inner} nodes in its body, and {len(ed.made)} nodes around it"
+        because = f"replaced by {len(ed.made)} nodes; the bodies of loops have {n_inner} nodes"
         log.applied("decompose_recurrent", node.output, because, [node], made, error=ROUNDINGS)
     return ed.graph() if n_written else graph
 

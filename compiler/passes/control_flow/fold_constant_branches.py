@@ -79,7 +79,7 @@ class _Branches(Rebuild):
         key = "then_branch" if is_true(condition) else "else_branch"
         region = node.regions[key]
         if reason := self._failure(region):
-            because = f"{key} fails when the branch is taken: {reason}"
+            because = f"{key} has invalid types when it is inlined: {reason}"
             self.log.declined("fold_constant_branches", node.output, because, [node])
             return False
         made_inside = {o for n in region.nodes for o in n.outputs if o}
@@ -92,7 +92,7 @@ class _Branches(Rebuild):
         other = next(k for k in node.regions if k != key)
         because = (
             f"{node.inputs[0]} is {key == 'then_branch'}: {len(region.nodes)} nodes of {key} are "
-            f"inlined, {len(node.regions[other].nodes)} of {other} removed"
+            f"inlined, {len(node.regions[other].nodes)} nodes of {other} are removed"
         )
         took = [node, node.inputs[0]] if node.inputs[0] in self.ed.constants else [node]
         self.log.applied(

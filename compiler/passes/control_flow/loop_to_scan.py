@@ -120,7 +120,12 @@ class _Slices(Rebuild):
         scan = self._scan(node, rows, length)
         self.n_replaced += 1
         self._keep(scan)
-        because = f"each iteration reads the next row of {len(rows)} operands"
+        names = ", ".join(dict.fromkeys(r.gather.inputs[0] for r in rows))
+        because = (
+            f"each iteration reads the next row of {names}"
+            if rows
+            else "in a Scan, the trip count determines the size of the outputs"
+        )
         self.log.applied("loop_to_scan", node.output, because, [node], self.ed.made[n_made:])
         return True
 
@@ -144,10 +149,10 @@ class _Slices(Rebuild):
             if not state or not (self.ed.type(state) == given == made[k]):
                 return f"the state initialised with {state} changes its type"
             if not isinstance(given, TensorType) or given.dtype is DType.string:
-                return f"the state initialised with {state} is {given}"
+                return f"the state initialised with {state} has type {given}, not a numeric tensor"
         for t in made:
             if not isinstance(t, TensorType) or not t.is_ranked or t.dtype is DType.string:
-                return f"the body returns {t}"
+                return f"the body returns {t}, not a numeric tensor of known rank"
         n = self.ed.known(trip)
         if n is not None and isinstance(only(n), int) and int(only(n)) > MOST_STEPS:
             return f"the loop has more than {MOST_STEPS:,} iterations"

@@ -50,7 +50,7 @@ def resolve_foreign(graph: Graph, log: Log) -> Graph:
             log.declined("resolve_foreign", node.output, objection, [node])
             continue
         n_taken += 1
-        because = f"the operands now determine the operator of {node.op}"
+        because = f"the parameters or types on which the import of {node.op} depends are now known"
         made = [*ed.made, *ed.made_constants]
         log.applied("resolve_foreign", node.output, because, [node], made)
     return ed.graph() if n_taken else graph
@@ -65,7 +65,7 @@ def _take(ed: Editor, node: Node) -> str:
     except CompileError as e:
         return e.message
     if values is None:
-        return f"the reference runs {node.op} for these operands"
+        return f"only the reference implementation supports {node.op} with these operands"
     return _put(ed, node, values)
 
 

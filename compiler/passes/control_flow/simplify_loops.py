@@ -127,7 +127,7 @@ class _Loop:
             objection = self.objection(k)
             if self.log.may("capture_state", self.label(k), objection, [self.node]):
                 start = self.node.inputs[self.first + k]
-                because = f"every iteration returns the state unchanged: always {start}"
+                because = f"every iteration returns this state unchanged, so it is always {start}"
                 self.log.applied("capture_state", self.label(k), because, [self.node], [start])
                 self.gone.add(k)
                 self.body = _reading(self.body, {given: start})

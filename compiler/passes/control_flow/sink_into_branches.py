@@ -110,9 +110,10 @@ def _place(
         return None
     says = "true" if key == "then_branch" else "false"
     cost = node_cost(node, graph.types.__getitem__)
-    saved = "" if cost is None else f"; otherwise {cost.flops:,} operations are saved"
+    saved = "" if cost is None else f"; the other branch saves {cost.flops:,} operations"
     because = (
-        f"only {key} of {chosen} reads it: computed when {choices[chosen].inputs[0]} is {says}"
+        f"only {key} of {chosen} reads it, so it is computed only if "
+        f"{choices[chosen].inputs[0]} is {says}"
     )
     log.applied("sink_into_branches", node.output, because + saved, [node], [node])
     return chosen, key

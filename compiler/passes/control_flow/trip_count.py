@@ -159,7 +159,7 @@ class Tests:
             return Opaque(value if holds else "", opaque.because)
         if all(map(_ends_once, parts)):
             return AnyOf(parts)
-        return Opaque(value if holds else "", "one of two conditions may hold again later")
+        return Opaque(value if holds else "", "one of two conditions may become true again")
 
     def _comparison(self, value: str, node: Node, holds: bool) -> Test:
         if node.op not in _COMPARED:

@@ -138,6 +138,6 @@ def _objection(node: Node, n: int | None, states: Sequence[Type]) -> str:
     is_open = any(isinstance(t, TensorType) and not t.is_static for t in types)
     limit = LARGE if is_open else SMALL
     if n * _size(node) > limit:
-        what = "of different sizes" if is_open else "that compile without unrolling"
-        return f"{n} iterations of {_size(node)} nodes, {what}, exceed {limit} nodes"
+        what = "a loop with open sizes" if is_open else "a loop that compiles without unrolling"
+        return f"{n} iterations of {_size(node)} nodes exceed {limit} nodes, the limit for {what}"
     return ""

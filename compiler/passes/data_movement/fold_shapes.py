@@ -166,7 +166,10 @@ class _Settler:
         new += (len(pieces) > 1) + (not node.tensor.dims)
         if new >= len(gone):
             if len(gone) > 1:
-                because = f"{_text(sizes)} takes {len(gone)} nodes; another read would take {new}"
+                because = (
+                    f"the sizes {_text(sizes)} take {len(gone)} nodes, and would take {new} if "
+                    "read anew"
+                )
                 self.log.declined("read_sizes", node.output, because, gone)
             return False
         if not self.log.may("read_sizes", node.output):
@@ -185,7 +188,7 @@ class _Settler:
         else:
             self.ed.replace(node.output, made)
         removed = self.ed.remove_unused([*(i for n in gone for i in n.reads), node.output])
-        because = f"{_text(sizes)} takes {new} nodes instead of {len(gone)}"
+        because = f"the sizes {_text(sizes)} take {new} nodes instead of {len(gone)}"
         took = {n.output: n for n in (*gone, *removed)}
         self.log.applied("read_sizes", node.output, because, took.values(), self.ed.made)
         self.n_done += 1

@@ -96,7 +96,10 @@ class _Joiner:
         part = None if direct is None else resolved(self.ed, direct)
         if direct is None or part is None or part == direct:
             return
-        because = f"positions {part.start} to {part.end} of {part.source}, without {node.inputs[0]}"
+        because = (
+            f"reads positions {part.start} to {part.end} of {part.source} directly, instead of "
+            f"through {node.inputs[0]}"
+        )
         self.put("part_of_part", node, node.output, part.operand(self.ed), because)
 
     def split(self, node: Node) -> None:
@@ -110,10 +113,12 @@ class _Joiner:
             whole = part.is_whole(self.ed.tensor(part.source))
             alone = nodes_gone_without(self.ed, node)
             if not whole and len(alone) < 2:
-                because = f"{direct.source} remains, so reading {part.source} saves nothing"
+                because = (
+                    f"{direct.source} is computed anyway, so reading {part.source} saves nothing"
+                )
                 self.decline("piece_of_concat", node, value, because)
                 continue
-            because = f"positions {part.start} to {part.end} of {part.source}"
+            because = f"equals positions {part.start} to {part.end} of {part.source}"
             self.put("piece_of_concat", node, value, part.operand(self.ed), because)
 
     def concat(self, node: Node) -> None:
@@ -126,8 +131,8 @@ class _Joiner:
         reader = self.only_reader(node)
         if view is not None and reader == "transpose":
             because = (
-                f"moved before the concatenation, the transpose behind {node.output} may become "
-                "a view"
+                f"the transpose behind {node.output} may become a view if it moves before the "
+                "concatenation"
             )
             self.decline("concat_of_views", node, node.output, because)
         elif view is not None and reader != "concat":
@@ -139,7 +144,7 @@ class _Joiner:
             return
         operands = [self.group(g, axis) for g in groups]
         made = operands[0] if len(operands) == 1 else o.concat(*operands, axis=axis)
-        because = f"{len(node.inputs)} operands form {len(groups)} adjacent runs"
+        because = f"the concatenation takes {len(groups)} instead of {len(node.inputs)} operands"
         self.put("concat_of_parts", node, node.output, made, because)
 
     def only_reader(self, node: Node) -> str:
@@ -166,7 +171,9 @@ class _Joiner:
                     found += self.flattened(inner, axis)
                     continue
                 if same:
-                    because = f"{value} has {self.ed.n_uses(value)} readers and is computed anyway"
+                    because = (
+                        f"{value} has {self.ed.n_uses(value)} readers, so it is computed anyway"
+                    )
                     self.decline("concat_of_parts", node, node.output, because)
             if size_along(self.ed, value, axis) != 0:
                 found.append(value)
@@ -201,7 +208,7 @@ class _Joiner:
             return True
         alone = sum(self.ed.n_uses(v) == 1 for v in members)
         if alone < 2:
-            because = f"{', '.join(members)} have other readers: another slice saves nothing"
+            because = f"{', '.join(members)} have other readers, so a joint slice saves nothing"
             self.decline("concat_of_parts", node, node.output, because)
         return alone > 1
 

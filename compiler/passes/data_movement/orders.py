@@ -103,7 +103,7 @@ def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     if node.op in POSITIONAL:
         return f"{node.op} depends on the positions of elements"
     if len(node.tensor.dims) != len(perm):
-        return f"{node.output} has {len(node.tensor.dims)} axes, {len(perm)} are permuted"
+        return f"{node.output} has {len(node.tensor.dims)} axes, but {len(perm)} are permuted"
     reads: dict[int, Perm] = {}
     for i, value in enumerate(node.inputs):
         if not value or all(d == 1 for d in _dims(ed, value)):
@@ -128,7 +128,7 @@ def _softmax(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     last = len(perm) - 1
     axis = node.attrs["axis"] % len(perm)
     if axis == last and perm[axis] != last:
-        return f"{node.op} would move from the last axis, which is contiguous, to another axis"
+        return f"{node.op} would no longer run along the last axis, which is contiguous in memory"
     return replace(_only_first(perm, {"axis": perm[axis]}), exact=False)
 
 

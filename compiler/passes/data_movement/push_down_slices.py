@@ -78,8 +78,8 @@ def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
     if not plan.add(node.inputs[0], axis, node, 0):
         return False
     before, after = plan.seconds(node)
-    what = f"{len(plan.nodes)} nodes compute only {cut.start} to {cut.end} of axis {axis}"
-    times = f"{before * 1e6:.3g} us estimated before, {after * 1e6:.3g} us after"
+    what = f"{len(plan.nodes)} nodes compute only positions {cut.start} to {cut.end} of axis {axis}"
+    times = f"an estimated {after * 1e6:.3g} us instead of {before * 1e6:.3g} us"
     if after >= before:
         log.declined("push_down_slices", node.output, f"{what}: {times}", [node])
         return False

@@ -164,7 +164,7 @@ def _behind_reader(ed: Editor, node: Node, log: Log) -> str:
         return ""
     ed.rename(outer, user)
     ed.remove_unused([node.output])
-    because = f"{user.op} runs on {few} before the repetition to {user.type}"
+    because = f"{user.op} runs on {few}, and an expand repeats its result to {user.type}"
     log.applied("repeat_result", user.output, because, [node, user], ed.made)
     return user.output
 

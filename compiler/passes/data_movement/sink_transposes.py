@@ -83,7 +83,7 @@ def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str], seen
     if not region.nodes:
         return False
     if not inexact and not all(how.exact for _, how in region.nodes.values()):
-        return _declined(log, seed, "sums would be reordered", told)
+        return _declined(log, seed, "a sum would add its terms in another order", told)
     energy, nodes = region.energy()
     chosen = energy.best((0, 1))
     before = energy.of([0, 1, *(0 for _ in nodes)])
@@ -91,13 +91,14 @@ def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str], seen
     if after >= before:
         seen.update(region.transposes())
         because = (
-            f"permuting the {len(nodes)} nodes around it would not lower the cost of {before:,}"
+            f"permuting the {len(nodes)} nodes around it would not save bytes: copies and "
+            f"launches cost {before:,} bytes"
         )
         return _declined(log, seed, because, told)
     if not log.may("sink_transposes", seed.output):
         return False
     picked = [n for n, label in zip(nodes, chosen[2:], strict=True) if label]
-    _Rewrite(ed, region, picked).run(seed, f"{after:,} instead of {before:,}", log)
+    _Rewrite(ed, region, picked).run(seed, f"{after:,} bytes instead of {before:,}", log)
     return True
 
 
@@ -131,7 +132,7 @@ class _Rewrite:
                 took += self.hand_over(value, old)
         removed = ed.remove_unused([*touched, *(i for n in took for i in n.inputs if i)])
         inexact = any(not self.region.nodes[k][1].exact for k in old)
-        because = f"{len(old)} nodes run with permuted axes: copies cost {costs}"
+        because = f"{len(old)} nodes run with permuted axes: copies and launches cost {costs}"
         gone = {n.output: n for n in (*took, *removed) if ed.producer(n.output) is None}
         log.applied(
             "sink_transposes",

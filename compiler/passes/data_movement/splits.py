@@ -38,7 +38,7 @@ def _split(ed: Editor, log: Log, family: list[tuple[Part, Node]]) -> bool:
         return False
     mover = next((m for n in nodes if (m := _mover_behind(ed, n))), None)
     if mover is not None:
-        because = f"{mover.op} {mover.output} fuses with its slice, but not with a split"
+        because = f"{mover.op} {mover.output} can fuse with a slice, but not with a split"
         log.declined("slices_are_split", at, because, nodes)
         return False
     if not log.may("slices_are_split", at):

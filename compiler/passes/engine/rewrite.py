@@ -83,7 +83,7 @@ class _Engine:
                 self.log.declined(
                     "budget",
                     key,
-                    f"the limit of {budget:,} rewrites is reached; other matches stay",
+                    f"the limit of {budget:,} rewrites is reached, so other matches stay unchanged",
                     [node],
                 )
                 return
@@ -138,7 +138,7 @@ class _Engine:
     def objection(self, r: Rule, root: Node, m: Match) -> str:
         """Return the engine's reason against rewriting a match, or "" if there is none."""
         if not r.exact and not self.inexact:
-            return "results would round differently, and inexact rules are disabled"
+            return "results would be rounded differently, and inexact rules are disabled"
         for node in m.nodes:
             for extra in filter(None, node.outputs[1:]):
                 if self.ed.n_uses(extra):
@@ -218,16 +218,14 @@ class _Engine:
         value = ed.build(result, hint=root.output, origins=origins)
         node = ed.producer(value)
         if logical(ed.type(value)) != logical(root.type) and not _closes(root.type, ed.type(value)):
-            reason = f"{root.output} is {root.type}, the replacement would be {ed.type(value)}"
+            reason = f"{root.output} is {root.type}, but its replacement is {ed.type(value)}"
             ed.remove_unused([n.output for n in reversed(ed.made)])
             return "", reason
         if isinstance(result, Call) and node is not None and len(node.outputs) == 1:
             ed.rename(node, root)
             return root.output, ""
         if logical(ed.type(value)) != logical(root.type):
-            reason = (
-                f"{root.output} is {root.type}, {value} has the less precise type {ed.type(value)}"
-            )
+            reason = f"{root.output} is {root.type}, but {value} is only known as {ed.type(value)}"
             return "", reason
         if isinstance(root.type, TensorType) and root.type.shape is None:
             return "", f"the ranks of {root.output} and {value} are open, so they may differ"
@@ -245,7 +243,7 @@ class _Engine:
         )
         c = result if isinstance(result, Constant) else Constant.of(result)
         if c.type != logical(root.type):
-            return "", f"{root.output} is {root.type}, the constant would be {c.type}"
+            return "", f"{root.output} is {root.type}, but its replacement is {c.type}"
         self.ed.settle(root, [c.with_origins(origins), *(None for _ in root.outputs[1:])])
         return root.output, ""
 

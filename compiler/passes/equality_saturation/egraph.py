@@ -63,7 +63,7 @@ class EGraph:
         """The size of the e-graph, and the reason that its growth ended."""
         end = "saturated" if self.saturated else "a limit was reached"
         return (
-            f"{self.n_nodes:,} nodes in {len(self.classes):,} classes after {self.rounds} "
+            f"{self.n_nodes:,} e-nodes in {len(self.classes):,} e-classes after {self.rounds} "
             f"iterations; {end}"
         )
 

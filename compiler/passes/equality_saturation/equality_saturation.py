@@ -57,7 +57,8 @@ class Found:
     @property
     def seconds(self) -> str:
         """The times of the region after and before the replacement, as text."""
-        return f"{self.extraction.cost * 1e-6:,.2f} us instead of {self.before * 1e-6:,.2f} us"
+        after, before = self.extraction.cost * 1e-6, self.before * 1e-6
+        return f"an estimated {after:,.2f} us instead of {before:,.2f} us"
 
 
 @graph_pass(
@@ -96,9 +97,9 @@ def equality_saturation(
         result = look(graph, region, inexact, limits)
         if result is None or result.extraction.cost >= result.before:
             why = (
-                "extraction found no term"
+                "extraction found no term for a result"
                 if result is None
-                else f"no form is cheaper: {result.seconds}"
+                else f"no equal form is cheaper: {result.seconds}"
             )
             size = "" if result is None else f"; {result.egraph.summary}"
             log.declined("equality_saturation", at, why + size, region.nodes)
@@ -153,7 +154,8 @@ def _replaced(graph: Graph, found: Found, log: Log, inexact: bool) -> Graph:
         Builder(ed, region, found.egraph).put()
         after = ed.graph()
     except CompileError as e:
-        log.declined("equality_saturation", at, f"the terms do not form a graph: {e}", region.nodes)
+        because = f"the extracted terms do not form a valid graph: {e}"
+        log.declined("equality_saturation", at, because, region.nodes)
         return graph
     was, names = {id(n) for n in region.nodes}, {n.output for n in region.nodes}
     now = [n for n in after.nodes if n.output in names or n.output not in graph.types]

@@ -66,7 +66,7 @@ def _kinds(units: Units, a: Unit, b: Unit) -> str:
             "and a kernel holds one contraction or reduction"
         )
     first, second = units.made[a.last], units.made[b.last]
-    return f"{_word(first)} and {_word(second)}: these kinds do not share a loop"
+    return f"{_word(first)} and {_word(second)} cannot share a loop"
 
 
 def _word(n: Node) -> str:
@@ -105,8 +105,8 @@ def _in_front(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
         return _at_results_of(units, b, a)
     if b.kind == "contraction":
         return (
-            f"{_word(units.made[a.last])} into {_word(anchor)}: the operand would be "
-            "recomputed for each tile of the product"
+            f"fusing {_word(units.made[a.last])} into {_word(anchor)} would recompute the operand "
+            "for each tile of the product"
         )
     if readers - inside:
         return f"{a.last} has readers both before and behind {anchor.op} {anchor.output}"
@@ -119,7 +119,7 @@ def _before_sum(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
     runs_over = units.types[anchor.inputs[0]]
     for n in units.nodes(a):
         if not isinstance(runs_over, TensorType) or n.tensor.shape != runs_over.shape:
-            return f"the shapes differ: {n.output} is {n.type}, {anchor.op} reads {runs_over}"
+            return f"the shapes differ: {n.output} is {n.type}, but {anchor.op} reads {runs_over}"
         if overlap(anchor) > 1 and n.op in EXPENSIVE:
             times = f"{overlap(anchor):.3g} times per element"
             return f"{n.op} is expensive, and {anchor.op} would compute it {times}"

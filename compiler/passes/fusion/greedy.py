@@ -56,7 +56,7 @@ def greedy(graph: Graph, limits: Limits, log: Log) -> Plan:
         reason = why_not(units, a, b, limits.max_nodes) or units.way(a, b).obstacle
         if not reason and units.has_many_readers(a):
             return f"{node.output} has more than {MOST_READERS} readers, so it is stored"
-        return reason or f"{a.last} and {b.last} share no bytes worth a merge"
+        return reason or f"{a.last} and {b.last} share too few bytes for a merge"
 
     return Plan(made, groups, why)
 

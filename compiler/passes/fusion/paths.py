@@ -77,9 +77,10 @@ class Fuser:
         if self.find(sink) == self.find(name):
             return ""
         if kind is Pattern.REDUCTION:
-            return f"reduction {node.op} is not fused forward: nodes behind it have different loops"
+            return f"reduction {node.op} is not fused into its readers, which have different loops"
         if kind > Pattern.BROADCAST and (kind is Pattern.INJECTIVE) == (phase == 0):
-            return self.reasons.get(name, f"{kind.word} {node.op} waits for the second phase")
+            waits = f"{kind.word} {node.op} waits for the second phase of fusion"
+            return self.reasons.get(name, waits)
         return ""
 
     def _nowhere(self, node: Node) -> str:
@@ -145,15 +146,16 @@ class Fuser:
             return alone
         a, b = self.pattern(node.output), self.pattern(other)
         if a is b is Pattern.OUT_ELEMENTWISE_FUSABLE:
-            return f"{other} belongs to another {b.word} kernel; a kernel holds one such node"
-        return f"{a.word} {node.op} into {b.word} {user.op}: these kinds are not fused"
+            return f"{other} belongs to another {b.word} kernel, and a kernel holds one such node"
+        return f"{a.word} {node.op} and {b.word} {user.op} do not fuse"
 
     def _shapes(self, node: Node, members: list[Node]) -> str:
         """Return the reason that nodes cannot be the epilogue of an anchor, or "" if they can."""
         anchor = self._anchor[self.find(node.output)]
         for n in members:
             if n.tensor.shape != anchor.tensor.shape:
-                return f"the shapes differ: {anchor.output} is {anchor.type}, {n.output} {n.type}"
+                words = f"{anchor.output} is {anchor.type}, {n.output} is {n.type}"
+                return f"the shapes differ: {words}"
             if not share_lanes(n, anchor):
                 return f"the element types differ in size: {anchor.type} and {n.type}"
         return ""

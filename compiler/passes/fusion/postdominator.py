@@ -70,4 +70,4 @@ def postdominator(graph: Graph, limits: Limits, log: Log) -> Plan:
 def _default(fuser: Fuser, node: Node, user: Node) -> str:
     a, b = (fuser.pattern(n.output) for n in (node, user))
     assert a is not Pattern.OPAQUE, f"{node.output} has no reason"
-    return f"{a.word} {node.op} into {b.word} {user.op}: neither fuses with the other"
+    return f"{a.word} {node.op} and {b.word} {user.op} do not fuse"

@@ -79,7 +79,7 @@ class Priorities:
         for r in readers:
             reason = why_not_into(units, unit, r, self.limits.max_nodes, is_copy=len(readers) > 1)
             if reason:
-                where = f"a producer fuses into all readers or none, and not into {r.last}: "
+                where = f"a producer fuses into all readers or none, but cannot into {r.last}: "
                 return self._keep(unit, f"{where}{reason}" if len(readers) > 1 else "")
         return readers
 
@@ -90,7 +90,7 @@ class Priorities:
             return f"{unit.last} has several readers ({shown}), and duplication is disabled"
         if len(readers) > MOST_COPIES or len(unit.names) > MOST_COPIED:
             return (
-                f"{len(unit.names)} nodes up to {unit.last} would be computed in each of "
+                f"the {len(unit.names)} nodes that compute {unit.last} would run in each of "
                 f"{len(readers)} kernels ({shown})"
             )
         nodes = self.units.nodes(unit)

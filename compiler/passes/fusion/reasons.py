@@ -54,11 +54,13 @@ def _go_together(node: Node, user: Node, policy: str) -> bool:
 
 def _kinds(node: Node, user: Node, policy: str) -> str:
     if policy == "elementwise" and (is_elementwise(node) or is_elementwise(user)):
-        return f"policy=elementwise leaves {_kind(node)} and {_kind(user)} apart"
-    text = f"{_kind(node)} {node.op} into {_kind(user)} {user.op}"
+        return f"policy=elementwise does not fuse {_kind(node)} with {_kind(user)}"
+    first, second = f"{_kind(node)} {node.op}", f"{_kind(user)} {user.op}"
     if is_contraction(user) and is_elementwise(node):
-        return f"{text}: the operand would be recomputed for each tile of the product"
-    return f"{text}: these kinds do not share a loop"
+        return (
+            f"fusing {first} into {second} would recompute the operand for each tile of the product"
+        )
+    return f"{first} and {second} cannot share a loop"
 
 
 def _shapes_differ(grouping: Grouping, node: Node, user: Node) -> str:
@@ -69,7 +71,8 @@ def _shapes_differ(grouping: Grouping, node: Node, user: Node) -> str:
                 "per element"
             )
         t = grouping.graph.types[user.inputs[0]]
-        return "" if node.type == t else f"{node.output} is {node.type}, not {t}"
+        same = node.type == t
+        return "" if same else f"{node.output} is {node.type}, but {user.op} runs over {t}"
     if node.tensor.shape != user.tensor.shape:
         return f"the shapes differ: {node.type} is broadcast to {user.type}"
     if not share_lanes(node, user) and not is_elementwise(node):

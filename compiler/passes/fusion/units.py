@@ -61,8 +61,8 @@ class Way:
     def obstacle(self) -> str:
         """The reason that the two units cannot be one kernel, or "" if they can."""
         if self.is_long:
-            return f"a cycle is possible: more than {MOST_VISITED} kernels may lie between the two"
-        return f"would close a cycle: {' -> '.join(self.path)}" if self.path else ""
+            return f"fusion may create a cycle: over {MOST_VISITED} kernels may lie between the two"
+        return f"fusion would create a cycle: {' -> '.join(self.path)}" if self.path else ""
 
 
 class Units:

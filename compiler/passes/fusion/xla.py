@@ -95,4 +95,4 @@ def _why(units: Units, priorities: Priorities, node: Node, user: Node, max_nodes
         return reason or apart
     if units.has_many_readers(a):
         return f"{node.output} has more than {MOST_READERS} readers, so it is stored"
-    return f"{a.last} and {b.last} were compared before other kernels merged with them"
+    return f"{a.last} and {b.last} were compared only before other kernels merged with them"

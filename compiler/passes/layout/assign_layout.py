@@ -75,7 +75,8 @@ def assign_layout(
         log.declined("assign_layout", graph.name, "layouts are assigned already")
         return graph
     if block < 2:
-        log.declined("assign_layout", graph.name, f"a block of {block} channels equals plain order")
+        because = f"a block of {block} channels has the same layout as plain order"
+        log.declined("assign_layout", graph.name, because)
         return graph
     if not any(is_image(t) for t in graph.types.values()):
         return graph
@@ -162,6 +163,6 @@ def _summarise(
     log.applied(
         "assign_layout",
         graph.name,
-        f"{energy.of(chosen) * 1e-6:,.1f} us estimated, {plain * 1e-6:,.1f} us with everything in "
-        f"plain order; {copies} {n_bytes:,} bytes",
+        f"an estimated {energy.of(chosen) * 1e-6:,.1f} us instead of {plain * 1e-6:,.1f} us with "
+        f"all tensors in plain order; {copies} {n_bytes:,} bytes",
     )

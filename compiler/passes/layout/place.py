@@ -137,7 +137,7 @@ class Placer:
         made, after = self.editor.fresh(f"{value}.laid"), before.with_layout(layout)
         self.editor.add(_copying(source, made, after, made, self._origins(value)))
         self._record(
-            source, before, after, f"copied for a reader in {layout or 'plain order'}", made
+            source, before, after, f"is copied to {str(layout) or 'plain order'} for a reader", made
         )
         self.copied[value, layout] = made
         return made
@@ -171,7 +171,7 @@ class Placer:
         name = self.editor.fresh(node.name)
         self.editor.add(_copying(inner, value, t.logical, name, node.origins))
         self.copied[value, PLAIN] = value
-        self._record(value, t, t.logical, "returned in plain order", inner, value)
+        self._record(value, t, t.logical, "is returned in plain order", inner, value)
 
 
 def _copying(

@@ -85,7 +85,7 @@ def objection(ed: Editor, node: Node) -> str:
     if node.op == "matmul" and (rank != 2 or not node.tensor.is_ranked or node.tensor.rank < 2):
         return f"the weights have {rank} axes; only matrices can be concatenated by columns"
     if node.attrs.get("groups", 1) != 1:
-        return f"there are {node.attrs['groups']} groups, each of which reads only some channels"
+        return f"each of its {node.attrs['groups']} groups reads only some channels"
     return ""
 
 

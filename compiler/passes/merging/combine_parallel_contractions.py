@@ -99,7 +99,7 @@ def _families(ed: Editor, x: str, nodes: Sequence[Node], log: Log) -> list[list[
     lonely = [family[0] for family in by_geometry.values() if len(family) == 1]
     for node in lonely if len(by_geometry) > 1 else ():
         other = next(text for text, family in by_geometry.items() if node not in family)
-        because = f"the geometry is {geometry(ed, node)}; another reader of {x} has {other}"
+        because = f"its geometry, {geometry(ed, node)}, differs from another reader of {x}: {other}"
         log.declined(_RULE, node.output, because, [node])
     return [family for family in by_geometry.values() if len(family) > 1]
 
@@ -126,8 +126,8 @@ def _merge(ed: Editor, family: Sequence[Node], least: float, log: Log) -> int:
     share = saved / was
     if share < least:
         because = (
-            f"combining {len(family)} products saves {saved * 1e6:.1f} us, {share:.1%} of their "
-            f"time, and moves {2 * copied:,} bytes to copy the slices"
+            f"combining {len(family)} products saves only {saved * 1e6:.1f} us, {share:.1%} of "
+            f"their time, and moves {2 * copied:,} bytes to copy the slices"
         )
         log.declined(_RULE, at, because, old)
         return 0

@@ -53,7 +53,7 @@ FAST_BUDGET = 2e-5
 
 def _with_budget(pipeline: Pipeline) -> Pipeline:
     """Set the error budget of fast mode in `choose_algorithms`; append the pass if missing."""
-    made = _with_last(pipeline, "choose_algorithms", "fewer products at lower accuracy")
+    made = _with_last(pipeline, "choose_algorithms", "fewer multiplications, at lower accuracy")
     return _choosing(made, {"budget": FAST_BUDGET})
 
 
@@ -78,8 +78,8 @@ def _with_bf16(pipeline: Pipeline) -> Pipeline:
     if any(x.name == "lower_precision" for x in pipeline.passes):
         return made
     last = (
-        line("lower_precision", "kernels and layouts are fixed"),
-        line("loop_invariant_code_motion", "loop-invariant casts of weights"),
+        line("lower_precision", "last, since it depends on kernels and layouts"),
+        line("loop_invariant_code_motion", "casts of weights move out of loops"),
         line("fold_constants", "weights are rounded at compile time"),
         line("dead_code_elimination", "the unrounded weights are dead"),
     )

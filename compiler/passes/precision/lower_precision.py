@@ -231,7 +231,7 @@ class _Writer:
         self.log.applied(
             "round_operands",
             node.output,
-            f"{product} accumulates products of {self.to} in f32{stored}",
+            f"{product} multiplies {self.to} numbers and accumulates in f32{stored}",
             [node, *constants],
             [node, *(operands[v] for v in constants)],
             error=2 * ROUNDING[str(self.to)],
@@ -244,7 +244,7 @@ class _Writer:
         self.log.applied(
             "store_rounded",
             value,
-            f"{t} between products: writes and reads save {saved:,} bytes each",
+            f"stored as {t} between products: the write and each read save {saved:,} bytes",
             [node],
             [node],
             error=ROUNDING[str(self.to)],

@@ -66,7 +66,7 @@ def codes_of(ed: Editor, value: str) -> Codes | str:
         return found
     scale, zero = found
     if scale.size != 1 or zero.size != 1:
-        return f"{value} has {scale.size} scales, and sums over its channels require a single scale"
+        return f"{value} has {scale.size} scales, but sums over its channels require a single scale"
     return Codes(node.inputs[0], np.float32(scale.reshape(-1)[0]), int(zero.reshape(-1)[0]), node)
 
 

@@ -186,7 +186,8 @@ def _objection(node: Node, x: Codes | RunCodes | str, w: Weights | str) -> str:
     assert isinstance(w, Weights)
     found = _stored(w, node)
     if found is None:
-        return f"the weights minus their zero points range from {w.codes.min()} to {w.codes.max()}"
+        low, high = w.codes.min(), w.codes.max()
+        return f"the weights minus their zero points, {low} to {high}, exceed the range of a byte"
     if _n_terms(w, node) > (MOST_TERMS if found[1] is None else MOST_TERMS // 2):
         return f"sums of {_n_terms(w, node):,} products may overflow i32"
     if node.op == "matmul":

@@ -82,7 +82,7 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
     assert made is not None
     ed.rename(made, node)
     because = (
-        "the product multiplies bytes without zero points; sums over the weights are constants"
+        "the product multiplies bytes without zero points, and sums over the weights are constants"
     )
     new = [*ed.made, *ed.made_constants]
     after = cost_of(ed.made, ed.type)
@@ -187,7 +187,7 @@ def _with_borders(
         x.shape[2:], kernel, at["strides"], at["pads"], at["dilations"], at["auto_pad"]
     )
     if not all(isinstance(n, int) for n in (*begin, *end)):
-        return "the extent of windows over the borders is known only at run time"
+        return "the extent of windows beyond the borders is known only at run time"
     if not any((*begin, *end)):
         return x
     widths = np.array([0, 0, *begin, 0, 0, *end], np.int64)

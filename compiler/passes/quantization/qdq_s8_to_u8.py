@@ -81,7 +81,7 @@ class _Change:
         for reader in readers:
             changed.append(self.with_zero(reader))
             ed.update(reader, changed[-1])
-        because = f"each quantized integer increases by {SHIFT} for {len(readers)} readers"
+        because = f"quantized integers and zero points increase by {SHIFT}: i8 becomes u8"
         new = [*changed, *ed.made_constants]
         self.log.applied(RULE, node.output, because, [node, *readers], new)
         return True
@@ -89,7 +89,7 @@ class _Change:
     def objection(self, node: Node, readers: list[Node]) -> str:
         """Return the reason that quantized integers must stay signed, or "" if there is none."""
         if self.ed.is_result(node.output):
-            return f"{node.output} is a result of the graph, with a fixed type"
+            return f"{node.output} is a result of the graph, so its type is fixed"
         for n in (node, *readers):
             if n is not node and (n.op != "dequantize" or n.inputs[0] != node.output):
                 return f"{n.op} reads the quantized integers directly"
@@ -98,7 +98,7 @@ class _Change:
                 return f"the zero point {zero} is not known at compile time"
             scale = self.ed.type(n.inputs[1])
             if not (isinstance(scale, TensorType) and scale.is_static):
-                return f"the number of scales {n.inputs[1]} is open"
+                return f"the number of scales in {n.inputs[1]} is known only at run time"
         return ""
 
     def with_zero(self, node: Node) -> Node:

@@ -425,7 +425,7 @@ def shift_behind_matmul(
     rows, columns = w.stored.type.static_shape[:: -1 if transpose_b else 1]
     if columns >= rows:
         return Skip(
-            f"the product has {columns:,} columns, its operand has {rows:,}: nothing is saved"
+            f"the product has {columns:,} columns and its operand {rows:,}, so nothing is saved"
         )
     product = o.matmul(x, w, transpose_a=transpose_a, transpose_b=transpose_b)
     return Because(

@@ -141,7 +141,7 @@ def pad_into_max_pool(
     least = -np.inf if x.dtype.is_float else float(np.iinfo(x.dtype.numpy).min)
     if (around or 0) != least:
         raise Objection(
-            f"the padding value is {around or 0:g}, not the smallest {x.dtype}, {least:g}"
+            f"the padding value is {around or 0:g}, not {least:g}, the smallest {x.dtype}"
         )
     window = _joined(x, amounts, axes, attrs)
     return Because(o.max_pool(x, **window), _saving(x, window["pads"]))

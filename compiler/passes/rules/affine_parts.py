@@ -118,7 +118,7 @@ def beside(c: ConstTensor, rank: int, w: ConstTensor, *, inner: int, lost: int) 
     if lost:
         other = sizes.pop(lost)
         if other != 1:
-            raise Objection(f"{c.name} varies along the axis that the other operand contributes")
+            raise Objection(f"{c.name} varies along the axis of the product's other operand")
     shape = w.stored.type.static_shape
     n_outer = max(len(sizes) - (len(shape) - 1), 0)
     if any(n != 1 for n in sizes[:n_outer]):

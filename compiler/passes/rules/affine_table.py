@@ -107,7 +107,7 @@ def _changed(
     held = table.stored.type.nbytes
     if held > LIMIT_BYTES:
         raise Objection(
-            f"the table has {held:,} bytes, and other readers may keep the original alive"
+            f"other readers may keep the original table of {held:,} bytes in memory too"
         )
     fn = np.multiply if operator.name == "mul" else np.add
     made = combined(fn, table.stored, reshaped(c.stored, _in_table(table, rows, c, axis, t)))

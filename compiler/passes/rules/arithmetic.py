@@ -63,7 +63,7 @@ def reshaped(c: Constant, shape: Sequence[int]) -> Constant:
 def filled(value: int, t: TensorType) -> Constant | Skip:
     """Return a constant of type `t` whose elements all equal `value`; Skip if the shape is open."""
     if not t.is_static:
-        return Skip(f"the shape {t} is open, so a constant of that shape does not exist")
+        return Skip(f"the shape of {t} is open, so no constant can have it")
     return Constant.splat(value, t)
 
 
@@ -90,8 +90,8 @@ def objection_to(made: Constant, *parts: Constant) -> str:
     largest = max(p.type.n_elements for p in parts)
     if not made.is_splat and made.type.n_elements > largest:
         return (
-            f"the combined constant would have {made.type.n_elements:,} elements, the larger one "
-            f"has {largest:,}"
+            f"the combined constant would have {made.type.n_elements:,} elements, but the larger "
+            f"original has {largest:,}"
         )
     if all(is_finite(p) for p in parts) and not is_finite(made):
         return f"a value would overflow {made.type.dtype}"

@@ -69,7 +69,7 @@ def where_one_or_zero(c: Tensor, t: TensorType) -> Operand:
 def where_false_or_true(c: Tensor, t: TensorType) -> Operand:
     """Fold `where(c, false, true)` to `not c`."""
     if t.dtype is not DType.bool:
-        return Skip(f"the negation as {t.dtype} would take two nodes")
+        return Skip(f"a {t.dtype} result would take two nodes: a negation and a cast")
     return o.logical_not(c)
 
 

@@ -279,7 +279,7 @@ def scale_of_dequantized(
 ) -> Operand:
     """Fold a scale after a dequantize into the scales of the dequantize."""
     if s.dtype is not DType.f32 or to is not DType.f32:
-        return Skip(f"the product of a {s.dtype} scale for {to} results would be rounded once more")
+        return Skip(f"the scale is {s.dtype} and the result {to}: only f32 avoids another rounding")
     at = _axis(axis, x)
     if is_single(s) and uniform(c.stored) is None:
         return Skip(
@@ -345,7 +345,7 @@ def requantize_sums(
     attrs = _attrs(given)
     objection = _objection_to_product(x.dtype, DType.i32, s, z, attrs)
     if objection or c.dtype is not DType.f32:
-        return Skip(objection or f"{c.name} is {c.type}, and a scale is f32")
+        return Skip(objection or f"{c.name} is {c.type}, but a scale is f32")
     need_steps(s, z, blocks=attrs["block_size"])
     if x.type.shape is None or c.rank > x.rank:
         return Skip(f"{c.name} has more axes than the sums")
@@ -417,7 +417,7 @@ def _objection_to_product(
     if found is not needed or not is_short:
         return f"{found} quantized to {attrs['to']} in {attrs['precision']} needs an exact division"
     if not is_single(s) or (z is not None and not is_single(z)) or s.dtype is not DType.f32:
-        return f"{s.name} is {s.type}, and a single scale is needed"
+        return f"{s.name} is {s.type}, but a single f32 scale and zero point are needed"
     return ""
 
 

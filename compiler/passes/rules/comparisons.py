@@ -20,7 +20,7 @@ def _with_itself(op: str, answer: bool, words: str) -> Rule:
 
     def body(x: Tensor, t: TensorType) -> Constant | Skip:
         if answer and x.dtype.is_float:
-            return Skip("NaN is not equal to itself")
+            return Skip("a comparison of NaN with itself is false")
         return filled(answer, t)
 
     dtype = "i32" if answer else "f32"

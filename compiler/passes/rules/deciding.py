@@ -146,7 +146,7 @@ def subtract_itself(x: Tensor, t: TensorType) -> Constant | Skip:
 def remainder_by_one(x: Tensor, fmod: bool, t: TensorType) -> Constant | Skip:
     """Fold `x mod 1` to 0, for integers."""
     if not t.dtype.is_integer:
-        return Skip(f"the remainder of a {t.dtype} number divided by 1 is the fraction")
+        return Skip(f"the remainder of a {t.dtype} number divided by 1 is its fractional part")
     return filled(0, t)
 
 

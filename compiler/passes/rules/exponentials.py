@@ -87,9 +87,7 @@ def product_of_exponentials(x: Tensor, y: Tensor) -> Operand:
     """
     t = o.add(x, y).type
     if t not in (x.type.logical, y.type.logical):
-        return Skip(
-            f"{t.n_elements if t.is_static else t} sums: more than the elements of either operand"
-        )
+        return Skip(f"the sum, {t}, is larger than both operands, so nothing is saved")
     return unless_long(x) or o.exp(o.add(x, y))
 
 

@@ -83,8 +83,8 @@ def batch_norm_is_affine(
     shape = (s.stored.type.n_elements, *(1,) * (x.rank - 2))
     return Because(
         o.add(o.mul(x, reshaped(scales, shape)), reshaped(shifts, shape)),
-        f"{shape[0]} channels: 2 operations per element instead of 5, and both can be folded "
-        "into weights",
+        f"for {shape[0]} channels, a scale and a shift take 2 operations per element instead of "
+        "5, and both can fold into weights",
     )
 
 

@@ -15,7 +15,7 @@ X = Any("x")
 def other_shape(x: Tensor, t: TensorType) -> Skip | None:
     """Return Skip with the difference if the result has another type than the operand."""
     if t.shape is None:
-        return Skip("two shapes of open rank may differ")
+        return Skip("the rank of the result is open, so the shape may change")
     return None if x.type.logical == t else Skip(f"the shape changes: {x.type} becomes {t}")
 
 

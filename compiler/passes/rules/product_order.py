@@ -54,7 +54,7 @@ def begin_on_the_right(a: Tensor, b: Tensor, c: Tensor) -> Operand:
     if left is None or right is None:
         return Skip("the operands are not three matrices of known size")
     if right >= left:
-        return Skip(f"{left:,} multiplications from the left, {right:,} from the right")
+        return Skip(f"from the left {left:,} multiplications are needed, from the right {right:,}")
     return Because(o.matmul(a, o.matmul(b, c)), f"{right:,} multiplications instead of {left:,}")
 
 
@@ -92,7 +92,7 @@ def begin_on_the_left(a: Tensor, b: Tensor, c: Tensor) -> Operand:
     if left is None or right is None:
         return Skip("the operands are not three matrices of known size")
     if left >= right:
-        return Skip(f"{left:,} multiplications from the left, {right:,} from the right")
+        return Skip(f"from the left {left:,} multiplications are needed, from the right {right:,}")
     return Because(o.matmul(o.matmul(a, b), c), f"{left:,} multiplications instead of {right:,}")
 
 
@@ -144,7 +144,7 @@ def merge_matrices(a: Tensor, b: ConstTensor, c: ConstTensor) -> Operand:
     (k, n), (_, p) = t.static_shape, u.static_shape
     apart, merged = n * (k + p), k * p
     if merged >= apart:
-        return Skip(f"{apart:,} multiplications per row with two matrices, {merged:,} with one")
+        return Skip(f"one matrix needs {merged:,} multiplications per row, two need {apart:,}")
     if k * n * p > MERGE_LIMIT:
         return Skip(f"{k * n * p:,} multiplications are too many at compile time")
     left, right = (widened(m.stored.array()) for m in (b, c))

@@ -149,7 +149,7 @@ def _after(scaled: Tensor, n: float, product: Operand, t: TensorType) -> Operand
         return Skip(f"without the scale, a value may overflow {scaled.dtype}")
     if t.n_elements > scaled.type.n_elements:
         return Skip(
-            f"the result has {t.n_elements:,} elements, the scaled operand "
+            f"the result has {t.n_elements:,} elements, more than the scaled operand with "
             f"{scaled.type.n_elements:,}"
         )
     return o.mul(product, scalar(n, scaled.dtype))

@@ -55,7 +55,7 @@ def divide_by_power_of_two(x: Tensor, a: ConstTensor) -> Operand:
     mantissa, exponent = np.frexp(np.asarray(sample, np.float64))
     if not (np.abs(mantissa) == 0.5).all() or (np.abs(exponent) > 14).any():
         return Skip(
-            f"{a.name} contains numbers that are not powers of two, whose reciprocals are rounded"
+            f"{a.name} contains numbers whose reciprocals are rounded: only powers of two are exact"
         )
     return o.mul(x, combined(np.reciprocal, a.stored))
 
@@ -176,7 +176,7 @@ def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
     if not t.dtype.is_float:
         return Skip(f"quotients of {t.dtype} are truncated")
     if y.type.logical != t:
-        return Skip(f"{y.type} has fewer reciprocals than {t} has divisions")
+        return Skip(f"{y.type} needs fewer reciprocals than {t} needs divisions")
     return o.div(x, y)
 
 

@@ -268,7 +268,7 @@ def _repeated(row: _Row) -> Rule:
         if any(x.shape[d] != (1 if d in axes else sizes[d]) or not sizes[d] for d in range(x.rank)):
             return Skip("the reduction is not over exactly the expanded axes")
         if row.name == "mean" and not x.dtype.is_float:
-            return Skip(f"the sum of the repeated {x.dtype} may wrap around")
+            return Skip(f"the sum of the repeated {x.dtype} elements may wrap around")
         kept = x if keepdims or not axes else o.squeeze(x, axes=axes)
         if row.name != "sum":
             return kept

@@ -61,7 +61,8 @@ def _axis_by_axis(x: Tensor, attrs: Attrs, pool: Callable[..., Operand]) -> Oper
         made = pool(made, **_along(d, x.shape[2 + d], attrs, window))
     image = _estimate_of(x, sizes)
     if after * LEAST_GAIN > before:
-        raise Objection(f"{after:,} taps {image} axis by axis, {before:,} at once: gain too small")
+        words = f"{after:,} taps {image} axis by axis, {before:,} at once"
+        raise Objection(f"{words}: the gain is too small")
     return Because(made, f"{after:,} taps {image} instead of {before:,}")
 
 
@@ -277,7 +278,7 @@ def _fewer(x: Tensor, attrs: Attrs, sizes: list[int], places: list[int], window:
     if x.shape[2:] == tuple(sizes):
         found = trimmed(sizes, places, window)
         if found is None:
-            raise Objection(f"pads cannot express the part of the window inside {sizes}")
+            raise Objection(f"pads cannot express the part of the window inside the image {sizes}")
         return found
     if attrs["ceil_mode"] or attrs["auto_pad"] in ("same_upper", "same_lower"):
         raise Objection(f"the end of the windows depends on the open size of {x.name}")

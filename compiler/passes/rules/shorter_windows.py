@@ -103,7 +103,7 @@ def average_pool_of_everything(x: Tensor, **attrs: Anything) -> Operand:
     """Replace an average pool whose windows all cover the image with a mean reduction."""
     axes, places, window = _everything(x, attrs)
     if attrs["count_include_pad"] and any((*window.pads_begin, *window.pads_end)):
-        raise Objection("the mean counts its padding")
+        raise Objection("the mean includes padding")
     return Because(_at_all_places(x, o.reduce_mean(x, axes=axes), places), _said(x, places))
 
 
@@ -147,9 +147,9 @@ def taps_off_the_image(
         raise Objection(f"{x.name} or its convolution has no elements")
     fewer = trimmed(sizes, places, window)
     if fewer is None:
-        raise Objection(f"pads cannot express the part of the window inside {sizes}")
+        raise Objection(f"pads cannot express the part of the window inside the image {sizes}")
     if fewer.kernel == kernel:
-        raise Objection("each tap reads the image at some position")
+        raise Objection("each tap of the window reads the image at some position")
     kept = (slice(f, f + n) for f, n in zip(fewer.first, fewer.kernel, strict=True))
     made = o.conv(
         x,

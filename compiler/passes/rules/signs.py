@@ -164,7 +164,7 @@ def quotient_of_negated(x: Tensor, y: Tensor) -> Operand:
     The fold is illegal for integers: in i8 the negative of -128 is -128.
     """
     if not x.dtype.is_float:
-        return Skip(f"the least {x.dtype} is its own negative")
+        return Skip(f"the smallest {x.dtype} is its own negative")
     return o.div(x, y)
 
 

@@ -49,7 +49,7 @@ def place_of_one(
 ) -> Constant | Skip:
     """Fold argmax and argmin over a single element to 0."""
     if x.type.shape is None or x.shape[axis] != 1 or not t.is_static:
-        return Skip("there is more than one element, or the shape is open")
+        return Skip("the axis is not known to have one element, or the shape is open")
     return Constant.splat(0, t)
 
 
@@ -87,8 +87,10 @@ def sum_of_scaled_elements(
 ) -> Operand:
     """Scale a sum instead of its terms: one multiplication instead of many."""
     if x.dtype.is_float and (x.dtype.bits < 32 or not np.isfinite(n)):
-        return Skip(f"a sum of unscaled {x.dtype} may overflow the type")
-    if not (x.type.is_static and t.is_static) or x.type.n_elements <= t.n_elements:
+        return Skip(f"a sum of unscaled {x.dtype} elements may overflow")
+    if not (x.type.is_static and t.is_static):
+        return Skip("sizes are open, so the numbers of operations cannot be compared")
+    if x.type.n_elements <= t.n_elements:
         return Skip(f"{t} has as many elements as {x.type}")
     because = f"{t.n_elements:,} multiplications instead of {x.type.n_elements:,}"
     return Because(
@@ -125,10 +127,10 @@ def sum_of_scaled_elements(
 def sum_by_mean(x: Tensor, n: float, axes: Axes, keepdims: bool) -> Operand:
     """Rewrite the mean of n elements times n as their sum."""
     count = _count(x, axes)
-    if not x.dtype.is_float or x.dtype.bits < 32 or count is None or n != count:
-        return Skip(
-            f"the factor {n:g} is not the number of elements, or {x.dtype} is no f32 or f64"
-        )
+    if not x.dtype.is_float or x.dtype.bits < 32:
+        return Skip(f"a sum of {x.dtype} elements may overflow or round where the mean does not")
+    if count is None or n != count:
+        return Skip(f"the factor {n:g} is not known to be the number of elements")
     return o.reduce_sum(x, axes=axes, keepdims=keepdims)
 
 

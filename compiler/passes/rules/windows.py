@@ -25,7 +25,7 @@ def empty_window(attrs: Mapping[str, Any]) -> str:
     for d, size in enumerate(kernel):
         widest = max(pads[d], pads[n + d])
         if widest >= size:
-            return f"windows of {size} fit into {widest} rows of padding"
+            return f"windows of size {size} fit into the {widest} rows of padding"
         if attrs["dilations"][d] != 1 and (widest or attrs["auto_pad"] != "notset"):
             return f"windows with dilation {attrs['dilations'][d]} may skip over the image"
     return ""

@@ -392,7 +392,10 @@ def test_a_subgraph_of_an_operator_that_is_no_control_flow_stays_foreign_whole()
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("graph g(x: f32[2]) { return x }", "the name of a graph in text form must end in .ir"),
+        (
+            "graph g(x: f32[2]) { return x }",
+            "a file with a graph in text form needs a name that ends in .ir",
+        ),
         ('{"nodes": []}', "save the model as binary .onnx, not as text or JSON"),
     ],
 )

@@ -128,7 +128,7 @@ BEYOND = {
         "f32[5,3,4]",
         "f32[5,2,4]",
         "f32[2,1]",
-        "axis that the other operand contributes",
+        "axis of the product's other operand",
     ),
     "a batch of x alone": ("f32[5,2,3]", "f32[3,4]", "f32[5,2,4]", "f32[5,1,1]", "varies along a"),
     "a batch of one": (
@@ -258,7 +258,7 @@ def test_a_shift_goes_behind_a_product_where_that_is_less(
     else:
         assert after is g
         assert declined(log.steps, "shift_behind_matmul") == [
-            f"the product has {columns} columns, its operand has {rows}: nothing is saved"
+            f"the product has {columns} columns and its operand {rows}, so nothing is saved"
         ]
     assert_same_results(g, after, random_inputs(g), error=ROUNDINGS)
 

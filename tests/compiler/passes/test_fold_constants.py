@@ -152,7 +152,7 @@ def test_one_fold_may_not_store_more_than_it_is_given() -> None:
     g = with_column(graph(WEIGHTS))
     after, log = fold(g, max_bytes=16_383, max_growth=1000.0)
     assert after is g
-    assert "would store 16,384 bytes; a fold may store 16,383" in log.steps[0].because
+    assert "would store 16,384 bytes; the limit for one fold is 16,383" in log.steps[0].because
 
 
 def test_operands_that_nobody_needs_any_more_make_room() -> None:

@@ -219,7 +219,7 @@ def test_a_residual_region_runs_in_the_order_of_all_its_operands() -> None:
     assert {s.error for s in log.steps if s.outcome == "applied"} == {ROUNDINGS}
     same, log = after("sink_transposes", before, inexact=False)
     assert same is before
-    assert "reordered" in declined(log.steps, "sink_transposes")[0]
+    assert "in another order" in declined(log.steps, "sink_transposes")[0]
 
 
 def test_transposes_move_behind_what_makes_tensors_small() -> None:
@@ -242,7 +242,7 @@ def test_transposes_move_behind_what_makes_tensors_small() -> None:
 def test_a_declined_region_says_what_it_costs() -> None:
     before = graph(STAY["sink_transposes"][0])
     _, log = after("sink_transposes", before)
-    assert "not lower the cost of 20,192" in declined(log.steps, "sink_transposes")[0]
+    assert "launches cost 20,192 bytes" in declined(log.steps, "sink_transposes")[0]
 
 
 def test_pieces_of_a_concatenation_are_its_operands() -> None:
@@ -264,7 +264,7 @@ def test_pieces_of_a_concatenation_are_its_operands() -> None:
 def test_a_product_for_one_row_is_computed_for_that_row() -> None:
     before, _ = PASSES["push_down_slices"].example_graphs()
     _, log = after("push_down_slices", before)
-    assert "us estimated before" in log.steps[-1].because
+    assert "us instead of" in log.steps[-1].because
     same, _ = after("push_down_slices", before, inexact=False)
     assert same is before
 

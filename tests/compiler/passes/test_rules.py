@@ -133,7 +133,7 @@ def test_a_replacement_of_another_type_is_declined_and_leaves_nothing_behind() -
     g = graph(TWO)
     after, log = run(g, wrong)
     assert after is g
-    assert declined(log.steps, "tried") == ["b is f32[2,3], the replacement would be f32[3,2]"]
+    assert declined(log.steps, "tried") == ["b is f32[2,3], but its replacement is f32[3,2]"]
 
 
 def test_a_value_of_another_type_is_declined() -> None:
@@ -149,7 +149,7 @@ def test_a_value_of_another_type_is_declined() -> None:
     )
     after, log = run(g, wrong)
     assert after is g
-    assert "the replacement would be f32[3]" in declined(log.steps, "tried")[0]
+    assert "its replacement is f32[3]" in declined(log.steps, "tried")[0]
 
 
 SHARED = """

@@ -161,7 +161,7 @@ def test_a_tap_that_some_place_sees_stays() -> None:
     """)
     steps = [s for e in compiler.compile(graph).trace.events for s in e.steps]
     reasons = [s.because for s in steps if s.rule == "taps_off_the_image"]
-    assert reasons == ["each tap reads the image at some position"]
+    assert reasons == ["each tap of the window reads the image at some position"]
 
 
 def test_clipping_keeps_the_taps_that_some_place_sees() -> None:

@@ -150,8 +150,8 @@ def test_a_maximum_of_nothing_is_no_result(window: str, says: str) -> None:
 
 
 STAYS = {
-    "all elements remain": ("slice(r, zero, five)", "relu(x)", "", "elements remain"),
-    "more elements are read": ("gather(r, many, axis=0)", "relu(x)", "", "elements remain"),
+    "all elements remain": ("slice(r, zero, five)", "relu(x)", "", "no fewer than it reads"),
+    "more elements are read": ("gather(r, many, axis=0)", "relu(x)", "", "no fewer than it"),
     "read twice": ("slice(r, zero, one)", "relu(x)", ", r", "other readers"),
 }
 
@@ -189,7 +189,7 @@ def test_an_activation_stays_with_the_convolution_that_stores_it() -> None:
     )
     after, log = ran("sink_elementwise", g)
     assert after is g
-    assert "at the store of h" in declined(log.steps, "compute_what_is_left")[0]
+    assert "fuses into the kernel of h" in declined(log.steps, "compute_what_is_left")[0]
 
 
 def test_chains_sink_together() -> None:

@@ -58,8 +58,8 @@ TABLE = (
         "ConvTranspose",
         "conv_transpose",
         "With several groups, only one channel per group is written, and the bias of the first "
-        "group is added to all. Pads are not derived from `output_shape` without `auto_pad`, as "
-        "the standard requires.",
+        "group is added to all. Without `auto_pad`, pads are not derived from `output_shape`, "
+        "although the standard requires it.",
     ),
     Correction(
         "LogSoftmax",

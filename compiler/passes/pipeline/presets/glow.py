@@ -9,14 +9,12 @@ MANNER = Manner(
     words="Sink code, merge products, fold batch norms, and remove transposes, to a fixed point.",
     source="pytorch/glow, lib/Optimizer/GraphOptimizer/FunctionPassPipeline.cpp",
     steps=(
-        Theirs(
-            "DCE", line("dead_code_elimination", "each pass of Glow may request this pass first")
-        ),
+        Theirs("DCE", line("dead_code_elimination", "first, as a pass of Glow may request")),
         Theirs(
             "OptimizeReshape, OptimizeTransposeIntoReshape, OptimizeClips, "
             "OptimizeArithmeticNodes, EliminateNoop, FoldMinMaxToClip, FoldLeakyRelu, "
             "FoldLayerNormArithmetic, FoldExpSumDivIntoSoftmax, FoldChannelShuffle, GatherToSlice",
-            line("simplify", "rules until a fixed point"),
+            line("simplify", "applies rules to a fixed point"),
         ),
         Theirs(
             "SinkCode, SinkConversions, SinkReshapes",
@@ -32,7 +30,7 @@ MANNER = Manner(
         ),
         Theirs(
             "MergeMatMulOnLHS, MergeMatMulOnRHS, MergeBatchedAdd",
-            line("combine_parallel_contractions", "products with a shared operand"),
+            line("combine_parallel_contractions", "merges products with a shared operand"),
         ),
         Theirs(
             "FoldArithmeticChainUnderConvIntoBN, FoldBatchNormalizationWithArithmeticChain, "
@@ -41,15 +39,17 @@ MANNER = Manner(
         ),
         Theirs(
             "OptimizeConcatNodes, EliminateConcatSlice, EliminateSliceConcat",
-            line("fold_split_concat", "concatenations and slices that cancel"),
+            line("fold_split_concat", "removes concatenations and slices that cancel"),
         ),
         Theirs("TransposeConstants, ConstantFold", line("fold_constants")),
         Theirs("CSE", line("common_subexpression_elimination")),
         Theirs(
             "OptimizeQuantization, OptimizeSplat",
-            line("cleanup_qdq", "pairs that cancel, equal ranges"),
+            line("cleanup_qdq", "removes quantize and dequantize pairs that cancel"),
         ),
-        Theirs("DCE", line("dead_code_elimination", "nodes that became dead in other passes")),
+        Theirs(
+            "DCE", line("dead_code_elimination", "removes nodes that became dead in other passes")
+        ),
         Theirs(
             "lowering to linear algebra, then to instructions",
             line("fuse", "Glow fuses elementwise kernels only", policy="elementwise"),

@@ -14,17 +14,17 @@ _ROUND = (
 MANNER = Manner(
     name="grappler",
     system="Grappler (TensorFlow)",
-    words="Prune, fold, simplify and remap, with two iterations over the list.",
+    words="Prune, fold and simplify in two iterations over the list, then remap.",
     source="tensorflow/tensorflow, tensorflow/core/grappler/optimizers/meta_optimizer.cc",
     steps=(
         Theirs(
             "model pruner",
-            line("dead_code_elimination", "nodes on which no fetched result depends"),
+            line("dead_code_elimination", "removes nodes on which no fetched result depends"),
         ),
         Theirs(
             "implementation selector",
             None,
-            "a single implementation per operator",
+            "our operators have a single implementation each",
         ),
         Theirs(
             "function optimizer",
@@ -32,17 +32,21 @@ MANNER = Manner(
             "functions are inlined when a model is imported",
         ),
         Theirs("common subgraph elimination", line("common_subexpression_elimination")),
-        Theirs("debug stripper", line("remove_noops", "removal of identities and assertions")),
+        Theirs("debug stripper", line("remove_noops", "removes identities and assertions")),
         Theirs(
             "constant folding",
-            line("fold_constants", "results of at most 10 MB, as in Grappler", max_bytes=10 << 20),
+            line(
+                "fold_constants",
+                "stores results of at most 10 MB, as Grappler does",
+                max_bytes=10 << 20,
+            ),
             "Grappler also moves constants through products and sums, as our rules do",
         ),
-        Theirs("shape optimizer", line("fold_shapes", "arithmetic on shapes")),
+        Theirs("shape optimizer", line("fold_shapes", "simplifies arithmetic on shapes")),
         Theirs(
             "auto mixed precision, pin to host",
             None,
-            "precision is an option, not a heuristic",
+            "we leave precision to an option, not to a heuristic",
         ),
         Theirs(
             "arithmetic optimizer (hoists common factors, removes redundant transposes, casts, "
@@ -57,7 +61,7 @@ MANNER = Manner(
         ),
         Theirs(
             "loop optimizer (invariants)",
-            line("loop_invariant_code_motion", "loop-invariant nodes"),
+            line("loop_invariant_code_motion", "moves loop-invariant nodes out of loops"),
         ),
         Theirs("loop optimizer (loops and branches with known conditions)", line("simplify_loops")),
         Theirs(
@@ -73,7 +77,7 @@ MANNER = Manner(
             "remapper (Conv2D + BiasAdd + activation, MatMul + BiasAdd)",
             line("fold_affine", "batch norms and biases fold into weights"),
         ),
-        Theirs("remapper", line("fuse", "an anchor with its elementwise epilogue")),
+        Theirs("remapper", line("fuse", "fuses an anchor with its elementwise epilogue")),
         Theirs(
             "memory optimizer, auto parallel, scoped allocator",
             None,

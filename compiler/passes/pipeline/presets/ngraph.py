@@ -12,21 +12,21 @@ MANNER = Manner(
     steps=(
         Theirs(
             "LikeReplacement, NopElimination",
-            line("remove_noops", "nodes that return an operand unchanged"),
+            line("remove_noops", "removes nodes that return an operand unchanged"),
         ),
         Theirs("ZeroDimTensorElimination", line("remove_empty_tensors")),
         Theirs(
             "LSTMFusion, RNNFusion, MultiLayerRNNFusion, BiDirectionalRnn, CPURnnMatFusion",
-            line("recognise", "recurrent cells and activations composed of primitives"),
+            line("recognise", "recognises recurrent cells and activations in their primitives"),
             "our pass recognises single cells; a layer over time remains a loop of few kernels",
         ),
         Theirs(
             "AlgebraicSimplification",
-            line("algebraic_simplification", "identities, and sums of equal terms"),
+            line("algebraic_simplification", "simplifies identities and sums of equal terms"),
         ),
         Theirs(
             "BatchFusion, CPUBatchFusion",
-            line("combine_parallel_contractions", "equal products on parallel branches"),
+            line("combine_parallel_contractions", "merges equal products on parallel branches"),
         ),
         Theirs(
             "ReshapeSinking, ReshapeElimination, RecurrentReshapeElimination",
@@ -35,13 +35,13 @@ MANNER = Manner(
         Theirs(
             "CoreFusion",
             line("fold_affine", "batch norms and biases fold into convolutions"),
-            "also patterns of sigmoid, softplus and batch norm",
+            "CoreFusion also fuses patterns of sigmoid, softplus and batch norm",
         ),
         Theirs("FusedOpDecomposition", None, "code generation decomposes composite operators"),
         Theirs("CPUQuantFusion", line("cleanup_qdq")),
         Theirs(
             "CPUHorizontalFusion",
-            line("combine_parallel_contractions", "1x1 convolutions of one input"),
+            line("combine_parallel_contractions", "merges 1x1 convolutions of the same input"),
         ),
         Theirs("CPUCollapseDims", None, "code generation merges adjacent axes into a single loop"),
         Theirs("ConstantFolding", line("fold_constants")),
@@ -51,20 +51,20 @@ MANNER = Manner(
             "CPUFusion, CPUPreFusion",
             line(
                 "fuse",
-                "bias, residual and activation as the epilogue of an anchor",
+                "fuses bias, residual and activation as the epilogue of an anchor",
                 policy="anchor",
             ),
             "nGraph matches patterns that DNNL has kernels for; our fusion takes any "
             "elementwise operator",
         ),
-        Theirs("CPULayout", line("assign_layout", "blocked channels for convolutions")),
+        Theirs("CPULayout", line("assign_layout", "assigns blocked channels to convolutions")),
         Theirs(
             "CPUPostLayoutOptimizations", line("fuse_data_movement", "consecutive copies merge")
         ),
         Theirs(
             "CPUAssignment, CPUWorkspaceInsertion, CPUMemoryOptimization, Liveness, MemoryLayout",
             None,
-            "choice of library kernels, in-place concatenation, memory plan",
+            "these passes choose library kernels and plan memory, which we do after the passes",
         ),
     ),
     alike="A pattern matcher performs most rewrites, and layouts follow fusion.",

@@ -11,16 +11,19 @@ MANNER = Manner(
     steps=(
         Theirs(
             "RemoveTrainingNodes",
-            line("remove_noops", "dropout and other operators without effect in inference"),
+            line("remove_noops", "removes dropout and other operators without effect in inference"),
         ),
         Theirs("UpdateGraphOutputSize", None, "types are inferred when a model is imported"),
         Theirs("DeadNodeElimination", line("dead_code_elimination")),
         Theirs("EliminateCast, EliminateIdentity", line("remove_noops")),
-        Theirs("ExtractConstToInitializer", line("fold_constants", "nodes that are constants")),
+        Theirs(
+            "ExtractConstToInitializer",
+            line("fold_constants", "turns nodes that are constants into stored constants"),
+        ),
         Theirs("PropagateConstWithDiffShape", line("fold_constants")),
         Theirs(
             "ExpandBatchNormalization",
-            line("fold_affine", "a batch norm is a scale and a shift"),
+            line("fold_affine", "rewrites a batch norm as a scale and a shift"),
             "ONNC decomposes a batch norm into Mul and Add; our pass folds these into the weights",
         ),
         Theirs(
@@ -32,14 +35,23 @@ MANNER = Manner(
             "BookONNXGraphs, BuildInitializers, BuildInputOperators, BuildOutputOperators, "
             "TensorSel",
             None,
-            "instruction selection: operators of the target replace those of ONNX",
+            "these passes select instructions: operators of the target replace those of ONNX",
         ),
         Theirs(
             "FuseConvRelu, FuseInplaceValue",
-            line("fuse", "only the node directly behind an anchor", max_nodes=2, duplicate=False),
-            "target passes of the sample back ends",
+            line(
+                "fuse",
+                "fuses only the node directly behind an anchor",
+                max_nodes=2,
+                duplicate=False,
+            ),
+            "these are passes of ONNC's sample back ends",
         ),
-        Theirs("NodeIRScheduler, LiveIntervals, LinearScanMemAlloc", None, "order and memory plan"),
+        Theirs(
+            "NodeIRScheduler, LiveIntervals, LinearScanMemAlloc",
+            None,
+            "these passes order nodes and plan memory, which we do after the passes",
+        ),
     ),
     alike="The ONNX graph is the graph IR, and each small pass declares its prerequisites.",
     unlike="ONNC mainly places operators on accelerators, after the graph passes. The code for "

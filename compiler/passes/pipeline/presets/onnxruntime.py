@@ -6,7 +6,7 @@ from compiler.passes.pipeline.presets.manner import Manner, Theirs
 MANNER = Manner(
     name="onnxruntime",
     system="ONNX Runtime, CPU, all levels",
-    words="Levels: rules and folding, then named fusions, then blocked channels.",
+    words="Three levels: rules and folding, then named fusions, then blocked channels.",
     source="microsoft/onnxruntime, onnxruntime/core/optimizer/graph_transformer_utils.cc",
     steps=(
         Theirs(
@@ -14,21 +14,23 @@ MANNER = Manner(
             "EliminateDropout, ExpandElimination, CastElimination, CastChainElimination, "
             "NoopElimination, DivMulFusion, FuseReluClip, GemmSumFusion, GemmTransposeFusion, "
             "NotWhereFusion",
-            line("simplify", "rules, until nothing changes", inexact=False),
+            line("simplify", "applies rules until nothing changes", inexact=False),
         ),
         Theirs(
             "ConvAddFusion, ConvMulFusion, ConvBNFusion, PadFusion, MatmulBNFusion",
             line("fold_affine", "scales, shifts and pads fold into weights"),
         ),
-        Theirs("DoubleQDQPairsRemover", line("cleanup_qdq", "first of the level")),
+        Theirs(
+            "DoubleQDQPairsRemover", line("cleanup_qdq", "before the other passes of the level")
+        ),
         Theirs(
             "ConstantSharing, CommonSubexpressionElimination",
-            line("common_subexpression_elimination", "equal constants, then equal nodes"),
+            line("common_subexpression_elimination", "merges equal constants, then equal nodes"),
         ),
         Theirs("ConstantFolding", line("fold_constants")),
         Theirs(
             "MatMulAddFusion, ReshapeFusion, FreeDimensionOverride",
-            line("simplify", "a product and a bias, chains of reshapes"),
+            line("simplify", "merges a product with a bias, and chains of reshapes"),
         ),
         Theirs("GeluFusion, LayerNormFusion", line("recognise")),
         Theirs(
@@ -37,7 +39,7 @@ MANNER = Manner(
         ),
         Theirs(
             "TransposeOptimizer",
-            line("sink_transposes", "last of the level, as in ONNX Runtime"),
+            line("sink_transposes", "last in the level, as in ONNX Runtime"),
         ),
         Theirs(
             "level 2: ClipQuantFusion, QDQSelectorAction, GemmActivation, MatMulIntegerToFloat, "
@@ -55,21 +57,21 @@ MANNER = Manner(
             ),
             "ONNX Runtime selects a named kernel; our `fuse` generates it from the nodes",
         ),
-        Theirs("QDQFinalCleanup", line("cleanup_qdq", "required at the end")),
+        Theirs("QDQFinalCleanup", line("cleanup_qdq", "removes pairs that the passes above leave")),
         Theirs(
             "level 3: NchwcTransformer, NhwcTransformer",
             None,
-            "our layouts are assigned per kernel, so the pass follows fusion",
+            "we assign layouts per kernel, so the pass follows fusion (see below)",
         ),
         Theirs(
             "ConvActivation, ConvAddActivationFusion",
-            line("fuse", "bias, residual and activation as the epilogue of an anchor"),
+            line("fuse", "fuses bias, residual and activation as the epilogue of an anchor"),
         ),
-        Theirs("NchwcTransformer", line("assign_layout", "blocked channels")),
+        Theirs("NchwcTransformer", line("assign_layout", "assigns blocked channels")),
         Theirs("reorder merging", line("fuse_data_movement")),
     ),
-    alike="Rules with a root operator, constant folding by the reference, and blocked channels "
-    "with few reorders.",
+    alike="A rule has a root operator, the reference implementation folds constants, and blocked "
+    "channels need few reorders.",
     unlike="ONNX Runtime has a fixed list of fusions, since each needs a hand-written kernel. A "
     "model with an activation outside this list is not fused.",
 )

@@ -12,21 +12,21 @@ MANNER = Manner(
         Theirs(
             "MarkDequantization",
             None,
-            "quantized constants are folded or kept according to their cost",
+            "we fold or keep quantized constants according to their cost",
         ),
         Theirs("EliminateConvert", line("remove_noops")),
         Theirs("ConstantFolding", line("fold_constants")),
         Theirs(
             "ConvertQuantizeDequantize",
-            line("cleanup_qdq", "pairs that cancel"),
+            line("cleanup_qdq", "removes quantize and dequantize pairs that cancel"),
         ),
         Theirs(
             "SimplifyShapeOfSubGraph, CommonEliminations, PullThroughReduce",
-            line("fold_shapes", "arithmetic on shapes"),
+            line("fold_shapes", "simplifies arithmetic on shapes"),
         ),
         Theirs(
             "GatherNopElimination, SplitSqueezeConcatFusion and further eliminations",
-            line("simplify", "no-ops, and tensors that are split and concatenated again"),
+            line("simplify", "removes no-ops, and splits that are concatenated again"),
         ),
         Theirs(
             "LSTMCellFusion, GRUCellFusion, CommonFusions (Swish, HSwish, Mish, Gelu, MVN, "
@@ -37,7 +37,7 @@ MANNER = Manner(
         Theirs("TransposeSinking", line("sink_transposes")),
         Theirs(
             "TransposeMatMul",
-            line("algebraic_simplification", "a product reads its operand transposed"),
+            line("algebraic_simplification", "lets a product read its operand transposed"),
         ),
         Theirs(
             "BatchNormDecomposition, ConvolutionMultiplyFusion, MultiplyConvolutionFusion",
@@ -53,7 +53,7 @@ MANNER = Manner(
         Theirs(
             "FakeQuantize fusions, low-precision transformations",
             line("propagate_qdq"),
-            "ONNX has no fake quantization; Q and DQ replace it",
+            "ONNX expresses fake quantization by a pair of Q and DQ",
         ),
         Theirs(
             "ConstantFolding and Validate between all of these passes",
@@ -71,8 +71,8 @@ MANNER = Manner(
         Theirs("DropDoubleReorders, MergeTransposeAndReorder", line("fuse_data_movement")),
         Theirs("FuseConvolutionAndDWConvolution", None, "our kernels have at most one convolution"),
     ),
-    alike="Pattern matchers in stages, constant folding between them, and a generated kernel per "
-    "elementwise chain.",
+    alike="Stages of pattern matchers alternate with constant folding, and each elementwise chain "
+    "has a generated kernel.",
     unlike="OpenVINO defaults to bf16 on machines with bf16 units. OpenVINO's fused kernels "
     "are oneDNN's primitives with post-operations.",
 )

@@ -10,14 +10,14 @@ def _make_known(keep_codes: bool = False) -> tuple[Line, ...]:
 
     With `keep_codes` the quantized weights of products stay integers for a later pass.
     """
-    because = "constants first: later passes read their elements"
+    because = "first, since later passes read the elements of constants"
     return (
         line("fold_constants", because, keep_codes=keep_codes),
         line("resolve_foreign", "folded constants may be parameters of foreign operators"),
         line("fold_constant_branches", "known sizes decide conditions"),
         line("simplify_loops", "the body reads loop invariants from outside the loop"),
         line("infer_trip_counts", "counters and their bounds give trip counts"),
-        line("unroll_loops", "unrolled iterations of different sizes can be compiled"),
+        line("unroll_loops", "once unrolled, iterations of different sizes can be compiled"),
         line("loop_to_scan", "a loop that reads one row per iteration becomes a scan"),
         line("decompose_recurrent", "later passes optimise the body of the loop"),
         line("dead_code_elimination", "later passes need not visit dead nodes"),
@@ -27,7 +27,7 @@ def _make_known(keep_codes: bool = False) -> tuple[Line, ...]:
 def _affine() -> tuple[Line, ...]:
     return (
         line("fold_affine", "scales and shifts fold into weights before fusion"),
-        line("fold_constants", "folding leaves small computations on constants"),
+        line("fold_constants", "computes the constant expressions that folding leaves"),
         line("common_subexpression_elimination", "folded parameters are often equal"),
         line("dead_code_elimination", "the old weights are dead"),
     )
@@ -43,25 +43,28 @@ def _kernels() -> tuple[Line, ...]:
         line("fuse", "each group becomes a kernel, a single node for later passes"),
         line("assign_layout", "kernels determine which values share a layout"),
         line("fuse_data_movement", "copies between layouts fuse with transposes"),
-        line("choose_algorithms", "last, since the pass depends on kernels and layouts"),
+        line("choose_algorithms", "last, since it depends on kernels and layouts"),
     )
 
 
 _QUANTIZATION = (
-    line("qdq_s8_to_u8", "integer products take one unsigned operand"),
+    line("qdq_s8_to_u8", "integer product instructions take one unsigned operand"),
     line("propagate_qdq", "data movement between Q and DQ copies bytes"),
     line(
         "fake_quantization_to_integer",
         "products read quantized integers directly",
     ),
-    line("hoist_zero_points", "products without zero points remain"),
-    line("decompose_dynamic_quantization", "quantized images may have the layout of their product"),
-    line("cleanup_qdq", "adjacent pairs cancel; saturation makes clips redundant"),
+    line("hoist_zero_points", "multiplies integers without zero points, and corrects the sums"),
+    line(
+        "decompose_dynamic_quantization",
+        "lets a quantized image have the layout that its convolution reads",
+    ),
+    line("cleanup_qdq", "removes pairs that cancel, and clips that saturation makes redundant"),
 )
-_BATCH = line("batch_loop_matmuls", "one product for all iterations of a scan")
+_BATCH = line("batch_loop_matmuls", "computes the products of all iterations of a scan at once")
 _HOIST = line(
     "loop_invariant_code_motion",
-    "loop-invariant nodes, now that the body is simple",
+    "after simplification of loop bodies, which exposes invariant nodes",
 )
 _MERGE = line("common_subexpression_elimination", "after simplification, which creates equal nodes")
 
@@ -79,17 +82,17 @@ O1 = Pipeline(
         *_make_known(),
         line("simplify", "only rules with bit-identical results", inexact=False),
         _MERGE,
-        line("fuse", "elementwise chains only: fast and exact", policy="elementwise"),
+        line("fuse", "fuses elementwise chains only: fast and exact", policy="elementwise"),
     ),
     "O1",
     "Fast passes with bit-identical results.",
 )
 
 _MOVEMENT = (
-    line("fold_shapes", "the fewest nodes for each list of sizes"),
-    line("remove_redundant_broadcasts", "readers broadcast their operands"),
-    line("sink_transposes", "move transposes toward each other so that pairs cancel"),
-    line("fold_split_concat", "splits and concatenations that cancel"),
+    line("fold_shapes", "computes each list of sizes with the fewest nodes"),
+    line("remove_redundant_broadcasts", "lets readers broadcast their operands themselves"),
+    line("sink_transposes", "moves transposes toward each other so that pairs cancel"),
+    line("fold_split_concat", "removes splits and concatenations that cancel"),
     line("push_down_slices", "elements that a later slice drops are not computed"),
 )
 
@@ -107,7 +110,7 @@ O2 = Pipeline(
         *_kernels(),
     ),
     "O2",
-    "All effective passes with short compile times: the default.",
+    "The default: all passes that are effective at short compile times.",
 )
 
 _FIXPOINT = Repeat(
@@ -115,10 +118,10 @@ _FIXPOINT = Repeat(
         line("remove_empty_tensors", "tensors without elements become constants"),
         line("simplify", "a rewrite creates matches for other rules"),
         *_MOVEMENT,
-        line("cleanup_qdq", "pairs that cancel"),
+        line("cleanup_qdq", "removes quantize and dequantize pairs that cancel"),
         line("fold_affine", "scales and shifts fold into weights"),
-        line("absorb_affine", "also scales and shifts behind sums and concatenations"),
-        line("fold_constants", "rules and folds leave computations on constants", keep_codes=True),
+        line("absorb_affine", "folds also scales and shifts behind sums and concatenations"),
+        line("fold_constants", "computes what earlier passes made constant", keep_codes=True),
         line("common_subexpression_elimination", "rewrites create equal nodes"),
         line("dead_code_elimination", "old weights and shapes are dead"),
     ),
@@ -128,10 +131,10 @@ _FIXPOINT = Repeat(
 _BRANCHES = (
     _HOIST,
     _BATCH,
-    line("simplify_loops", "invariant states and unread results"),
-    line("hoist_common_code", "nodes common to both branches"),
-    line("if_conversion", "branches that cost less than a jump"),
-    line("sink_into_branches", "nodes that only one branch reads"),
+    line("simplify_loops", "removes invariant states and results without readers"),
+    line("hoist_common_code", "moves nodes common to both branches out of them"),
+    line("if_conversion", "computes both branches if they cost less than a jump"),
+    line("sink_into_branches", "moves nodes that only one branch reads into it"),
 )
 
 O3 = Pipeline(
@@ -141,12 +144,12 @@ O3 = Pipeline(
         *_BRANCHES,
         *_QUANTIZATION,
         line("sink_elementwise", "elementwise operators after slices compute fewer elements"),
-        line("sink_casts", "data movement copies narrow elements"),
+        line("sink_casts", "copies elements at the narrower of two types"),
         line("propagate_strides", "elements that a stride skips are not computed"),
-        line("combine_parallel_contractions", "products of one operand become one product"),
+        line("combine_parallel_contractions", "products of the same operand become one product"),
         line("fold_split_concat", "slices of a combined product become a split"),
         line("simplify", "combined products enable simplifications"),
-        line("fold_constants", "combined weights"),
+        line("fold_constants", "folds the weights of combined products"),
         line("common_subexpression_elimination", "combined weights may be equal"),
         line("dead_code_elimination", "the old weights are dead"),
         *_kernels(),
@@ -157,22 +160,22 @@ O3 = Pipeline(
 
 PORTABLE = Pipeline(
     (
-        line("fold_constants", "constants first: later passes read their elements"),
+        line("fold_constants", "first, since later passes read the elements of constants"),
         line("resolve_foreign", "folded constants may be parameters of foreign operators"),
         line("fold_constant_branches", "known sizes decide conditions"),
         _FIXPOINT,
         *_BRANCHES,
-        line("recognise_attention", "every runtime has a kernel for attention"),
-        line("recognise_exact", "fewer nodes, but not less time"),
+        line("recognise_attention", "most runtimes have a kernel for attention"),
+        line("recognise_exact", "for fewer nodes, although not for less time"),
         line("dead_code_elimination", "recognition leaves dead nodes"),
     ),
     "portable",
-    "Few and simple operators for export to ONNX: no kernels, layouts, or decomposed loops.",
+    "For export to ONNX: few and simple operators, without kernels, layouts or decomposed loops.",
 )
 
 DEBUG = Pipeline(
     (
-        line("cost_analysis", "cost of the imported model"),
+        line("cost_analysis", "reports the cost of the imported model"),
         *_make_known(),
         line("remove_noops", "one family of rules at a time, to show its effect"),
         line("algebraic_simplification", "one family of rules at a time, to show its effect"),
@@ -180,14 +183,14 @@ DEBUG = Pipeline(
         _MERGE,
         _HOIST,
         _BATCH,
-        line("cost_analysis", "cost after clean-up"),
+        line("cost_analysis", "reports the cost after clean-up"),
         *_affine(),
-        line("cost_analysis", "cost after folding scales and shifts"),
+        line("cost_analysis", "reports the cost after scales and shifts are folded"),
         line("fuse", "each group becomes a kernel, a single node for later passes"),
-        line("cost_analysis", "the remaining memory traffic"),
+        line("cost_analysis", "reports the remaining memory traffic"),
         line("assign_layout", "kernels determine which values share a layout"),
         line("fuse_data_movement", "copies between layouts fuse with transposes"),
-        line("choose_algorithms", "last, since the pass depends on kernels and layouts"),
+        line("choose_algorithms", "last, since it depends on kernels and layouts"),
     ),
     "debug",
     "The default in smaller steps, with measurements in between.",

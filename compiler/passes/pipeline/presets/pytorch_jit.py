@@ -22,7 +22,7 @@ MANNER = Manner(
         ),
         Theirs(
             "FrozenConcatLinear",
-            line("combine_parallel_contractions", "linear layers of one input"),
+            line("combine_parallel_contractions", "merges linear layers of the same input"),
         ),
         Theirs("RemoveDropout", line("remove_noops")),
         Theirs("RemoveExpands", line("remove_noops")),
@@ -32,9 +32,12 @@ MANNER = Manner(
         Theirs("EliminateDeadCode", line("dead_code_elimination")),
         Theirs(
             "EliminateCommonSubexpression, ConstantPooling",
-            line("common_subexpression_elimination", "equal nodes and equal constants"),
+            line("common_subexpression_elimination", "merges equal nodes and equal constants"),
         ),
-        Theirs("PeepholeOptimize", line("simplify", "a single walk over the graph", until="once")),
+        Theirs(
+            "PeepholeOptimize",
+            line("simplify", "applies rules in a single walk over the graph", until="once"),
+        ),
         Theirs("EliminateDeadCode", line("dead_code_elimination")),
         Theirs("UnrollLoops, LoopPeeling", line("unroll_loops")),
         Theirs(
@@ -45,15 +48,16 @@ MANNER = Manner(
         Theirs(
             "BatchMM",
             line("combine_parallel_contractions"),
-            "products merge into a single batched product",
+            "BatchMM merges products into a single batched product",
         ),
         Theirs(
             "FuseTensorExprs (NNC)",
-            line("fuse", "elementwise chains and reductions", policy="elementwise"),
+            line("fuse", "fuses elementwise chains", policy="elementwise"),
             "NNC fuses pointwise chains; convolutions and products remain library calls",
         ),
         Theirs("EliminateDeadCode", line("dead_code_elimination")),
     ),
     alike="A short list of textbook passes, with profiled shapes for specialisation.",
-    unlike="The graph has mutation and aliases, which every pass must check; ours has neither.",
+    unlike="PyTorch's graph has mutation and aliases, which every pass must check; ours has "
+    "neither.",
 )

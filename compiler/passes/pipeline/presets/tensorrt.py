@@ -12,24 +12,24 @@ MANNER = Manner(
     steps=(
         Theirs(
             "dead layer removal",
-            line("dead_code_elimination", "layers whose outputs have no readers"),
+            line("dead_code_elimination", "removes layers whose outputs have no readers"),
         ),
         Theirs(
             "constant folding",
-            line("fold_constants", "shape computations that ONNX parsers leave"),
+            line("fold_constants", "folds shape computations that ONNX parsers leave"),
         ),
         Theirs(
             "no-op removal, shuffle fusion (transposes and reshapes in a row)",
-            line("simplify", "consecutive shuffles merge"),
+            line("simplify", "merges consecutive shuffles"),
         ),
         Theirs(
             "Q/DQ propagation and fusion",
-            line("propagate_qdq", "quantize early, dequantize late"),
+            line("propagate_qdq", "quantizes early and dequantizes late"),
             "TensorRT moves quantize up and dequantize down through commuting operators",
         ),
         Theirs(
             "GELU, LayerNorm, softmax patterns",
-            line("recognise", "a pattern with a dedicated kernel"),
+            line("recognise", "recognises patterns that have a dedicated kernel"),
         ),
         Theirs("attention patterns", line("recognise_attention")),
         Theirs(
@@ -41,18 +41,18 @@ MANNER = Manner(
             "horizontal layer fusion (layers that read one tensor)",
             line(
                 "combine_parallel_contractions",
-                "Inception's 1x1 convolutions are the well-known example",
+                "merges layers of the same input, such as Inception's 1x1 convolutions",
             ),
         ),
         Theirs("dead layer removal", line("dead_code_elimination")),
         Theirs(
             "vertical fusion: Convolution + bias + activation + elementwise, pointwise fusion, "
             "reduce fusion",
-            line("fuse", "epilogues of anchors, and chains of pointwise layers"),
+            line("fuse", "fuses epilogues into anchors, and chains of pointwise layers"),
         ),
         Theirs("tensor formats (NCHW, NC/32HW32, NHWC8 ...)", line("assign_layout")),
         Theirs(
-            "reformat elimination, concat elimination", line("fuse_data_movement", "fewer copies")
+            "reformat elimination, concat elimination", line("fuse_data_movement", "merges copies")
         ),
         Theirs(
             "tactic selection by timing, activation memory reuse",

@@ -6,12 +6,12 @@ from compiler.passes.pipeline.presets.manner import Manner, Theirs
 MANNER = Manner(
     name="tvm",
     system="Apache TVM (Relay's inference passes and Relax' default CPU pipeline)",
-    words="Simplify inference, fold constants, fuse by operator kinds along post-dominators.",
+    words="Simplify inference, fold constants, then fuse by operator kinds up to post-dominators.",
     source="apache/tvm, src/relay/backend/utils.cc and python/tvm/relax/backend/cpu_generic",
     steps=(
         Theirs(
             "Normalize, RemoveUnusedParameters",
-            line("dead_code_elimination", "unused values"),
+            line("dead_code_elimination", "removes values without readers"),
         ),
         Theirs(
             "SimplifyInference, DecomposeOps",
@@ -21,7 +21,7 @@ MANNER = Manner(
         Theirs("FoldBatchnormToConv2D, FoldScaleAxis", line("fold_affine")),
         Theirs(
             "SimplifyExpr, CanonicalizeCast, RemoveRedundantReshape, FuseTransposeMatmul",
-            line("simplify", "a single set of rules until a fixed point"),
+            line("simplify", "applies a single set of rules to a fixed point"),
         ),
         Theirs(
             "EliminateCommonSubexpr",
@@ -29,9 +29,11 @@ MANNER = Manner(
         ),
         Theirs(
             "CombineParallelConv2D, CombineParallelDense, CombineParallelMatmul",
-            line("combine_parallel_contractions", "products with a shared operand"),
+            line("combine_parallel_contractions", "merges products with a shared operand"),
         ),
-        Theirs("FoldConstant", line("fold_constants", "nodes that depend only on constants")),
+        Theirs(
+            "FoldConstant", line("fold_constants", "evaluates nodes that depend only on constants")
+        ),
         Theirs("DeadCodeElimination", line("dead_code_elimination")),
         Theirs(
             "ConvertLayout, AlterOpLayout",
@@ -46,7 +48,9 @@ MANNER = Manner(
         ),
         Theirs(
             "FuseOps, FuseTIR",
-            line("fuse", "groups up to the immediate post-dominator", policy="postdominator"),
+            line(
+                "fuse", "fuses nodes up to their immediate post-dominator", policy="postdominator"
+            ),
         ),
         Theirs(
             "ConvertLayout",
@@ -61,7 +65,8 @@ MANNER = Manner(
             "our memory planner runs after the passes, for a whole program",
         ),
     ),
-    alike="Compute and schedule are separate, operator kinds decide fusion, one kernel per group.",
+    alike="Compute and schedule are separate, operator kinds decide on fusion, and each group "
+    "becomes one kernel.",
     unlike="TVM's kernels need a search to be fast; ours follow a policy per class of "
     "computation. Relax keeps symbolic sizes in the graph as we do; Relay had none.",
 )

@@ -37,7 +37,7 @@ MANNER = Manner(
             "DynamicIndexSplitter, BatchedGatherScatterNormalizer, ResultCaster, OperandUpcaster, "
             "FloatNormalization (13 instances), TopkDecomposer, Qr/Eigh/Cholesky expanders",
             None,
-            "code generation lowers composite operators by their facets, never in the graph",
+            "code generation, not a graph pass, lowers composite operators",
         ),
         Theirs(
             "ConditionalToSelect",
@@ -54,9 +54,12 @@ MANNER = Manner(
             "WhileLoopInvariantCodeMotion, WhileLoopConstantSinking, WhileLoopSimplifier, "
             "ReshapeMover, HloConstantFolding, ConditionalSimplifier (to a fixed point, twice)",
             _ROUND,
-            "the same families; XLA has some 200 rewrites in a single class, ours are declarations",
+            "XLA has some 200 rewrites in a single class; ours declare the same families as rules",
         ),
-        Theirs("WhileLoopTripCountAnnotator", line("unroll_loops", "loops with known trip counts")),
+        Theirs(
+            "WhileLoopTripCountAnnotator",
+            line("unroll_loops", "unrolls loops with known trip counts"),
+        ),
         Theirs(
             "TransposeFolding", line("algebraic_simplification", "transposes fold into products")
         ),
@@ -70,7 +73,7 @@ MANNER = Manner(
         Theirs(
             "LiteralCanonicalizer",
             line("common_subexpression_elimination", "equal constants merge"),
-            "XLA shares literals above 1 kB, we share all constants",
+            "XLA shares literals above 1 kB; we share all constants",
         ),
         Theirs(
             "CpuLayoutAssignment",
@@ -82,7 +85,7 @@ MANNER = Manner(
             "CpuInstructionFusion, CpuMultiOutputFusion",
             line(
                 "fuse",
-                "producers fuse into consumers, cheap producers into several consumers",
+                "fuses a producer into its consumer, and a cheap producer into several consumers",
                 policy="xla",
             ),
         ),
@@ -101,7 +104,7 @@ MANNER = Manner(
             "our memory planner decides on in-place operations",
         ),
     ),
-    alike="A verifier runs between passes, simplification is a fixed point, and fusion weighs "
+    alike="A verifier runs between passes, simplification runs to a fixed point, and fusion weighs "
     "the bytes of a producer's result.",
     unlike="XLA first expands all operators into about a hundred, and recognises no composite "
     "operators. A layer norm becomes many instructions, which fusion must reunite. XLA folds no "

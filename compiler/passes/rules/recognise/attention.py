@@ -95,7 +95,7 @@ def attention_of_products(
     if v.type.shape is None or keys.type.shape is None or q.type.shape is None:
         return Skip(f"the ranks of {q.type}, {keys.type} and {v.type} are not all known")
     if axis not in (-1, v.rank - 1) or not q.rank == keys.rank == v.rank:
-        return Skip(f"the softmax is along axis {axis}, not along the keys, the last of {v.rank}")
+        return Skip(f"the softmax is along axis {axis}, not along the last axis, the keys")
     if lowest is not None and lowest > _LOWEST:
         return Skip(f"the mask sets hidden scores to {lowest:g}, too high for an additive mask")
     factor = float(np.prod([s for s in (scale, scale_q, scale_k, scale_kt) if s is not None]))
@@ -109,7 +109,9 @@ def attention_of_products(
         order = (*perm[:-2], perm[-1], perm[-2])
         k_rows = keys if order == tuple(range(keys.rank)) else o.transpose(keys, perm=order)
     made = o.attention(q, k_rows, v, _mask(q, mask, kept, hidden, lowest), scale=factor)
-    because = f"softmax of {q.name} times {keys.name}, scaled by {factor:.4g}, weights {v.name}"
+    because = (
+        f"the softmax of {q.name} times {keys.name}, scaled by {factor:.4g}, multiplies {v.name}"
+    )
     return Because(made, because)
 
 

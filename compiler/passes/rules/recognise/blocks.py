@@ -99,7 +99,7 @@ def depth_to_space_of_transpose(
         if found == order_of(dims, axes):
             because = f"blocks of {b}x{b} channels become squares of pixels"
             return Because(o.depth_to_space(x, blocksize=b, mode=mode), because)
-    return Skip(f"{order_text(found)} matches neither channel order of the operator")
+    return Skip(f"{order_text(found)} matches neither mode of depth_to_space")
 
 
 @rule(
@@ -145,7 +145,7 @@ def space_to_depth_of_transpose(
     found = order_of(parts.shape, perm)
     if found != order_of((n, channels, rows, b, columns, b), (0, 3, 5, 1, 2, 4)):
         return Skip(
-            f"{order_text(found)} does not place the offset in a square before the channels"
+            f"{order_text(found)} does not place the offset within a square before the channels"
         )
     because = f"squares of {b}x{b} pixels become channels"
     return Because(o.space_to_depth(x, blocksize=b), because)

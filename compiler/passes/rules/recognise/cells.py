@@ -84,7 +84,7 @@ def _order(ed: Editor, values: Mapping[str, str], shown: Type) -> tuple[str, str
     """Return the reason that gates are not slices of one value, else "", and the gates in order."""
     c, new = ed.type(values["c"]), ed.type(values["new"])
     if not isinstance(c, TensorType) or c.shape is None or not c.shape or not c == new == shown:
-        return f"the cell {values['c']} is {c}, the new cell {new}, the hidden state {shown}", ""
+        return f"the cell {values['c']} is {c}, the new cell {new}, and the state {shown}", ""
     size = c.shape[-1]
     if not isinstance(size, int) or not c.layout.is_plain or size == 0:
         return f"{values['c']} is {c}, whose last axis is open or 0, or whose layout is blocked", ""
@@ -158,8 +158,6 @@ def _replace(
     ed.replace(values["new"], cell)
     gone = ed.remove_unused([root.output, *(n.output for n in (*m.nodes, *parts))])
     before = list(dict.fromkeys([*m.nodes, *gone]))
-    because = (
-        f"gates {', '.join(order)} of {gate.inputs[0]} update and expose the cell {values['c']}"
-    )
+    because = f"the gates {', '.join(order)} of {gate.inputs[0]} update the LSTM cell {values['c']}"
     costs = cost_of(before, ed.type), cost_of(ed.made, ed.type)
     log.applied(_RULE, root.output, because, before, ed.made, ROUNDINGS, "", *costs)

@@ -56,7 +56,7 @@ def keep_reduced_axes(axes: tuple[int, ...], t: TensorType, **others: object) ->
     name, x = next((n, x) for n in _REDUCTIONS if isinstance(x := others[n], Tensor))
     made: Call = o[name](x, axes=axes, keepdims=True)
     if x.type.shape is None or made.type.logical != t:
-        return Skip(f"{name} with keepdims returns {made.type}, and {t} is needed")
+        return Skip(f"{name} with keepdims returns {made.type}, but {t} is needed")
     return Because(made, f"{name} keeps axes {list(axes)}")
 
 

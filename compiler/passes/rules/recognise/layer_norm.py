@@ -81,9 +81,11 @@ def _misfit(
     if x.type.shape is None or t != x.type.logical:
         return f"the result is {t}, but the operand is {x.type}"
     if first_of_trailing(axes, x.rank) is None:
-        return f"the statistics are along axes {list(axes)}, not along the last of {x.rank} axes"
-    if not x.dtype.is_float or epsilon < 0:
-        return f"epsilon {epsilon:g} is negative, or the elements, {x.dtype}, are not floats"
+        return f"the axes {list(axes)} of the statistics are not the last of {x.rank} axes"
+    if not x.dtype.is_float:
+        return f"the normalised elements are {x.dtype}, not floats"
+    if epsilon < 0:
+        return f"epsilon is negative: {epsilon:g}"
     for p in parameters:
         if p is not None and not is_per_element(p, x, x.rank - len(axes)):
             return f"{p.type} needs one element per normalised element of {x.type}"

@@ -28,7 +28,7 @@ def _scaled(
         objection = objection_to(both, old.stored, scale.stored)
         return Skip(objection) if objection else make(both)
     if uniform(old.stored) != 1:
-        return Skip(f"{old.name} is a scale already, and {scale.name} is not constant")
+        return Skip(f"{scale.name} is not constant, so it cannot merge with the scale {old.name}")
     return make(scale)
 
 

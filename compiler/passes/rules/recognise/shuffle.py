@@ -58,7 +58,7 @@ def channel_shuffle_of_transpose(
         if isinstance(groups, int) and 1 < groups < channels and channels % groups == 0:
             dims = (n, groups, channels // groups, *rest)
             if found == order_of(dims, (0, 2, 1, *range(3, len(dims)))):
-                because = f"{channels} channels of {groups} groups are interleaved"
+                because = f"the {channels} channels of {groups} groups are interleaved"
                 return Because(o.channel_shuffle(x, groups=groups), because)
     return Skip(f"{order_text(found)} does not swap two factors of the {channels} channels")
 

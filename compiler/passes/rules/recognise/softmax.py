@@ -20,7 +20,7 @@ def _along(x: Tensor, axes: tuple[int, ...], t: TensorType) -> str:
     if x.type.shape is None or t != x.type.logical:
         return f"the result is {t}, but the operand is {x.type}"
     if len(axes) != 1:
-        return f"the sum is along {len(axes)} axes, {list(axes)}; softmax has one"
+        return f"the sum is along {len(axes)} axes, {list(axes)}, but a softmax has one"
     return "" if x.dtype.is_float else f"softmax is not defined for {x.dtype}"
 
 

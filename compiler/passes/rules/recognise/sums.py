@@ -50,8 +50,10 @@ def mean_of_sum(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) 
 
 def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
     """Return the reason that a fraction of a sum is not the mean, or "" if it is."""
-    if not x.dtype.is_float or x.type.shape is None:
-        return f"the mean of {x.type} is rounded to an integer, or the rank is open"
+    if not x.dtype.is_float:
+        return f"the mean of {x.dtype} elements is rounded to an integer"
+    if x.type.shape is None:
+        return f"the rank of {x.name} is open"
     sizes = [x.shape[a] for a in axes]
     if not all(isinstance(n, int) for n in sizes):
         return f"the sizes {', '.join(map(str, sizes))} are open"

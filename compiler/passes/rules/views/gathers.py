@@ -80,7 +80,7 @@ def _counted(rows: Constant, x: Tensor, at: int) -> Array | Skip:
     if not isinstance(size, int):
         return Skip(f"the size {size} of axis {at} is open, so indices may be out of range")
     if not 0 < n <= ROWS_LIMIT:
-        return Skip(f"{n:,} indices; only 1 to {ROWS_LIMIT:,} are examined")
+        return Skip(f"there are {n:,} indices, but only 1 to {ROWS_LIMIT:,} are examined")
     numbers = rows.array().astype(np.int64)
     if numbers.min() < -size or numbers.max() >= size:
         return Skip(f"indices {numbers.min()} to {numbers.max()} are out of range for size {size}")

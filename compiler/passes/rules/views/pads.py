@@ -64,7 +64,7 @@ def merge_pads(
     if m != mode or mode not in ("constant", "edge"):
         return Skip(f"a pad of mode {mode} and an inner pad of mode {m} do not merge")
     if mode == "constant" and (v or 0) != (value or 0):
-        return Skip(f"the inner padding value is {v or 0:g}, the outer value {value or 0:g}")
+        return Skip(f"the inner padding value is {v or 0:g}, the outer value is {value or 0:g}")
     first, second = places(x.rank, p, a), places(x.rank, pads, axes)
     if first is None or second is None:
         return Skip("the pads are computed at run time")

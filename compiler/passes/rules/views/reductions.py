@@ -14,7 +14,7 @@ def _squeezed(name: str) -> Rule:
     def body(x: Tensor, axes: tuple[int, ...], q: tuple[int, ...]) -> Operand:
         gone = sorted(a % x.rank for a in q)
         if gone != list(axes):
-            return Skip(f"the reduction is over axes {list(axes)}, the squeeze over {gone}")
+            return Skip(f"the reduction is over axes {list(axes)}, but the squeeze over {gone}")
         return o[name](x, axes=axes, keepdims=False)
 
     body.__name__ = f"squeeze_into_{name}"
@@ -50,7 +50,7 @@ def _unsqueezed(name: str) -> Rule:
     def body(x: Tensor, axes: tuple[int, ...], q: tuple[int, ...]) -> Operand:
         back = sorted(a % x.rank for a in q)
         if back != list(axes):
-            return Skip(f"the reduction is over axes {list(axes)}, the unsqueeze inserts {back}")
+            return Skip(f"the reduction is over axes {list(axes)}, but unsqueeze inserts {back}")
         return o[name](x, axes=axes, keepdims=True)
 
     body.__name__ = f"unsqueeze_into_{name}"

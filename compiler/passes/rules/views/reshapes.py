@@ -317,7 +317,7 @@ def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType)
     call = o.reshape(x, made)
     (rest,) = call.types()
     if rest != t.logical:
-        return Skip(f"{made.tolist()} would return {rest}: these sizes agree for some inputs only")
+        return Skip(f"{made.tolist()} would give {rest}, which equals {t} for some inputs only")
     return Because(call, f"{shape.name} is {made.tolist()} for every size")
 
 

@@ -151,7 +151,7 @@ def transpose_before_expand(x: Tensor, shape: Tensor, p: tuple[int, ...]) -> Ope
 def cast_before_transpose(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
     """Move a cast to smaller elements before a transpose, which then moves fewer bytes."""
     if to.nbytes >= x.dtype.nbytes:
-        return Skip(f"{x.dtype} takes {x.dtype.nbytes} bytes, {to} takes {to.nbytes}")
+        return Skip(f"no bytes are saved: {x.dtype} takes {x.dtype.nbytes}, {to} takes {to.nbytes}")
     because = f"the transpose moves elements of {to.nbytes} bytes instead of {x.dtype.nbytes}"
     return Because(o.transpose(o.cast(x, to=to), perm=p), because)
 
@@ -183,7 +183,7 @@ def cast_before_transpose(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
 def transpose_before_cast(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
     """Move a cast to larger elements behind a transpose, which then moves fewer bytes."""
     if to.nbytes <= x.dtype.nbytes:
-        return Skip(f"{x.dtype} takes {x.dtype.nbytes} bytes, {to} takes {to.nbytes}")
+        return Skip(f"no bytes are saved: {x.dtype} takes {x.dtype.nbytes}, {to} takes {to.nbytes}")
     because = f"the transpose moves elements of {x.dtype.nbytes} bytes instead of {to.nbytes}"
     return Because(o.cast(o.transpose(x, perm=p), to=to), because)
 

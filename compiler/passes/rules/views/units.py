@@ -45,7 +45,7 @@ def transpose_moves_units(
     A transpose can place axes of size 1 anywhere at no cost.
     """
     if not (x.type.is_static and t.is_static):
-        return Skip("sizes are open, and each of them may be 1")
+        return Skip("sizes are open, and an open size may be 1")
     moved = [i for i in p if x.shape[i] != 1]
     if [x.shape[i] for i in moved] != [n for n in t.dims if n != 1]:
         return Skip("axes larger than 1 are merged, split or permuted")

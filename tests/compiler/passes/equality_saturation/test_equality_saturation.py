@@ -68,7 +68,7 @@ def test_forms_that_round_otherwise_wait_to_be_asked_for() -> None:
     after, log = steps(g)
     assert after is g
     assert [s.outcome for s in log.steps] == ["declined"]
-    assert "no form is cheaper" in log.steps[0].because
+    assert "no equal form is cheaper" in log.steps[0].because
 
 
 def test_whole_numbers_need_no_asking() -> None:

@@ -50,7 +50,7 @@ def test_a_path_through_a_third_kernel_is_named() -> None:
     units = Units(g)
     way = units.way(units.unit_of["a"], units.unit_of["y"])
     assert way.path == ("a", "s", "n", "y")
-    assert way.obstacle == "would close a cycle: a -> s -> n -> y"
+    assert way.obstacle == "fusion would create a cycle: a -> s -> n -> y"
 
 
 def test_a_copy_is_read_by_one_kernel_only() -> None:
