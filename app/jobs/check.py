@@ -164,8 +164,8 @@ def check_compiled(
 ) -> None:
     """Check a compiled model on random inputs, storing each finding at once.
 
-    Errors: E-RESULT-ABSENT if the compilation was evicted, the errors of reading the model,
-    E-RUN-*, E-OP-* and E-INPUT-* for a model that refuses random inputs.
+    Errors: E-RESULT-ABSENT if the compilation was evicted. E-RUN-*, E-OP-* and E-INPUT-* if the
+    model refuses random inputs. The errors of reading the model.
     """
     _Job(request, folder, say).run()
 

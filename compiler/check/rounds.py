@@ -18,7 +18,7 @@ from compiler.trace import Event
 
 @dataclass(slots=True)
 class Round:
-    """A trial: inputs, and the results of the original model on them, with their margins."""
+    """Inputs, the results of the original model on them, and the permitted errors of results."""
 
     kind: str
     graph: Graph

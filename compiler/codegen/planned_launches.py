@@ -21,7 +21,7 @@ from compiler.codegen.threads.pool_text import SHARE_DECLARATION, pause
 from compiler.targets.target import Target
 
 Lane = Sequence[int]
-"""The numbers of one thread's tasks, in order; tasks count from 0."""
+"""The tasks that one thread runs, in order; each task is a number from 0."""
 
 APART = 16
 """The distance between the cursors of two lanes, in units of i64: one cache line per cursor."""

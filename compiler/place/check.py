@@ -146,7 +146,9 @@ class _Checker:
             slots.sort(key=lambda s: (s.start, s.end))
             for a, b in pairwise(slots):
                 if b.start < a.end - self.slack:
-                    yield Fault(b.task, f"starts while {device} runs {a.task}, until {a.end} s")
+                    yield Fault(
+                        b.task, f"starts before {device} has finished {a.task}, at {a.end} s"
+                    )
         carried: dict[str, list[Move]] = defaultdict(list)
         for m in self.schedule.moves if self.contention else ():
             carried[m.link].append(m)

@@ -191,10 +191,10 @@ def _lengthening(
     degree: int,
     slope: float = 0.0,
 ) -> Pieces:
-    """Return pieces that lengthen with t, indexed by the exponent and leading bits of 1 + t s.
+    """Return a table of polynomials for intervals of t, the argument of `function`.
 
-    t is the argument of `function`, and s is `stretch`. 1 + t s ranges from 1 to 16, so it has four
-    exponents.
+    The exponent and the leading bits of 1 + t s are the table index; s is `stretch`. So intervals
+    become longer with t. 1 + t s ranges from 1 to 16, and has four exponents.
     """
     each = 1 << bits
     ends = [2.0**e * (1 + i / each) for e in range(4) for i in range(each)]

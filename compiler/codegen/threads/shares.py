@@ -73,7 +73,7 @@ class Shares:
                 self._everywhere(loop, cache.setdefault(id(loop), {}))
 
     def _everywhere(self, loop: Loop, cache: Cache) -> None:
-        """Emit a loop whose iterations all run on every thread, each with a share of the body."""
+        """Emit a loop of which every thread runs all iterations, with its own share of the body."""
         first, end = self.indices.scalar(loop.start), self.indices.scalar(loop.stop)
         inner = pieces(loop.body)
         self.writer.counted(loop, first, end, lambda: self.region(inner, cache))

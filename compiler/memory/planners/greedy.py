@@ -45,7 +45,10 @@ def start_of(problem: Problem, options: Options) -> Outcome:
 
 
 def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
-    """Return whether to start a search: a gap, enough time, no pins, and not too many blocks."""
+    """Return whether a search may improve a plan that is not known to be optimal.
+
+    A search needs `FEWEST_SECONDS`, and fewer than `MANY` blocks, none of them pinned.
+    """
     return (
         start.stopped == "finished"
         and len(problem.blocks) < MANY

@@ -29,8 +29,8 @@ probability is divided by the increase in percent, and by the number of the atte
 def hill_climb(problem: Problem, options: Options) -> Outcome:
     """Swap two buffers in the placement order, place all buffers again, and keep improvements.
 
-    Both buffers are alive together with a buffer at the peak, or with one of that buffer's
-    neighbours in time. A worse order is sometimes accepted, with decreasing probability.
+    Both swapped buffers overlap in time with a buffer at the peak, or with a neighbour of that
+    buffer. A worse order is sometimes accepted, with decreasing probability.
     """
     if len(problem.blocks) >= MANY:  # one attempt takes longer than most time limits
         return start_of(problem, options)

@@ -166,7 +166,7 @@ log_softmax.samples(_samples)
 
 
 def along_axis(n: OnnxCall, operator: Callable[..., Call]) -> Operand | None:
-    """Import Softmax; before opset 13, all axes from `axis` to the last form one row."""
+    """Import Softmax, which before opset 13 treats all axes from `axis` on as one axis."""
     x = n.operand(0)
     assert x is not None
     if x.type.shape is None:

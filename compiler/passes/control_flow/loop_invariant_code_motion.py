@@ -111,7 +111,10 @@ def _may_move(node: Node) -> bool:
 def _without(
     loop: Node, body: Graph, moved: list[Node], constants: dict[str, Constant]
 ) -> tuple[Node, list[Node]]:
-    """Return a loop without its invariant nodes, and these nodes; extend `constants`."""
+    """Split a loop into a loop without invariant nodes and the invariant nodes.
+
+    The constants that the invariant nodes read are added to `constants`.
+    """
     gone = {id(n) for n in moved}
     kept = tuple(n for n in body.nodes if id(n) not in gone)
     read = {i for n in moved for i in n.reads if i in body.constants}

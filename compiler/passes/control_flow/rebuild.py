@@ -1,4 +1,4 @@
-"""Rebuilding of a graph node by node: facts about all earlier nodes are known at each node."""
+"""A pass that rebuilds a graph node by node, with known facts about all earlier nodes."""
 
 from __future__ import annotations
 

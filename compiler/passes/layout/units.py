@@ -23,7 +23,7 @@ PIECES = {"concat", "split"}
 """Operators that copy parts of tensors, and so can read and write different layouts."""
 
 SCATTERING = with_trait("scattering")
-"""Operators whose generated code stores in plain order."""
+"""Operators whose generated code stores the result in plain (row-major) order."""
 
 READERS = {"quantization_range", "window_sums"}
 """Operators that read an image in any layout, and return no image."""

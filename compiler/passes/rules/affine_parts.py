@@ -106,7 +106,7 @@ def shifted(bias: Constant | None, shift: Constant, scale: Constant | None = Non
 def beside(c: ConstTensor, rank: int, w: ConstTensor, *, inner: int, lost: int) -> tuple[int, ...]:
     """Return the shape in which a scale of a product's result broadcasts to a constant operand.
 
-    The product's result has `rank` axes, of which the last two (or fewer) are the axes of a matrix.
+    The product's result has `rank` axes. Its last two axes are those of a matrix.
     `inner` is the axis of the operand that the product contracts, -1 or -2. `lost` is the result
     axis that the other operand contributes, counted from the end; 0 if there is none. Raises
     Objection for a scale that varies along axis `lost`, or along a batch axis that the operand

@@ -20,7 +20,7 @@ _INNER = {"axes": AnyAttr("inner"), "keepdims": AnyAttr("inner_kept")}
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A reduction operator, and the error of a merge of two consecutive reductions."""
+    """A reduction operator, and the rounding error of two reductions merged into one."""
 
     name: str
     noun: str

@@ -90,7 +90,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class RegionThunk:
-    """A node whose regions are all generated code, run as one launch."""
+    """A node that runs as one launch, because all of its regions are generated code."""
 
     node: Node
     bodies: Mapping[str, Body]

@@ -51,7 +51,7 @@ class Stages:
         return replace(self, stage=stage)
 
     def because(self, reason: str) -> Self:
-        """Return the stages with a reason for the next move."""
+        """Return the stages with the reason that the next move records."""
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:

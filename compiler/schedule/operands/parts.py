@@ -138,7 +138,7 @@ def _pays(product: _Product, tensors: Mapping[str, TensorType]) -> bool:
 
 
 def _split(product: _Product, tensors: dict[str, TensorType]) -> tuple[Stage, ...]:
-    """Return the stages that write the parts, and the sum over products of parts."""
+    """Return the stages that write the parts, and a stage that sums the products of parts."""
     stage, left, right = product.stage, product.left, product.right
     t, w = tensors[left.tensor], tensors[right.tensor]
     name = f"{left.tensor}_PARTS"

@@ -65,8 +65,8 @@ def choose_tile(
 ) -> Tile:
     """Choose the tile with the fewest estimated cycles for an n_rows x n_vectors x depth product.
 
-    Units: rows in elements, vectors in full vectors, depth in reduction steps; `row_bytes` is the
-    distance in memory between the scalars of two adjacent rows.
+    `depth` is the number of reduction steps, and `row_bytes` the distance in memory between equal
+    columns of two adjacent rows.
     """
     best, best_cycles = Tile(1, 1), float("inf")
     for vectors in range(1, min(n_vectors, target.n_vector_registers // 2) + 1):

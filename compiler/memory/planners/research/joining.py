@@ -38,7 +38,7 @@ CHANCES = (3e-5, 3e-4, CAREFUL, 0.03, BOLD, RECKLESS)
 within the lowest limit that some pair satisfies."""
 
 MOST_SETS = 2000
-"""Maximum number of sets of rectangles of one lifetime whose sums are compared, smallest first."""
+"""Maximum number of sets of rectangles that are compared for one lifetime; small sets first."""
 
 MOST_PAIRS = 40
 """Maximum number of pairs of sets for two lifetimes; pairs of the smallest sets come first."""

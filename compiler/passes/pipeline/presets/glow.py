@@ -61,8 +61,8 @@ MANNER = Manner(
             "these passes operate on buffers; our memory planner runs after the passes",
         ),
     ),
-    alike="Pipelines are data: an entry is marked as run once or to a fixed point, and names its "
-    "prerequisites.",
+    alike="Pipelines are data: each entry states its prerequisites, and whether the pass runs once "
+    "or to a fixed point.",
     unlike="Glow lowers twice, from nodes to linear algebra and then to instructions that name "
     "buffers. We lower from nodes to computations without addresses.",
 )

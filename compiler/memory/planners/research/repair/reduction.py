@@ -11,7 +11,10 @@ from compiler.memory.buffer import Block
 
 
 class Arrays(NamedTuple):
-    """Blocks as arrays. Units: steps, bytes; `mask` is alignment - 1, `pinned` -1 for none."""
+    """The fields of blocks as arrays, in steps and bytes.
+
+    `mask` is the alignment minus 1. `pinned` is -1 for a block without a pinned offset.
+    """
 
     start: Any
     end: Any
