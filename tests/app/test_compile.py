@@ -358,7 +358,7 @@ def test_sizes_that_cannot_be_guessed_are_asked_for(real):
     inputs = [f32("x", ["N", 3, "H", "W"])]
     model = uploaded(real, model_of(nodes, inputs, [f32("y", None)], [odd]))
     error = compiled(real, model, "failed")["error"]
-    assert "x=1x3x224x224" in error["notes"][-1]
+    assert "x=1,3,224,224" in error["notes"][-1]
     assert "give the shapes" in error["hint"]
     given = compiled(real, model, shapes={"x": [1, 3, 17, 19]})
     assert given["complete"]
