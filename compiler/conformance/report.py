@@ -22,7 +22,10 @@ GENERAL = (
     (re.compile(r"the shape of .+ is known only when"), "a shape is known only when"),
     (re.compile(r".+ is .+, which is not a tensor"), "a value is not a tensor"),
     (re.compile(r".+ holds strings"), "a value holds strings"),
-    (re.compile(r"the state with initial value .+ becomes .+"), "a state changes its type"),
+    (
+        re.compile(r"an iteration turns the state with initial value .+ from .+ into .+"),
+        "a state changes its type",
+    ),
 )
 """Patterns and replacements that remove a model's names and types from reasons for fallbacks."""
 

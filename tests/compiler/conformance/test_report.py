@@ -72,7 +72,7 @@ def test_reasons_lose_the_names_of_one_model() -> None:
         == "a value is not a tensor"
     )
     assert in_general("slice", "x_1 holds strings") == "a value holds strings"
-    state = "the state with initial value s: seq(f32[...]) becomes seq(f32[3])"
+    state = "an iteration turns the state with initial value s from seq(f32[...]) into seq(f32[3])"
     assert in_general("onnx.Loop", state) == "a state changes its type"
     other = "elements of type i4 have no generated code"
     assert in_general("slice", other) == other
