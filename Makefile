@@ -62,11 +62,13 @@ quick test browser-test: export PYTHONPYCACHEPREFIX = $(CURDIR)/var/bytecode
 quick: .venv/.dev ## check a change: style, types, quick contracts, its tests (BASE=)
 	$(BIN)/python -m tests.quick --base $(BASE) --workers $(WORKERS)
 
-# The check and the tests run concurrently; if the check fails, its output is printed and the tests stop.
+# The check and the tests run concurrently; if the check fails, its output is printed and the tests stop. Background
+# processes of a shell ignore an interrupt, so the trap ends the tests.
 .PHONY: test
 test: browser bundle ## set up all requirements, check, and run all tests: contracts first, browser tests last
 	@mkdir -p var
 	@$(BIN)/python -m pytest -m "not slow" $(SHARED) $(TESTS) & tests=$$!; \
+	trap 'kill $$tests; exit 130' INT TERM; \
 	$(MAKE) --no-print-directory check > var/check.log 2>&1 || { kill $$tests; cat var/check.log; exit 1; }; \
 	wait $$tests
 

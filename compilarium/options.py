@@ -138,7 +138,7 @@ def tolerance_option() -> Decorator:
 
 
 class ScheduleFile(click.ParamType):
-    """An option that names a file with kernel schedules; its value are the schedules."""
+    """An option that names a file with kernel schedules; the value is the parsed schedules."""
 
     name = "FILE"
 

@@ -15,7 +15,7 @@ from compiler.ir.operator import Array
 from compiler.passes.control_flow.declare import specialised
 from compiler.passes.control_flow.parameters import needed_parameters, possible_parameters
 from compiler.passes.pipeline.run import run_pipeline
-from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs
+from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs, shape_texts
 from compiler.runtime.open.build import NotOpen, choose_open
 from compiler.runtime.preview import FATES, Fate, Preview, fates, preview
 from compiler.targets.options import CodeOptions
@@ -139,7 +139,7 @@ def show_running(console: Console, r: Running) -> None:
 
 def _lines(r: Running) -> Iterator[str]:
     if r.assumed:
-        shapes = " ".join(f"--shape {k}={','.join(map(str, v))}" for k, v in r.assumed.items())
+        shapes = " ".join(f"--shape {text}" for text in shape_texts(r.assumed))
         yield f"The model leaves dimensions open; assumed {shapes}."
     if r.problem:
         yield f"No execution preview: {r.problem}. Specify shapes with --shape."

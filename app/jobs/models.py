@@ -25,7 +25,7 @@ from compiler.ir.types import TensorType
 from compiler.limits import UPLOAD_LIMITS
 from compiler.options import Options
 from compiler.passes.engine.known_rules import all_but
-from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs
+from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs, shape_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
         with suppress(CompileError):
             specialize(graph, {**given, **guess})
             return guess
-    tried = ", ".join(f"{name}={','.join(map(str, dims))}" for name, dims in first.items())
+    tried = "; ".join(shape_texts(first))
     note = f"open sizes of the model were assumed: {tried}"
     raise CompileError(
         problem.code,

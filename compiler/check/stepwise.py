@@ -35,7 +35,7 @@ from compiler.passes.pipeline.precision import precision_mode
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.reference import check_inputs, reference
 from compiler.runtime.compare import TOLERANCE, compare, worst
-from compiler.runtime.inputs import assumed_shapes, inputs_of
+from compiler.runtime.inputs import assumed_shapes, inputs_of, shape_texts
 from compiler.runtime.program import Program
 from compiler.trace import AllBut, Event
 
@@ -127,8 +127,15 @@ class Check:
         try:
             return compile_program(self.graph, options)
         except CompileError as e:
-            is_open = e.code.startswith("E-SCHEDULE") and assumed_shapes(self.graph)
-            raise e.noting(_of_shapes(shapes) if is_open else "") from e
+            is_of_schedule = e.code.startswith("E-SCHEDULE")
+            raise e.noting(self._needed_shapes(shapes) if is_of_schedule else "") from e
+
+    def _needed_shapes(self, shapes: Mapping[str, Any]) -> str:
+        """Return a note on the shapes for which a schedule is needed; "" if none are open."""
+        if not assumed_shapes(self.graph):
+            return ""
+        listed = " ".join(f"--shape {text}" for text in shape_texts(shapes))
+        return f"the schedule must be of the model with the shapes of the inputs: compile {listed}"
 
     def program(self, program: Program) -> Finding:
         """Run the compiled program on the first inputs. Errors: E-RUN-*."""
@@ -274,11 +281,6 @@ def begin_check(
     return Check(
         graph, source, options, inputs, yardstick, wanted, tell, done, broken, in_codes=in_codes
     )
-
-
-def _of_shapes(shapes: Mapping[str, Any]) -> str:
-    listed = " ".join(f"--shape {k}={','.join(map(str, v))}" for k, v in shapes.items())
-    return f"the schedule must be of the model with the shapes of the inputs: compile {listed}"
 
 
 def _shapes_of(inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,6 +44,11 @@ def assumed_shapes(graph: Graph, given: Mapping[str, Sequence[int]] | None = Non
     return assumed
 
 
+def shape_texts(shapes: Mapping[str, Sequence[int]]) -> list[str]:
+    """Return each shape as the option `--shape` takes it: `x=1,3,224,224`."""
+    return [f"{name}={','.join(map(str, shape))}" for name, shape in shapes.items()]
+
+
 def _assumed(axis: int, dims: Sequence[Dim]) -> int:
     """Return a size for one open dimension."""
     if axis == 0:

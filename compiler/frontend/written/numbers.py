@@ -58,8 +58,9 @@ def calculated(symbol: str, a: Any, b: Any, longest: int) -> Any:
     if symbol == "*" and isinstance(a, list | tuple) and type(b) is int:
         return _bounded_list(len(a) * b, longest) or a * b
     if symbol not in ARITHMETIC or not (is_number(a) and is_number(b)):
-        available = f"cannot compute {shown(a)} {symbol} {shown(b)}"
-        message = available if symbol else "this operator is not available here"
+        message = "this operator is not available here"
+        if symbol:
+            message = f"cannot compute {shown(a)} {symbol} {shown(b)}"
         raise CompileError("E-WRITE-VALUE", message)
     if symbol == "**":
         _check_power(a, b)

@@ -10,15 +10,19 @@ from compiler.memory.plan import make_problem
 from compiler.memory.planners.all import PLANNERS
 from compiler.memory.planners.planner import Options
 from compiler.memory.planners.research.ejection.search import Search, settle
+from tests.selection import few
 
 ejection = PLANNERS["ejection"]
 LATER = 1e12
 
 
+@pytest.mark.parametrize("n_seeds", few((4, 10), 1))
 @pytest.mark.parametrize("alignment_bytes", [1, 16])
-def test_packings_are_right_and_each_is_smaller_than_the_one_before(alignment_bytes: int) -> None:
+def test_packings_are_right_and_each_is_smaller_than_the_one_before(
+    alignment_bytes: int, n_seeds: int
+) -> None:
     chance = random.Random(alignment_bytes)
-    for seed in range(4):
+    for seed in range(n_seeds):
         buffers = [
             Buffer(f"b{i}", chance.randint(1, 90), s := chance.randrange(20), s + 1 + i % 5)
             for i in range(30)
