@@ -41,7 +41,7 @@ class _Writer:
                 self._move(x)
             else:
                 memory = self.platform.device_of[x.device].memory
-                self._scatter_store(self.nodes[x.task], memory)
+                self._add_task(self.nodes[x.task], memory)
                 for value in self.nodes[x.task].values():
                     self.here[value.name, memory] = value.name
         results = tuple(Result(r.name, self._called(r.value, home)) for r in self.graph.results)
@@ -60,7 +60,7 @@ class _Writer:
         self.made.append(Node("transfer", (before,), (name,), (t,), attrs, name, origins))
         self.here[datum, to] = name
 
-    def _scatter_store(self, node: Node, memory: str) -> None:
+    def _add_task(self, node: Node, memory: str) -> None:
         rename = {r: self._called(r, memory) for r in dict.fromkeys(node.reads)}
         self.made.append(node.with_inputs({k: v for k, v in rename.items() if k != v}))
 

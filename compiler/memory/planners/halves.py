@@ -102,13 +102,13 @@ class Placing:
     def _placed(self, half: Half) -> Iterator[Half]:
         """Place the blocks alive at the middle step, and yield the remaining halves."""
         if half.is_whole:
-            self._scatter_store(half.blocks, half.lying, half.start, half.end)
+            self._place_in_order(half.blocks, half.lying, half.start, half.end)
             return
         middle = (half.start + half.end) // 2
         before = self.end[half.blocks] <= middle
         behind = self.start[half.blocks] >= middle
         now = half.blocks[~(before | behind)]
-        self._scatter_store(now, half.lying, middle - 1, middle + 1)
+        self._place_in_order(now, half.lying, middle - 1, middle + 1)
         lying = half.lying.joined(self._lying(now))
         for start, end, inside in ((half.start, middle, before), (middle, half.end, behind)):
             left = half.blocks[inside]
@@ -122,7 +122,7 @@ class Placing:
         limit = offset + self.size[by_offset]
         return Lying(offset, limit, self.start[by_offset], self.end[by_offset])
 
-    def _scatter_store(self, blocks: Any, lying: Lying, start: int, end: int) -> None:
+    def _place_in_order(self, blocks: Any, lying: Lying, start: int, end: int) -> None:
         """Place blocks in order; placed blocks (`lying`) live from `start` to `end` are walls."""
         if not len(blocks):
             return
