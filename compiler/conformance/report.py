@@ -21,6 +21,10 @@ MOST_LETTERS = 160
 GENERAL = (
     (re.compile(r"the shape of .+ is known only when"), "a shape is known only when"),
     (re.compile(r".+ is .+, which is not a tensor"), "a value is not a tensor"),
+    (
+        re.compile(r".+ is .+, not a numeric tensor of known rank"),
+        "a value is not numeric",
+    ),
     (re.compile(r".+ holds strings"), "a value holds strings"),
     (
         re.compile(r"an iteration turns the state with initial value .+ from .+ into .+"),

@@ -31,6 +31,9 @@ The trip count never exceeds this capacity; elements after the last iteration ar
 """
 
 
+NOT_PLAIN = "not a numeric tensor of known rank"
+"""The end of each reason that states an unsupported type."""
+
 NO_CONSTANTS: Mapping[str, Constant] = {}
 
 
@@ -158,7 +161,7 @@ def _of_scan(node: Node, graph: Graph) -> LoopForm | str:
         t = graph.types[name]
         given = body.inputs[len(starts) + k].type
         if not (_is_plain(t) and _is_plain(given)):
-            return f"a slice of {name} is {given}, not a numeric tensor of known rank"
+            return f"a slice of {name} is {given}, {NOT_PLAIN}"
         assert isinstance(t, TensorType)
         assert isinstance(given, TensorType)
         if t.dims[1:] != given.dims:
@@ -181,7 +184,9 @@ def _states(
         given = body.inputs[first + k].type
         result = body.results[first_result + k].value
         made = body.types.get(result, graph.types.get(result))
-        if not (t == given == made and _is_plain(t)):
+        if not _is_plain(t):
+            return f"{start} is {t}, {NOT_PLAIN}"
+        if not t == given == made:
             return f"an iteration turns the state with initial value {start} from {t} into {made}"
         assert isinstance(t, TensorType)
         output = node.outputs[k] if k < len(node.outputs) else ""
@@ -227,8 +232,8 @@ def _unfit_branches(node: Node, graph: Graph) -> str:
     for region in node.regions.values():
         for r, output, t in zip(region.results, node.outputs, node.types, strict=False):
             made = region.types.get(r.value, graph.types.get(r.value))
-            if output and not (made == t and _is_plain(t)):
-                return f"{output} is {t}, but {made} in one branch"
             if not _is_plain(made):
-                return f"a branch returns {made}, not a numeric tensor of known rank"
+                return f"{output or 'a result'} is {made} in a branch, {NOT_PLAIN}"
+            if output and made != t:
+                return f"{output} is {t}, but {made} in one branch"
     return ""

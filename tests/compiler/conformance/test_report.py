@@ -1,3 +1,7 @@
+import onnx.parser
+import pytest
+
+import compiler
 from compiler.conformance.outcome import KINDS, Outcome
 from compiler.conformance.report import fallbacks, in_general, in_order, page, totals
 
@@ -76,6 +80,49 @@ def test_reasons_lose_the_names_of_one_model() -> None:
     assert in_general("onnx.Loop", state) == "a state changes its type"
     other = "elements of type i4 have no generated code"
     assert in_general("slice", other) == other
+
+
+MODELS = {
+    "a shape is known only when the program runs": """
+        agraph (float[4] x, bool[4] c) => (float[n] y) {
+          z = Compress<axis=0>(x, c)
+          y = Abs(z)
+        }""",
+    "a value holds strings": "agraph (string[2,3] x) => (string[3,2] y) { y = Transpose(x) }",
+    "a value is not a tensor": """
+        agraph (seq(float[3]) s, bool c, int64 n) => (float[3] y) {
+          y = If(c) <
+            then_branch = t () => (float[3] a) { a = SequenceAt(s, n) },
+            else_branch = e () => (float[3] b) { m = SequenceAt(s, n)  b = Abs(m) }
+          >
+        }""",
+    "a value is not numeric": """
+        agraph (seq(float[3]) s, bool c, int64 n, float[3] x) => (seq(float[3]) y) {
+          y = Loop(n, c, s) <
+            body = b (int64 i, bool again, seq(float[3]) l) => (bool more, seq(float[3]) longer) {
+              more = Identity(again)
+              longer = SequenceInsert(l, x)
+            }
+          >
+        }""",
+    "a state changes its type": """
+        agraph (float[3] s, bool c, int64 n, float[3] x) => (float[k] y) {
+          y = Loop(n, c, s) <
+            body = b (int64 i, bool again, float[q] a) => (bool more, float[r] longer) {
+              more = Identity(again)
+              longer = Concat<axis=0>(a, x)
+            }
+          >
+        }""",
+}
+
+
+@pytest.mark.parametrize("because", MODELS)
+def test_reasons_of_compiled_models_lose_their_names(because: str) -> None:
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 21]>{MODELS[because]}')
+    program = compiler.compile(compiler.load(model.SerializeToString()))
+    reasons = {in_general(k.op, k.because) for k in program.kernels if not k.native}
+    assert because in reasons, reasons
 
 
 def test_the_page_has_every_table_and_nothing_of_the_run() -> None:
