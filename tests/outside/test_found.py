@@ -45,6 +45,29 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": numbers(2, 1, 3), "axes": i64(1, -2, 1)},
     ),
+    "an element of a table, scaled by a vector": (
+        """g (int64 row) => (float[3] y, float[2,1] z) {
+            table = Constant<value: tensor = float[3] {1.5, -2.0, 4.0}>()
+            column = Constant<value: tensor = float[2,1] {3.0, 0.5}>()
+            element = Gather(table, row)
+            y = Mul(element, table)
+            other = Gather(table, row)
+            z = Add(column, other)
+        }""",
+        {"row": np.array(1)},
+    ),
+    "integers in the form of hard functions": (
+        """g (int32[2,3] x) => (int32[2,3] y, int32[2,3] z) {
+            three = Constant<value: tensor = int32 {3}>()
+            zero = Constant<value: tensor = int32 {0}>()
+            six = Constant<value: tensor = int32 {6}>()
+            a = Add(x, three)
+            z = Clip(a, zero, six)
+            b = Mul(x, z)
+            y = Div(b, six)
+        }""",
+        {"x": np.array([[1, 2, 9], [-7, -1, 4]], np.int32)},
+    ),
     "one text of several": (
         """g (string[3] x) => (string[] y) {
             last = Constant<value: tensor = int64 {-1}>()

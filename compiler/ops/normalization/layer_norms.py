@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -26,10 +27,15 @@ from compiler.ops.type_rules.requirements import (
 )
 
 
+def _mean(x: Array, axes: tuple[int, ...]) -> Array:
+    """Return the mean over some axes; NaN of no elements, without the warning of NumPy's mean."""
+    n = math.prod(x.shape[a] for a in axes)
+    return x.sum(axis=axes, keepdims=True, dtype=x.dtype) / x.dtype.type(n)
+
+
 def _standardised(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
-    mean = x.mean(axis=axes, keepdims=True, dtype=x.dtype)
-    centred = x - mean
-    var = (centred * centred).mean(axis=axes, keepdims=True, dtype=x.dtype)
+    centred = x - _mean(x, axes)
+    var = _mean(centred * centred, axes)
     return centred / np.sqrt(var + x.dtype.type(epsilon))
 
 
@@ -166,7 +172,7 @@ def _(x: Array, scale: Array, *, axis: int, epsilon: float) -> Array:
     given = widened(x)
     axes = tuple(range(normal_axis(axis, x.ndim), x.ndim))
     with np.errstate(all="ignore"):
-        mean = (given * given).mean(axis=axes, keepdims=True, dtype=given.dtype)
+        mean = _mean(given * given, axes)
         return rounded(given / np.sqrt(mean + given.dtype.type(epsilon)) * widened(scale), x)
 
 

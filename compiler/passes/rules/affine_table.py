@@ -122,6 +122,8 @@ def _in_table(
     table: ConstTensor, rows: Tensor, c: ConstTensor, axis: int, t: TensorType
 ) -> tuple[int, ...]:
     """Return the shape in which a constant broadcasts to the table, or raise Objection."""
+    if t.rank != table.rank + rows.rank - 1:
+        raise Objection(f"{c.name} has more axes than the gathered rows")
     at = axis % table.rank
     sizes = (1,) * (t.rank - c.rank) + c.stored.type.static_shape
     found = sizes[at : at + rows.rank]

@@ -70,6 +70,8 @@ def batch_norm_is_affine(
     The scale is scale/sqrt(variance+epsilon), computed at compile time. A preceding convolution can
     absorb the scale and the shift.
     """
+    if x.type.shape is None:
+        return Skip(f"the rank of {x.name} is not known")
     parts = [p.stored for p in (s, b, m, v)]
 
     def shift(s: Anything, b: Anything, m: Anything, v: Anything) -> Anything:

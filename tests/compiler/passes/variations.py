@@ -58,13 +58,24 @@ def variations(g: Graph) -> Iterator[tuple[str, Graph]]:
                 less: Shape = v.type.shape[1:]
                 yield from _kept(f"{v.name} of less rank", lambda i=i, s=less: _reshaped(g, {i: s}))
             yield from _kept(f"{v.name} of rank 0", lambda i=i: _reshaped(g, {i: ()}))
-            more: Shape = (4, *(1,) * (1 - rank + 1), *v.type.shape)
+            more = _more_rank(v.type.shape)
             yield from _kept(f"{v.name} of more rank", lambda i=i, s=more: _reshaped(g, {i: s}))
+    for key, c in g.constants.items():
+        if key not in _all_parameters(g):
+            for words, shape in (("more rank", _more_rank(c.type.static_shape)), ("rank 0", ())):
+                filled = {**g.constants, key: _filled(c, shape)}
+                yield from _kept(
+                    f"{key} of {words}", lambda f=filled: _rebuilt(g, [*g.inputs], f, _same)
+                )
     yield from _kept("all of rank 0", lambda: _reshaped(g, dict.fromkeys(range(len(g.inputs)), ())))
     inner = [n.output for n in g.nodes if n.output not in g.result_values]
     for value in inner:
         yield f"{value} is also a result", _also_a_result(g, value)
         yield from _kept(f"{value} is read twice", lambda v=value: _read_twice(g, v))
+
+
+def _more_rank(shape: Shape) -> Shape:
+    return (4, *(1,) * (2 - len(shape)), *shape)
 
 
 def _kept(name: str, make: Any) -> Iterator[tuple[str, Graph]]:
@@ -96,7 +107,7 @@ def _resized(g: Graph, sizes: Mapping[int, int]) -> Graph:
         return sizes.get(n, n)
 
     inputs = [Value(v.name, _with_shape(v.type, tuple(map(size, v.type.dims)))) for v in g.inputs]
-    parameters = {i for n in g.nodes for i in _parameters(n)}
+    parameters = _all_parameters(g)
     constants = {name: _sized(c, name in parameters, size) for name, c in g.constants.items()}
 
     def change(node: Node) -> Node:
@@ -106,6 +117,10 @@ def _resized(g: Graph, sizes: Mapping[int, int]) -> Graph:
         return replace(node, attrs={**node.attrs, "sizes": pieces})
 
     return _rebuilt(g, inputs, constants, change)
+
+
+def _all_parameters(g: Graph) -> set[str]:
+    return {i for n in g.nodes for i in _parameters(n)}
 
 
 def _parameters(node: Node) -> tuple[str, ...]:

@@ -57,6 +57,8 @@ def hard_swish_written_out(x: Tensor, size: float) -> Operand:
 
 
 def _hard_swish(x: Tensor, scale: float) -> Operand:
+    if not x.dtype.is_float:
+        return Skip(f"hard swish is not defined for {x.dtype}")
     if not is_near(scale, 1 / 6, x.dtype):
         return Skip(f"the scale is {scale:g}, and hard swish requires 1/6")
     return o.hard_swish(x)
@@ -126,6 +128,8 @@ def hard_swish_of_hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Operand:
 )
 def hard_sigmoid_written_out(x: Tensor, shift: float, lo: float, hi: float, size: float) -> Operand:
     """Recognise `clip(x+3, 0, 6)/6` as a hard sigmoid."""
+    if not x.dtype.is_float:
+        return Skip(f"hard sigmoid is not defined for {x.dtype}")
     if lo != 0 or not is_near(hi * size, 1, x.dtype):
         return Skip(
             f"the range is {lo * size:g} to {hi * size:g}, but a hard sigmoid ranges from 0 to 1"

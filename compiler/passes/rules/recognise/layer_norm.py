@@ -68,7 +68,7 @@ def first_of_trailing(axes: tuple[int, ...], rank: int) -> int | None:
 
 def is_per_element(p: Tensor, x: Tensor, axis: int) -> bool:
     """Whether a scale or shift varies only along the normalised axes."""
-    if p.type.shape is None:
+    if p.type.shape is None or x.type.shape is None:
         return False
     outer = p.rank - (x.rank - axis % x.rank)
     return all(d == 1 for d in p.shape[: max(outer, 0)])

@@ -106,6 +106,8 @@ def rotary_written_out(
     """
     turned = halves or neighbours
     assert turned is not None, "one of the two forms is bound"
+    if not x.dtype.is_float:
+        return Skip(f"a rotary embedding is not defined for {x.dtype}")
     if x.type.shape is None or x.rank < 1 or turned.type.logical != x.type.logical:
         return Skip(f"the types differ: {turned.name} is {turned.type}, {x.name} is {x.type}")
     last = x.rank if neighbours is not None else x.rank - 1

@@ -1,4 +1,4 @@
-"""Tests that algebraic rules preserve results for other sizes, types and readers."""
+"""Tests that rules preserve results for other sizes, types and readers."""
 
 from __future__ import annotations
 
@@ -6,36 +6,50 @@ import numpy as np
 import pytest
 
 from compiler.check.widen import wide_feeds, widened
+from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.operator import OPERATORS, Array
 from compiler.ir.types import DType, TensorType
 from compiler.ir.verify import verify
-from compiler.passes import Rule
+from compiler.passes import RULES, Rule
 from compiler.passes.engine.rewrite import apply_rules
-from compiler.passes.rules.algebra import ALGEBRA
-from compiler.passes.rules.simplify import NOOPS
 from compiler.reference import reference
 from compiler.trace import Log
 from tests.compiler.passes.numbers import SPECIAL, applied, random_inputs
 from tests.compiler.passes.variations import variations
 
-RULES = [*NOOPS, *ALGEBRA]
 
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda r: r.name)
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda r: r.name)
 def test_the_rule_holds_for_other_sizes_types_and_readers(rule: Rule) -> None:
     before, _ = rule.example_graphs()
     for name, g in variations(before):
+        known = before if name.startswith("open") else g
+        inputs = [
+            make(known, seed) for seed in range(2) for make in (random_inputs, special_inputs)
+        ]
+        if not any(_runs(g, x) for x in inputs):
+            continue
         log = Log()
         after = apply_rules(g, [rule], log)
         if after is g:
             assert not applied(log.steps), name
             continue
         verify(after)
-        known = before if name.startswith("open") else g
-        for seed in range(2):
-            check(g, after, random_inputs(known, seed), rule.error, name)
-            check(g, after, special_inputs(known, seed), rule.error, name)
+        for x in inputs:
+            if _runs(g, x):
+                check(g, after, x, rule.error, name)
+
+
+def _runs(g: Graph, inputs: dict[str, Array]) -> bool:
+    """Return whether the variation has results; the elements of a constant may be illegal."""
+    try:
+        with np.errstate(all="ignore"):
+            reference(g, inputs)
+    except CompileError as e:
+        if e.code == "E-OP-SHAPE" or isinstance(e.__cause__, IndexError | ValueError):
+            return False
+        raise
+    return True
 
 
 def special_inputs(g: Graph, seed: int) -> dict[str, Array]:
