@@ -33,6 +33,9 @@ ABSOLUTE = ("Gelu", "Sigmoid")
 Sigmoid is 0 below about -18, and Gelu is 0 below about -5.6, because it multiplies by 1 + erf.
 """
 
+EPSILON_OF_MEAN_VARIANCE = 1e-9
+"""The number that ONNX's MeanVarianceNormalization adds to the deviation."""
+
 BY_COORDINATE = ("Resize", "GridSample", "RoiAlign")
 """Operators that compute coordinates in f32, whose errors move results in proportion."""
 
@@ -133,7 +136,7 @@ def _shake(
         exact = node.op_type in EXACT or (node.op_type == "Cast" and _keeps(values, node))
         for name, value in zip((o for o in node.output if o), made, strict=True):
             rounding = _rounding_inside(node, values)
-            least = max(_least(node, value), _least_of_shift(node, values))
+            least = max(_least(node, value), _least_of_statistics(node, values))
             values[name] = value if exact else _noisy(value, chance, least, rounding)
 
 
@@ -161,20 +164,28 @@ def _least(node: NodeProto, value: Any) -> float:
     return max(least, NOISE * float(np.finfo(np.float32).eps)) if _in_f32(node) else least
 
 
-def _least_of_shift(node: NodeProto, values: Mapping[str, Any]) -> float:
-    """Return the minimum noise of an instance norm.
+def _least_of_statistics(node: NodeProto, values: Mapping[str, Any]) -> float:
+    """Return the minimum noise of an instance norm or a mean variance normalisation.
 
-    ONNX Runtime computes x k + (bias - mean k): both terms are large if the variance is small.
+    Both divide a difference to the mean by a deviation, which may be small compared to the mean.
+    ONNX Runtime computes an instance norm as x k + (bias - mean k).
     """
-    if node.op_type != "InstanceNormalization":
+    if node.op_type == "InstanceNormalization":
+        x, scale = (np.asarray(values[n]) for n in node.input[:2])
+        axes = tuple(range(2, x.ndim))
+        epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-5)
+        factors = scale.astype(np.float64)
+    elif node.op_type == "MeanVarianceNormalization":
+        x, factors = np.asarray(values[node.input[0]]), np.ones(1)
+        axes = next((tuple(a.ints) for a in node.attribute if a.name == "axes"), (0, 2, 3))
+        epsilon = EPSILON_OF_MEAN_VARIANCE**2
+    else:
         return 0.0
-    x, scale = (np.asarray(values[n]) for n in node.input[:2])
-    epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-5)
     wide = x.astype(np.float64)
-    deviation = np.sqrt(wide.var(axis=tuple(range(2, x.ndim))) + epsilon)
     with np.errstate(all="ignore"):
-        terms = np.abs(wide).max(axis=tuple(range(2, x.ndim)), initial=0) / deviation
-        largest = np.nan_to_num(np.abs(terms * scale.astype(np.float64))).max(initial=0)
+        deviation = np.sqrt(wide.var(axis=axes) + epsilon)
+        terms = np.abs(wide).max(axis=axes, initial=0) / deviation
+        largest = np.nan_to_num(np.abs(terms * factors)).max(initial=0)
     return NOISE * float(ml_dtypes.finfo(x.dtype).eps) * float(largest)
 
 

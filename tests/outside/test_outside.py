@@ -136,6 +136,19 @@ def test_judge_allows_the_rounding_of_the_terms_of_an_instance_norm() -> None:
     assert judge.objection({"y": np.full((1, 1, 3), -2.2, np.float32)})
 
 
+def test_judge_allows_the_rounding_of_the_mean_of_equal_elements() -> None:
+    """The deviation is 0 or an error of rounding, which is divided by itself and 1e-9."""
+    node = helper.make_node("MeanVarianceNormalization", ["x"], ["y"], axes=[0, 1])
+    inputs = [value_info("x", [1, 3])]
+    equal = {"x": np.full((1, 3), 1.7885579, np.float32)}
+    judge = Judge(assembled([node], inputs, ["y"], 21), equal, {"y": np.ones((1, 3), "f")})
+    assert judge.objection({"y": np.full((1, 3), -1, np.float32)}) is None
+    distinct = {"x": np.array([[1, 2, 3]], np.float32)}
+    right = {"y": np.array([[-1.2247448, 0, 1.2247448]], np.float32)}
+    judge = Judge(assembled([node], inputs, ["y"], 21), distinct, right)
+    assert judge.objection({"y": np.array([[-1.2247448, 0.001, 1.2247448]], np.float32)})
+
+
 def test_judge_allows_the_rounding_of_a_narrow_type_in_a_branch() -> None:
     """ONNX Runtime divides in f32 and omits the casts to f16 and back."""
 
