@@ -1,15 +1,13 @@
-"""Attributes of ONNX nodes as Python values, and checks of nodes against operator schemas."""
+"""Attributes of ONNX nodes as Python values, and the check of a node against its schema."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
-from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
 from compiler.frontend.tensors import TensorReader
-from compiler.ops import protos
+from compiler.ops.onnx_import.schemas import Schema, check_call
 
 Bindings = Mapping[str, Any]
 """The AttributeProtos of a function call; attributes in the function body refer to them."""
@@ -94,72 +92,7 @@ def _text(value: bytes) -> str | bytes:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Demands:
-    """The requirements of a schema: numbers of operands and outputs, and attributes by name.
-
-    Operands at the positions `required`, and all operands from position `rest` on, are required.
-    `attributes` maps a name to the attribute's kind, and to whether the attribute is required.
-    """
-
-    min_inputs: int
-    max_inputs: int
-    min_outputs: int
-    max_outputs: int
-    required: tuple[int, ...]
-    rest: int | None
-    attributes: Mapping[str, tuple[int, bool]]
-
-
-@lru_cache(maxsize=2048)
-def demands(op_type: str, domain: str, opset: int) -> Demands | None:
-    """Return the requirements of a schema; None for an operator unknown to the onnx package."""
-    schema = protos.schema_of(op_type, domain, opset)
-    if schema is None:
-        return None
-    return Demands(
-        schema.min_input,
-        schema.max_input,
-        schema.min_output,
-        schema.max_output,
-        tuple(i for i, formal in enumerate(schema.inputs) if "Single" in str(formal.option)),
-        len(schema.inputs) - 1 if _is_variadic(schema.inputs) else None,
-        {k: (int(a.type), bool(a.required)) for k, a in schema.attributes.items()},
-    )
-
-
-def _is_variadic(formals: Any) -> bool:
-    return bool(formals) and "Variadic" in str(formals[-1].option)
-
-
-def check_node(node: Any, needs: Demands, attributes: Mapping[str, Any]) -> None:
+def check_node(node: Any, schema: Schema, attributes: Bindings) -> None:
     """Check a node against its schema. Errors: E-MODEL-INVALID, E-MODEL-ATTRIBUTE."""
-    for what, n, low, high in (
-        ("operands", len(node.input), needs.min_inputs, needs.max_inputs),
-        ("outputs", len(node.output), needs.min_outputs, needs.max_outputs),
-    ):
-        if not low <= n <= high:
-            counts = str(low) if low == high else f"{low} to {high}"
-            raise CompileError("E-MODEL-INVALID", f"{node.op_type} has {counts} {what}, got {n}")
-    places = [*needs.required]
-    if needs.rest is not None:
-        places += range(needs.rest, len(node.input))
-    for place in places:
-        if place < len(node.input) and not node.input[place]:
-            raise CompileError(
-                "E-MODEL-INVALID", f"operand {place} of {node.op_type} cannot be omitted"
-            )
-    for key, a in attributes.items():
-        expected = needs.attributes.get(key)
-        if expected is None:
-            raise CompileError("E-MODEL-ATTRIBUTE", f"{node.op_type} has no attribute {key!r}")
-        if kind_of(a) != expected[0]:
-            names = type(a).AttributeType
-            raise CompileError(
-                "E-MODEL-ATTRIBUTE",
-                f"{node.op_type} needs {key!r} as {names.Name(expected[0])}, "
-                f"got {names.Name(kind_of(a))}",
-            )
-    for key, (_, required) in needs.attributes.items():
-        if required and key not in attributes:
-            raise CompileError("E-MODEL-ATTRIBUTE", f"{node.op_type} needs the attribute {key!r}")
+    kinds = {k: type(a).AttributeType.Name(kind_of(a)) for k, a in attributes.items()}
+    check_call(schema, node.op_type, node.input, len(node.output), kinds)

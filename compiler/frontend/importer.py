@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from compiler.errors import CompileError, Where, require
-from compiler.frontend.attributes import bound, check_node, demands
+from compiler.frontend.attributes import bound, check_node
 from compiler.frontend.functions import Functions, normal_domain
 from compiler.frontend.node import Model, NodeImporter
 from compiler.frontend.opsets import is_standard, opsets_of
@@ -23,6 +23,7 @@ from compiler.ir.types import OpaqueType, TensorType, Type
 from compiler.limits import Limits, check
 from compiler.ops import protos
 from compiler.ops.data_movement.reshape import identity
+from compiler.ops.onnx_import.schemas import schema_of
 from compiler.ops.type_rules.implied_sizes import implied_sizes, without_implied_sizes
 
 
@@ -270,38 +271,29 @@ class GraphImporter:
                 "E-MODEL-OPSET", f"the model imports no version of the operator set {domain!r}"
             )
         attributes = bound(node.attribute, frame.attributes)
-        needs = demands(node.op_type, domain, opset)
+        schema = schema_of(node.op_type, domain, opset)
         key = f"{domain}:{node.op_type}" if domain else node.op_type
-        if needs is not None:
-            check_node(node, needs, attributes)
+        if schema is not None:
+            check_node(node, schema, attributes)
         else:
             _check_unknown(node, key, domain, opset)
         return NodeImporter(self, frame, node, name, opset, attributes).run(key)
 
 
-OF_ANY_OPSET = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
-"""Operators that the optimiser of ONNX Runtime adds to models in the standard domain, whatever the
-opset."""
-
-
 def _check_unknown(node: Any, key: str, domain: str, opset: int) -> None:
-    """Check that an operator without a schema in the onnx package has a declaration.
+    """Check that an operator without a known schema has a declaration.
 
     Errors: E-MODEL-OPERATOR.
     """
+    hint = ""
     if is_standard(domain):
         came = protos.first_opset(node.op_type, domain)
-        hint = (
-            f"opset {came} introduced this operator: export the model for that opset"
-            if came
-            else ""
-        )
-        found = key in OF_ANY_OPSET
-    else:
-        hint, found = "", key in ONNX or protos.has_reference(node.op_type, domain)
-    if not found:
-        raise CompileError(
-            "E-MODEL-OPERATOR",
-            f"{node.op_type!r} is not an operator of {domain or 'ai.onnx'} {opset}",
-            hint=hint,
-        )
+        if came:
+            hint = f"opset {came} introduced this operator: export the model for that opset"
+    elif key in ONNX or protos.has_reference(node.op_type, domain):
+        return
+    raise CompileError(
+        "E-MODEL-OPERATOR",
+        f"{node.op_type!r} is not an operator of {domain or 'ai.onnx'} {opset}",
+        hint=hint,
+    )

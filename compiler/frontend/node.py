@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
-from compiler.frontend.attributes import demands, kind_of, value_of
+from compiler.frontend.attributes import kind_of, value_of
 from compiler.frontend.bodies import body_of
 from compiler.frontend.functions import Functions, normal_domain
 from compiler.frontend.loops import with_open_states, with_scalar_inputs
@@ -26,6 +26,7 @@ from compiler.ops.control_flow.control import CONTROL_FLOW
 from compiler.ops.control_flow.control_types import scan_body_inputs
 from compiler.ops.evaluation.foreign import refusal
 from compiler.ops.onnx_import.facets import through_facet
+from compiler.ops.onnx_import.schemas import Schema, schema_of
 
 if TYPE_CHECKING:
     from compiler.frontend.importer import GraphImporter
@@ -92,11 +93,16 @@ class NodeImporter:
         """The origin in the file: this node, or the calling node for a node inside a function."""
         return (self.frame.origin or self.name,)
 
+    @property
+    def schema(self) -> Schema | None:
+        """The schema of the operator, if it is known."""
+        return schema_of(self.node.op_type, normal_domain(self.node.domain), self.opset)
+
     def _inputs(self) -> list[str]:
         """Return the operands without trailing omitted operands, if the schema allows that."""
         found = [self.frame.scope.value(i) for i in self.node.input]
-        needs = demands(self.node.op_type, self.node.domain, self.opset)
-        least = 0 if needs is None else needs.min_inputs
+        schema = self.schema
+        least = 0 if schema is None else schema.min_inputs
         while len(found) > least and not found[-1]:
             found.pop()
         return found
@@ -211,8 +217,13 @@ class NodeImporter:
     def _is_legal(
         self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
-        """Return whether the onnx package accepts a node that our declaration refuses."""
+        """Return whether the onnx package accepts a node that our declaration refuses.
+
+        The package knows no operators of other domains, and cannot evaluate them.
+        """
         node = self._foreign(inputs, attrs, {}, outputs)
+        if protos.schema_of(self.node.op_type, normal_domain(self.node.domain), self.opset) is None:
+            return False
         types, known = self.graph.editor.facts.operands(node)
         return refusal(node, types, known) is None
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from compiler.dataclass import dataclass
-from compiler.errors import CompileError
+from compiler.errors import CompileError, require
 from compiler.ir.schema import Schema
 from compiler.ir.types import Dim, DType, TensorType, Type
 
@@ -263,6 +263,15 @@ class OnnxCall:
     def attr(self, name: str, default: Any = None) -> Any:
         """Return the attribute of this name, or the default if the node lacks the attribute."""
         return self.attrs.get(name, default)
+
+    def required(self, name: str) -> Any:
+        """Return a mandatory attribute. Errors: E-MODEL-ATTRIBUTE if the node lacks it."""
+        require(
+            name in self.attrs,
+            "E-MODEL-ATTRIBUTE",
+            f"{self.op_type} needs the attribute {name!r}",
+        )
+        return self.attrs[name]
 
 
 @dataclass(slots=True, eq=False)

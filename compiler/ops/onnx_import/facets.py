@@ -11,6 +11,7 @@ from compiler.ir.graph import Node
 from compiler.ir.operator import ONNX, Call, OnnxCall, Operand, Out
 from compiler.ir.types import DType, TensorType
 from compiler.ops import protos
+from compiler.ops.onnx_import.schemas import check_call, kinds_of, schema_of
 
 
 def facet_key(op_type: str, domain: str) -> str:
@@ -47,6 +48,9 @@ def through_facet(
     if facet is None or any(i and not isinstance(editor.type(i), TensorType) for i in inputs):
         editor.give_back(outputs)
         return None
+    schema = schema_of(op_type, domain, opset)
+    if schema is not None:
+        check_call(schema, op_type, inputs, len(outputs), kinds_of(schema, attrs))
     operands = tuple(editor.tensor(i) if i else None for i in inputs)
     if any(o is not None and o.dtype is DType.f64 for o in operands):
         attrs = {**protos.float_defaults(op_type, domain, opset), **attrs}
