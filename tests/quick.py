@@ -34,7 +34,7 @@ TESTS_OF_FOLDERS: Mapping[str, Sequence[str]] = {
 }
 """Tests that a change anywhere in a folder needs."""
 
-PAGE = ("static", "templates", "tests/static")
+PAGE = ("static", "templates", "tests/golden", "tests/static")
 """Folders that the type check and the tests of the page's scripts read."""
 
 TYPED = ("compiler", "app", "compilarium", "samples")
