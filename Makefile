@@ -137,4 +137,4 @@ clean: ## remove the environment, installed packages and build results
 
 .PHONY: help
 help: ## list these targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 17

@@ -302,7 +302,8 @@ CODES: dict[str, Code] = {
     ),
     "E-SCHEDULE-MOVE": Code(
         "A schedule move names a missing loop, or is not legal for this kernel.",
-        "print the loops first, and see the move's documentation",
+        "print the loops with --emit loops, or open the pane Loops; docs/schedules.md has a table "
+        "of the moves",
     ),
     "E-TUNE-DATABASE": Code(
         "A database of schedules is damaged, of another format, or cannot be written.",

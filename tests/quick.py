@@ -1,5 +1,7 @@
 """The checks that a change needs at once: style, types, quick contracts, and its own tests.
 
+A change of the page also needs the type check and the tests of its scripts.
+
     python -m tests.quick [--base REVISION] [--workers N]
 
 A file counts as changed if it differs from the base, by default the last commit. `make test` runs
@@ -11,29 +13,44 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 CONTRACTS = (
-    *("error_codes", "exports", "import_arrows", "operator_traits"),
-    *("order_methods", "repository", "schedule_document", "words"),
+    *("error_codes", "exports", "import_arrows", "operator_traits", "order_methods"),
+    *("presets", "repository", "schedule_document", "words"),
 )
 """Contracts that read the text of the entire repository, or briefly check each declaration."""
+
+TESTS_OF_FOLDERS: Mapping[str, Sequence[str]] = {
+    "app": (
+        "tests/app/test_contract.py",
+        "tests/app/test_golden.py",
+        "tests/app/test_wire.py",
+    ),
+    "compiler/passes/rules": ("tests/compiler/passes/test_algebra_properties.py",),
+}
+"""Tests that a change anywhere in a folder needs."""
+
+PAGE = ("static", "templates", "tests/golden", "tests/static")
+"""Folders that the type check and the tests of the page's scripts read."""
 
 TYPED = ("compiler", "app", "compilarium", "samples")
 
 
 def changed(base: str) -> list[Path]:
-    """Return the Python files that differ from a revision, with new and without removed files."""
+    """Return the files that differ from a revision, with new and without removed files."""
     since = _lines("git", "diff", "--name-only", "--diff-filter=d", base)
     new = _lines("git", "ls-files", "--others", "--exclude-standard")
-    return [Path(name) for name in sorted({*since, *new}) if name.endswith(".py")]
+    return [Path(name) for name in sorted({*since, *new})]
 
 
 def mirror_of(path: Path) -> Path | None:
-    """Return the tests of a file, if any: itself, or the file at its path below tests/."""
+    """Return the tests of a Python file, if any: itself, or the file at its path below tests/."""
+    if path.suffix != ".py":
+        return None
     if path.parts[0] == "tests":
         return path if path.name.startswith("test_") else None
     name = path.parent.name if path.name == "__init__.py" else path.stem
@@ -46,8 +63,9 @@ def commands(files: Iterable[Path], workers: int) -> list[Sequence[str]]:
     """Return the commands to run, in order."""
     files = list(files)
     own = {str(found) for path in files if (found := mirror_of(path)) is not None}
+    own |= {t for folder, some in TESTS_OF_FOLDERS.items() if _any_in(files, folder) for t in some}
     tests = sorted(own | {f"tests/contracts/test_{name}.py" for name in CONTRACTS})
-    typed = [str(path) for path in files if path.parts[0] in TYPED]
+    typed = [str(path) for path in files if path.suffix == ".py" and path.parts[0] in TYPED]
     python, tool = sys.executable, Path(sys.executable).parent
     found: list[Sequence[str]] = [
         [f"{tool}/ruff", "check", "."],
@@ -55,8 +73,15 @@ def commands(files: Iterable[Path], workers: int) -> list[Sequence[str]]:
     ]
     if typed:
         found.append([f"{tool}/pyright", "--pythonpath", python, *typed])
+    if any(_any_in(files, folder) for folder in PAGE):
+        npm = [python, "hatch_build.py", "npm"]
+        found += [[*npm, "run", "check"], [*npm, "test"]]
     chosen = ["-m", "not slow and not browser", "-n", str(workers), "--dist", "loadfile"]
     return [*found, [python, "-m", "pytest", "-q", *chosen, *tests]]
+
+
+def _any_in(files: Iterable[Path], folder: str) -> bool:
+    return any(path.is_relative_to(folder) for path in files)
 
 
 def _lines(*command: str) -> list[str]:

@@ -34,7 +34,7 @@ Kind = Literal[
     "reduction",  # many elements combined into one along some axes
     "contraction",  # sums of products: matmul, convolution
     "scan",  # sequential along an axis
-    "opaque",  # any other operator; evaluated by the reference
+    "opaque",  # any other operator, often a routine
 ]
 
 Trait = Literal[

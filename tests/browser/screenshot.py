@@ -1,11 +1,16 @@
-"""Screenshots of all views for docs/tour.md and README.md: `make screenshots`."""
+"""Screenshots of all views for docs/tour.md and README.md: `make screenshots`.
+
+    python -m tests.browser.screenshot FOLDER [VIEW...]
+
+With names of views, only these views are saved.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from PIL import Image
@@ -146,8 +151,8 @@ def save(page: Page, path: Path) -> None:
     small.save(path, optimize=True)
 
 
-def take(folder: Path) -> None:
-    """Save every view at every size as `VIEW-SIZE.png`."""
+def take(folder: Path, wanted: Collection[str]) -> None:
+    """Save the wanted views at every size as `VIEW-SIZE.png`; each view needs all earlier views."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as data,
@@ -162,13 +167,27 @@ def take(folder: Path) -> None:
                 color_scheme="light",
             )
             playground = Playground(page)
+            left = set(wanted)
             for name, go in views():
+                if not left:
+                    break
                 go(playground)
-                save(page, folder / f"{name}-{size}.png")
+                if name in left:
+                    left.remove(name)
+                    save(page, folder / f"{name}-{size}.png")
             page.close()
 
 
+def main(arguments: list[str]) -> None:
+    """Take the screenshots that the command line asks for."""
+    if not arguments:
+        sys.exit("usage: python -m tests.browser.screenshot FOLDER [VIEW...]")
+    folder, *wanted = arguments
+    names = [name for name, _ in views()]
+    if unknown := sorted({*wanted} - {*names}):
+        sys.exit(f"no view is named {', '.join(unknown)}; views: {', '.join(names)}")
+    take(Path(folder), wanted or names)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m tests.browser.screenshot FOLDER")
-    take(Path(sys.argv[1]))
+    main(sys.argv[1:])

@@ -165,7 +165,10 @@ def test_exactly_the_scattering_operators_store_in_routines(operator: Operator) 
     for seed, sample in enumerate(operator.all_samples()):
         tensors = tensors_of(operator, sample, operands_of(operator, sample, seed))
         stages = computation_of(operator, tensors, sample.attrs).stages
-        assert any(isinstance(s, Routine) for s in stages) == ("scattering" in operator.traits)
+        assert any(isinstance(s, Routine) for s in stages) == ("scattering" in operator.traits), (
+            "the lowering of a `scattering` operator has a routine for all operands, and that of "
+            f"another `movement` operator has none: sample {seed}"
+        )
 
 
 @having("random")
@@ -354,12 +357,13 @@ def test_lists_in_passes_state_their_reason() -> None:
 
 
 def test_no_pass_lists_the_operators_of_a_trait() -> None:
+    """A trait of fewer than FEW operators does not count: a table of handlers may name them all."""
     traits = {t: with_trait(t) for t in Trait.__args__}
     found = [
         f"{path.name}:{node.lineno} is `{trait}`"
         for path in PASSES.rglob("*.py")
         for node, names in literals(path)
         for trait, all_names in traits.items()
-        if all_names <= names
+        if len(all_names) >= FEW and all_names <= names
     ]
-    assert not found
+    assert not found, f"query the trait with `with_trait`: {found}"

@@ -80,9 +80,9 @@ def describe(sample: Sample) -> str:
 @pytest.mark.parametrize("operator", ALL)
 def test_no_facet_is_missing(operator: Operator) -> None:
     assert operator.words, "the page shows the docstring"
-    assert operator.reference_fn, "reference"
-    assert operator.cost_fn, "cost"
-    assert operator.samples_fn, "samples"
+    assert operator.reference_fn, "declare the facet `reference`"
+    assert operator.cost_fn, "declare the facet `cost`"
+    assert operator.samples_fn, "declare the facet `samples`"
     if operator.name not in WITHOUT_LOWERING:
         assert operator.lower_fn or operator.decompose_fn, (
             "declare exactly one of `lower` and `decompose`"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tutorials import PAGES, Tutorial
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 THIS = Path(__file__).resolve().relative_to(REPOSITORY)
 
@@ -168,6 +170,20 @@ def test_every_relative_link_of_the_documents_leads_somewhere() -> None:
             if "://" not in target and not (REPOSITORY / path.parent / target).exists():
                 broken.append(f"{path}: {target}")
     assert not broken
+
+
+def test_every_path_that_a_document_names_is_there() -> None:
+    """Except files that the pages docs/adding-*.md create, and the bundle."""
+    folders = {path.parts[0] for path in files() if len(path.parts) > 1}
+    named = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, sorted(folders)))})/[\w./-]*\w")
+    created = {file for page in PAGES for file in Tutorial(page).files}
+    missing = []
+    for path in [*(REPOSITORY / "docs").glob("*.md"), REPOSITORY / "README.md"]:
+        for place in named.findall(path.read_text(encoding="utf-8")):
+            is_made = place in created or place.startswith("static/dist/")
+            if not is_made and not (REPOSITORY / place).exists():
+                missing.append(f"{path.name}: {place}")
+    assert not missing
 
 
 def test_every_place_that_the_list_of_words_names_is_there() -> None:

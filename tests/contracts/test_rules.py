@@ -90,9 +90,11 @@ def with_random_constants(graph: Graph, seed: int) -> Graph:
 @each_rule
 def test_the_near_miss_stays_as_it_is(rule: Rule) -> None:
     graph = rule.near_miss_graph()
-    assert {*roots(rule.pattern)} & {n.op for n in graph.nodes}
+    assert {*roots(rule.pattern)} & {n.op for n in graph.nodes}, (
+        "the near miss must contain the pattern's root operator"
+    )
     after, log = rewritten(rule, graph)
-    assert after is graph
+    assert after is graph, f"the rule must not change its near miss; it made\n{after}"
     assert not applied(log.steps)
 
 
@@ -110,7 +112,9 @@ def test_the_example_would_show_swapped_axes(rule: Rule) -> None:
     """The sizes of larger tensors differ, so that exchanging two of them changes a type."""
     before, _ = rule.example_graphs()
     shapes = [v.type.dims for v in before.inputs if hasattr(v.type, "dims")]
-    assert any(len({d for d in s if d != 1}) == len([d for d in s if d != 1]) for s in shapes)
+    assert any(len({d for d in s if d != 1}) == len([d for d in s if d != 1]) for s in shapes), (
+        f"all sizes of the example must differ; its inputs have the sizes {shapes}"
+    )
 
 
 @each_rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from compiler.errors import CompileError
 from compiler.frontend.written.ir import read_ir
@@ -15,6 +15,9 @@ Reader = Callable[[str, str, WritingLimits | None], Written]
 LANGUAGES: dict[str, Reader] = {"ir": read_ir, "py": read_python}
 """The languages by file extension."""
 
+MOST_NOTES = 20
+"""The maximum number of further problems in the notes of an error."""
+
 
 def language_of(name: str) -> str:
     """Return the language of a file by its name; "" for a binary model."""
@@ -23,11 +26,26 @@ def language_of(name: str) -> str:
 
 
 def graph_of(text: str, language: str, source: str, limits: WritingLimits | None = None) -> Graph:
-    """Read a written model as a graph. Errors: the first problem of the text, at its position."""
+    """Read a written model as a graph.
+
+    Errors: the first problem of the text, at its position; the notes describe the other problems.
+    """
     written = LANGUAGES[language](text, source, limits)
     if written.graph is None:
-        raise written.problems[0]
+        raise _as_one(written.problems)
     return written.graph
+
+
+def _as_one(problems: Sequence[CompileError]) -> CompileError:
+    """Return the first problem, with further problems as notes."""
+    first, *others = problems
+    if not others:
+        return first
+    notes = [f"{p.where}: {p.code}: {p.message}" for p in others[:MOST_NOTES]]
+    if len(others) > MOST_NOTES:
+        notes.append(f"{len(others) - MOST_NOTES:,} further errors are not shown")
+    notes = [*first.notes, *notes]
+    return CompileError(first.code, first.message, where=first.where, notes=notes, hint=first.hint)
 
 
 def decoded(data: bytes, source: str) -> str:
@@ -41,6 +59,7 @@ def decoded(data: bytes, source: str) -> str:
 
 __all__ = [
     "LANGUAGES",
+    "MOST_NOTES",
     "PAGE_LIMITS",
     "Line",
     "WritingLimits",

@@ -11,6 +11,7 @@ import pytest
 import compiler
 from compiler.errors import CompileError
 from compiler.frontend.written import (
+    MOST_NOTES,
     PAGE_LIMITS,
     Written,
     graph_of,
@@ -306,6 +307,20 @@ def test_every_problem_of_an_ir_text_is_told_once() -> None:
         ("E-OP-AXIS", 4),
         ("E-GRAPH-NAME", 5),
     ]
+
+
+def test_the_error_of_a_file_names_its_other_problems(tmp_path: Path) -> None:
+    path = tmp_path / "m.ir"
+    lines = [f"  v{i} = relu(w{i})\n" for i in range(MOST_NOTES + 3)]
+    for n, expected in ((3, 2), (MOST_NOTES + 3, MOST_NOTES + 1)):
+        path.write_text(f"graph m(x: f32[2]) {{\n{''.join(lines[:n])}  return x\n}}")
+        with pytest.raises(CompileError, match="'w0' is used") as caught:
+            compiler.load(path)
+        assert str(caught.value.where) == "m.ir:2:13"
+        assert len(caught.value.notes) == expected
+        note = "m.ir:3:13: E-GRAPH-NAME: 'w1' is used before it is defined"
+        assert caught.value.notes[0] == note
+    assert caught.value.notes[-1] == "2 further errors are not shown"
 
 
 ALPHABET = [

@@ -65,7 +65,7 @@ def test_the_example_of_a_move_holds_in_text_and_in_numbers(move: Move) -> None:
     computation = parse_computation(text)
     assert f" {move.name}(" in schedule
     made = replay(schedule, computation, constants_of(computation), OPTIONS)
-    assert loops_of(made) == loops
+    assert loops_of(made) == loops, f"the loops are\n{loops_of(made)}"
     assert made.text == f"{schedule}\n"
     assert_right(computation, made)
 
