@@ -30,7 +30,7 @@ TESTS_OF_FOLDERS: Mapping[str, Sequence[str]] = {
         "tests/app/test_golden.py",
         "tests/app/test_wire.py",
     ),
-    "compiler/passes/rules": ("tests/compiler/passes/test_algebra_properties.py",),
+    "compiler/passes/rules": ("tests/compiler/passes/test_rule_properties.py",),
 }
 """Tests that a change anywhere in a folder needs."""
 
