@@ -208,6 +208,12 @@ class Facts:
         else:
             self.visit(node)
 
+    def record(self, node: Node) -> None:
+        """Record the types that a node already has, and known elements of its outputs."""
+        self.types.update((o, t) for o, t in zip(node.outputs, node.types, strict=True) if o)
+        if all(i in self.types for i in node.reads):
+            self.follow(node)
+
     def evaluate(
         self,
         node: Node,
@@ -345,7 +351,32 @@ def _typed_fusion(node: Node, facts: Facts) -> Graph:
     outside = dict(zip(node.inputs, body.inputs, strict=True))
     inputs = tuple(Value(v.name, facts.types[i]) for i, v in outside.items())
     known = {v.name: facts.known[i] for i, v in outside.items() if i in facts.known}
-    return infer(replace(body, inputs=inputs), known=known)[0]
+    nothing = Facts({}, {}) if facts.may_not_run else None
+    return infer(replace(body, inputs=inputs), nothing, known)[0]
+
+
+def is_legal(node: Node, facts: Facts) -> bool:
+    """Return whether a node is legal outside of a region, where it always runs.
+
+    A node that reads values without facts counts as legal: its graph is itself a region.
+    """
+    if node.op not in OPERATORS or any(i not in facts.types for i in node.reads):
+        return True
+    try:
+        node_types(node, *facts.operands(node), facts.types)
+    except CompileError:
+        return False
+    return True
+
+
+def first_illegal(region: Graph, outer: Facts) -> Node | None:
+    """Return the first node of a region that is not legal outside of it, or None."""
+    facts = Facts.of_graph(region, outer)
+    for node in region.nodes:
+        if not is_legal(node, facts):
+            return node
+        facts.record(node)
+    return None
 
 
 def stated(inferred: Type, recorded: Type) -> Type:

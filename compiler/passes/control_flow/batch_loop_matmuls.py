@@ -7,6 +7,7 @@ from dataclasses import replace
 from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Value, all_nodes
+from compiler.ir.infer import first_illegal
 from compiler.ir.operator import OPERATORS, Operand
 from compiler.ir.types import TensorType
 from compiler.ops.control_flow.control import entry, is_batched, n_scanned
@@ -96,6 +97,8 @@ class _Batch:
     def run(self) -> bool:
         """Move the products; return whether any moved."""
         products = [p for n in self.body.nodes if (p := self._product(n)) is not None]
+        if products and first_illegal(self.body, self.ed.facts) is not None:
+            return False
         products = [p for p in products if self.log.may("batch_loop_matmuls", p.node.output)]
         if not products:
             return False

@@ -9,6 +9,7 @@ from typing import Any
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
+from compiler.ir.infer import Facts, is_legal
 from compiler.ir.text import attribute
 from compiler.ir.types import logical
 from compiler.passes.engine.declaration import graph_pass
@@ -108,11 +109,17 @@ class _Choice:
         twins = {of_other[n.output]: n for n in self.other.nodes if n.output in of_other}
         in_then: dict[str, str] = {}
         in_other: dict[str, str] = {}
+        facts = Facts.of_graph(self.then, self.ed.facts)
         for a in self.then.nodes:
+            legal = is_legal(a, facts)
+            facts.record(a)
             b = twins.get(of_then.get(a.output, -1))
             if b is None or any(i in self.then.producers and i not in in_then for i in a.inputs):
                 continue
-            if self.log.may("take_out_of_branches", a.output):
+            if not legal:
+                because = "the operands are illegal, so both branches fail"
+                self.log.declined("take_out_of_branches", a.output, because, [a, b])
+            elif self.log.may("take_out_of_branches", a.output):
                 self.move(a, b, in_then, in_other)
         self.then = _without(self.then, in_then)
         self.other = _without(self.other, in_other)

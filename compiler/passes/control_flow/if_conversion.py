@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
+from compiler.ir.infer import first_illegal
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType, logical
 from compiler.passes.engine.cost import CORE, cost_of
@@ -79,6 +80,8 @@ def _objection(ed: Editor, node: Node) -> str:
         for inner in region.nodes:
             if reason := _obstacle(inner):
                 return reason
+        if (illegal := first_illegal(region, ed.facts)) is not None:
+            return f"the operands of {illegal.output} are illegal, and its branch may never run"
         for r, t in zip(region.results, node.types, strict=True):
             made = region.types.get(r.value) or ed.type(r.value)
             if logical(made) != logical(t) or not isinstance(made, TensorType):

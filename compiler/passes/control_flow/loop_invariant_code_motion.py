@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
+from compiler.ir.infer import Facts, is_legal
 from compiler.ir.operator import OPERATORS
 from compiler.ir.regions import rename_values
 from compiler.ir.types import TensorType
@@ -49,24 +50,29 @@ def loop_invariant_code_motion(graph: Graph, log: Log) -> Graph:
     """Move loop-invariant nodes out of loops.
 
     A moved node runs once instead of once per iteration, and the loop captures its value. Only
-    operators that cannot fail are moved, since a loop may run no iteration at all.
+    operators that cannot fail are moved, since a loop may run no iteration at all. For the same
+    reason, a node with illegal operands stays in the loop.
     """
     if not any(n.op in LOOPS for n in graph.nodes):
         return graph
     nodes: list[Node] = []
     constants = dict(graph.constants)
     taken = set(graph.types)
+    facts = Facts.of_graph(graph)
     n_moved = 0
     for node in graph.nodes:
         if node.op in LOOPS:
             body = _renamed(node.regions["body"], taken)
-            moved = _invariant(body, log, node)
+            moved = _invariant(body, log, node, facts)
             if moved:
                 node, brought = _without(node, body, moved, constants)
                 nodes += brought
                 taken.update(o for m in brought for o in m.outputs if o)
                 n_moved += len(brought)
+                for m in brought:
+                    facts.record(m)
         nodes.append(node)
+        facts.record(node)
     return replace(graph, nodes=tuple(nodes), constants=constants) if n_moved else graph
 
 
@@ -83,12 +89,18 @@ def _renamed(body: Graph, taken: set[str]) -> Graph:
     return rename_values(body, names)
 
 
-def _invariant(body: Graph, log: Log, loop: Node) -> list[Node]:
-    """Return the nodes of a body that depend only on captured values and constants."""
+def _invariant(body: Graph, log: Log, loop: Node, outer: Facts) -> list[Node]:
+    """Return the legal nodes of a body that depend only on captured values and constants."""
     varying = {v.name for v in body.inputs}
+    facts = Facts.of_graph(body, outer)
     found: list[Node] = []
     for node in body.nodes:
         same = varying.isdisjoint(node.reads) and _may_move(node)
+        if same and not is_legal(node, facts):
+            because = "the operands are illegal, and an iteration may never run"
+            log.declined("loop_invariant_code_motion", node.output, because, [node])
+            same = False
+        facts.record(node)
         if same and log.may("loop_invariant_code_motion", node.output):
             found.append(node)
             because = f"the node is invariant in {loop.output}"

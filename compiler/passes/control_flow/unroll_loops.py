@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.ir.graph import Graph, Node, all_nodes
+from compiler.ir.infer import first_illegal
 from compiler.ir.types import TensorType, Type
 from compiler.ops.control_flow.loop_form import known_steps
 from compiler.ops.data_movement.concat import concat
@@ -75,7 +76,7 @@ class _Steps(Rebuild):
         known = [self.ed.known(i) if i else None for i in node.inputs]
         n = known_steps(node, known)
         states = [self.ed.type(i) for i in node.inputs[2:]]
-        objection = _objection(node, n, states)
+        objection = _objection(node, n, states) or self._illegal(node)
         if objection or n is None:
             self.log.declined("unroll_loops", node.output, objection, [node])
             return False
@@ -88,6 +89,11 @@ class _Steps(Rebuild):
         because = f"{n} iterations of {_size(node)} nodes become {len(made)} nodes"
         self.log.applied("unroll_loops", node.output, because, [node], made)
         return True
+
+    def _illegal(self, node: Node) -> str:
+        """Return the reason that an iteration fails, or ""; a loop fails when it runs."""
+        found = first_illegal(node.regions["body"], self.ed.facts)
+        return "" if found is None else f"the operands of {found.output} are illegal"
 
     def _written(self, node: Node, n: int) -> list[str]:
         """Return the values of the outputs after `n` iterations."""
