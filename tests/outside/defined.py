@@ -77,6 +77,19 @@ def sum_is_held(op: str, x: Any) -> bool:
     return float(np.sum(sizes**2 if op == "ReduceSumSquare" else sizes)) < np.iinfo(x.dtype).max
 
 
+def product_is_held(x: Any, axes: Sequence[int]) -> bool:
+    """Return whether no order of multiplication of these elements overflows or underflows."""
+    if label_of(x) not in FLOATS or not np.size(x):
+        return True
+    sizes = np.abs(x.astype(np.float64))
+    with np.errstate(all="ignore"):
+        powers = np.abs(
+            np.log2(sizes, where=(sizes > 0) & np.isfinite(sizes), out=np.zeros(x.shape))
+        )
+    most = float(np.sum(powers, axis=tuple(axes) or None).max(initial=0))
+    return most < (10 if label_of(x) == "f16" else 100)
+
+
 SUMS = ("ReduceSum", "ReduceL1", "ReduceSumSquare")
 
 
@@ -120,7 +133,11 @@ def _axes_are_right(node: NodeProto, values: Values) -> bool:
 
 
 def _reduction_is_defined(node: NodeProto, values: Values) -> bool:
-    return _axes_are_right(node, values) and sum_is_held(node.op_type, values[node.input[0]])
+    x = values[node.input[0]]
+    held = sum_is_held(node.op_type, x)
+    if node.op_type == "ReduceProd":
+        held = product_is_held(x, range(np.ndim(x)))
+    return _axes_are_right(node, values) and held
 
 
 def _parts_meet(node: NodeProto, values: Values) -> bool:

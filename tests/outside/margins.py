@@ -27,11 +27,18 @@ IN_F32 = (
 )
 """Operators that may compute in f32 for any type, with numbers around 1 that cancel."""
 
-ABSOLUTE = ("Gelu", "Sigmoid")
+ABSOLUTE = ("Celu", "Elu", "Gelu", "Selu", "Sigmoid")
 """Operators that ONNX Runtime computes with an absolute error.
 
 Sigmoid is 0 below about -18, and Gelu is 0 below about -5.6, because it multiplies by 1 + erf.
+Celu, Elu and Selu are 0 between about -3e-8 and 0, because they subtract 1 from an exponential.
 """
+
+STATISTICS = (
+    *("InstanceNormalization", "MeanVarianceNormalization"),
+    *("GroupNormalization", "LayerNormalization"),
+)
+"""Operators that subtract a mean."""
 
 EPSILON_OF_MEAN_VARIANCE = 1e-9
 """The number that ONNX's MeanVarianceNormalization adds to the deviation."""
@@ -165,28 +172,41 @@ def _least(node: NodeProto, value: Any) -> float:
 
 
 def _least_of_statistics(node: NodeProto, values: Mapping[str, Any]) -> float:
-    """Return the minimum noise of an instance norm or a mean variance normalisation.
+    """Return the minimum noise of a normalisation.
 
-    Both divide a difference to the mean by a deviation, which may be small compared to the mean.
+    It divides a difference to the mean by a deviation, which may be small compared to the mean.
     ONNX Runtime computes an instance norm as x k + (bias - mean k).
     """
-    if node.op_type == "InstanceNormalization":
-        x, scale = (np.asarray(values[n]) for n in node.input[:2])
-        axes = tuple(range(2, x.ndim))
-        epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-5)
-        factors = scale.astype(np.float64)
-    elif node.op_type == "MeanVarianceNormalization":
-        x, factors = np.asarray(values[node.input[0]]), np.ones(1)
-        axes = next((tuple(a.ints) for a in node.attribute if a.name == "axes"), (0, 2, 3))
-        epsilon = EPSILON_OF_MEAN_VARIANCE**2
-    else:
+    if node.op_type not in STATISTICS:
         return 0.0
-    wide = x.astype(np.float64)
+    x = np.asarray(values[node.input[0]])
+    if not x.size:
+        return 0.0
+    groups, epsilon = _groups(node, x.astype(np.float64))
+    scale = np.asarray(values[node.input[1]]).astype(np.float64) if len(node.input) > 1 else 1.0
     with np.errstate(all="ignore"):
-        deviation = np.sqrt(wide.var(axis=axes) + epsilon)
-        terms = np.abs(wide).max(axis=axes, initial=0) / deviation
-        largest = np.nan_to_num(np.abs(terms * factors)).max(initial=0)
-    return NOISE * float(ml_dtypes.finfo(x.dtype).eps) * float(largest)
+        deviation = np.sqrt(groups.var(axis=-1) + epsilon)
+        terms = np.abs(groups).max(axis=-1, initial=0) / deviation
+        largest = np.nan_to_num(terms).max(initial=0) * np.nan_to_num(np.abs(scale)).max(initial=0)
+    dtype = np.float32 if _in_f32(node) and x.dtype == np.float64 else x.dtype
+    return NOISE * float(ml_dtypes.finfo(dtype).eps) * float(largest)
+
+
+def _groups(node: NodeProto, x: Array) -> tuple[Array, float]:
+    """Return the elements that each mean is of, along the last axis, and the node's epsilon."""
+    attributes = {a.name: a for a in node.attribute}
+    epsilon = attributes["epsilon"].f if "epsilon" in attributes else 1e-5
+    if node.op_type == "MeanVarianceNormalization":
+        axes = tuple(attributes["axes"].ints) if "axes" in attributes else (0, 2, 3)
+        last = np.moveaxis(x, axes, range(-len(axes), 0))
+        n_kept = x.ndim - len(axes)
+        return last.reshape(*last.shape[:n_kept], -1), EPSILON_OF_MEAN_VARIANCE**2
+    if node.op_type == "LayerNormalization":
+        first = (attributes["axis"].i if "axis" in attributes else -1) % x.ndim
+        return x.reshape(*x.shape[:first], -1), epsilon
+    if node.op_type == "GroupNormalization":
+        return x.reshape(x.shape[0], attributes["num_groups"].i, -1), epsilon
+    return x.reshape(*x.shape[:2], -1), epsilon
 
 
 def _in_f32(node: NodeProto) -> bool:

@@ -149,6 +149,22 @@ def test_judge_allows_the_rounding_of_the_mean_of_equal_elements() -> None:
     assert judge.objection({"y": np.array([[-1.2247448, 0.001, 1.2247448]], np.float32)})
 
 
+@pytest.mark.parametrize(
+    ("op", "attributes"),
+    [("GroupNormalization", {"num_groups": 1}), ("LayerNormalization", {"axis": 1})],
+)
+def test_judge_allows_norms_of_f64_the_rounding_of_f32(op: str, attributes: dict[str, int]) -> None:
+    """The deviation is 0.06, so the rounding of 0.9 to f32 is enlarged 16 times."""
+    node = helper.make_node(op, ["x", "s", "b"], ["y"], epsilon=0.0, **attributes)
+    inputs = [value_info(n, d) for n, d in (("x", [1, 2]), ("s", [2]), ("b", [2]))]
+    for i in inputs:
+        i.type.tensor_type.elem_type = onnx.TensorProto.DOUBLE
+    values = {"x": np.array([[0.9579, 0.8422]]), "s": np.ones(2), "b": np.zeros(2)}
+    judge = Judge(assembled([node], inputs, ["y"], 21), values, {"y": np.array([[1.0, -1.0]])})
+    assert judge.objection({"y": np.array([[1.000002, -1.000002]])}) is None
+    assert judge.objection({"y": np.array([[1.001, -1.001]])})
+
+
 def test_judge_allows_the_rounding_of_a_narrow_type_in_a_branch() -> None:
     """ONNX Runtime divides in f32 and omits the casts to f16 and back."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.outside.defined import sum_is_held
+from tests.outside.defined import product_is_held, sum_is_held
 from tests.outside.draft import Draft, Dropped, within
 from tests.outside.families.elementwise import inside
 from tests.outside.family import family
@@ -50,6 +50,8 @@ def reduction(d: Draft, op: str) -> None:
     over = [d.shape(x)[a] for a in axes] or list(d.shape(x))
     if 0 in over and op not in EMPTY_IS_DEFINED:
         raise Dropped
+    if op == "ReduceProd" and not product_is_held(d.values[x], axes):
+        raise Dropped
     keep = d.chance.choice((None, 0, 0, 1))
     d.one(
         op, [x, *_axes(d, axes)], keepdims=keep, noop_with_empty_axes=d.chance.choice((None, 0, 1))
@@ -75,7 +77,10 @@ def _(d: Draft, op: str) -> None:
     x = d.tensor(("f32", "f64", "i32", "i64", "f16"), (1, 5))
     if op == "CumProd":
         x = inside(d, x, -1.5, 1.5) if d.label(x) in FLOATS else inside(d, x, -2, 2)
-    axis = d.numbers(d.axis(len(d.shape(x))), d.chance.choice(("i32", "i64")))
+    along = d.axis(len(d.shape(x)))
+    if op == "CumProd" and not product_is_held(d.values[x], [along]):
+        raise Dropped
+    axis = d.numbers(along, d.chance.choice(("i32", "i64")))
     bits = (None, 0, 1)
     d.one(op, [x, axis], exclusive=d.chance.choice(bits), reverse=d.chance.choice(bits))
 
