@@ -355,30 +355,6 @@ def _typed_fusion(node: Node, facts: Facts) -> Graph:
     return infer(replace(body, inputs=inputs), nothing, known)[0]
 
 
-def is_legal(node: Node, facts: Facts) -> bool:
-    """Return whether a node is legal outside of a region, where it always runs.
-
-    A node that reads values without facts counts as legal: its graph is itself a region.
-    """
-    if node.op not in OPERATORS or any(i not in facts.types for i in node.reads):
-        return True
-    try:
-        node_types(node, *facts.operands(node), facts.types)
-    except CompileError:
-        return False
-    return True
-
-
-def first_illegal(region: Graph, outer: Facts) -> Node | None:
-    """Return the first node of a region that is not legal outside of it, or None."""
-    facts = Facts.of_graph(region, outer)
-    for node in region.nodes:
-        if not is_legal(node, facts):
-            return node
-        facts.record(node)
-    return None
-
-
 def stated(inferred: Type, recorded: Type) -> Type:
     """Complete an inferred type by a recorded type, which may contain declared facts."""
     if isinstance(inferred, OpaqueType):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Value, all_nodes
-from compiler.ir.infer import first_illegal
+from compiler.ir.legality import first_illegal
 from compiler.ir.operator import OPERATORS, Operand
 from compiler.ir.types import TensorType
 from compiler.ops.control_flow.control import entry, is_batched, n_scanned

@@ -9,7 +9,8 @@ from typing import Any
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
-from compiler.ir.infer import Facts, is_legal
+from compiler.ir.infer import Facts
+from compiler.ir.legality import is_legal
 from compiler.ir.text import attribute
 from compiler.ir.types import logical
 from compiler.passes.engine.declaration import graph_pass

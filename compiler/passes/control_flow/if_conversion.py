@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
-from compiler.ir.infer import first_illegal
+from compiler.ir.legality import first_illegal
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType, logical
 from compiler.passes.engine.cost import CORE, cost_of

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
-from compiler.ir.infer import Facts, is_legal
+from compiler.ir.infer import Facts
+from compiler.ir.legality import is_legal
 from compiler.ir.operator import OPERATORS
 from compiler.ir.regions import rename_values
 from compiler.ir.types import TensorType

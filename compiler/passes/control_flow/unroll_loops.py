@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.ir.graph import Graph, Node, all_nodes
-from compiler.ir.infer import first_illegal
+from compiler.ir.legality import first_illegal
 from compiler.ir.types import TensorType, Type
 from compiler.ops.control_flow.loop_form import known_steps
 from compiler.ops.data_movement.concat import concat
