@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from compiler.frontend import log_sum_exp
 from compiler.frontend.functions import normal_domain, walk
 from compiler.frontend.opsets import newest
 from compiler.ir.operator import ONNX
@@ -28,8 +29,8 @@ def body_of(
     """Return the function body of a node for operands of these types.
 
     Return None if the standard has no body, or if the body needs an operator without a declaration.
-    Also return None for a body with control flow if the operator itself has a declaration, which
-    will apply once a parameter is known.
+    If the operator itself has a declaration, also return None for a body with control flow and for
+    operands of unknown rank: the declaration will apply once the parameter or the rank is known.
     """
     schema = protos.schema_of(node.op_type, normal_domain(node.domain), opset)
     if schema is None or not (schema.has_function or schema.has_context_dependent_function):
@@ -39,8 +40,9 @@ def body_of(
     function = _stated(schema, node, attributes, types)
     if function is None or not _is_ours(function, DEEPEST):
         return None
-    waits = facet_key(node.op_type, normal_domain(node.domain)) in ONNX
-    if waits and any(_is_control_flow(n) for n in function.node):
+    is_declared = facet_key(node.op_type, normal_domain(node.domain)) in ONNX
+    waits = any(map(_is_of_open_rank, types)) or any(map(_is_control_flow, function.node))
+    if is_declared and waits:
         return None
     named = {normal_domain(o.domain) for o in function.opset_import}
     for domain in {normal_domain(n.domain) for n in walk(function.node)} - named:
@@ -63,6 +65,8 @@ def _stated(
     """Return the schema's fixed body, else its body for these operand types, else None."""
     import onnx
 
+    if schema.name == log_sum_exp.NAME:
+        return log_sum_exp.stable_body()
     if schema.has_function:
         function = onnx.FunctionProto()
         function.CopyFrom(schema.function_body)
@@ -79,6 +83,10 @@ def _stated(
     except Exception:  # the package's C++ code raises several kinds of errors
         return None
     return onnx.FunctionProto.FromString(made) if made else None
+
+
+def _is_of_open_rank(t: Type | None) -> bool:
+    return isinstance(t, TensorType) and not t.is_ranked
 
 
 def _is_wide(t: Type | None) -> bool:

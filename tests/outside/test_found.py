@@ -68,6 +68,23 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": np.array([[1, 2, 9], [-7, -1, 4]], np.int32)},
     ),
+    "logarithms of sums of large exponentials, of unknown rank and over axes that are data": (
+        """g (float[N,M] x, float[2,3] y, int64[n] shape, int64[1] axes)
+            => (float[] a, float[] b, float[] c, float[] d) {
+            known = Constant<value: tensor = int64[1] {-1}>()
+            seen = Reshape(x, shape)
+            a = ReduceLogSumExp<keepdims = 0>(seen, known)
+            b = ReduceLogSumExp<keepdims = 0>(y, axes)
+            c = ReduceLogSumExp<noop_with_empty_axes = 1>(y, axes)
+            d = ReduceLogSumExp(seen, axes)
+        }""",
+        {
+            "x": numbers(2, 6) * 500,
+            "y": numbers(2, 3) * 900,
+            "shape": i64(3, 4),
+            "axes": i64(1),
+        },
+    ),
     "one text of several": (
         """g (string[3] x) => (string[] y) {
             last = Constant<value: tensor = int64 {-1}>()
