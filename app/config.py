@@ -11,7 +11,7 @@ from typing import Any
 from app.paths import site_folder
 from app.wire.shapes.facts import Limits
 
-MIB = 1024 * 1024
+MB = 1_000_000
 DATABASE_VARIABLE = "COMPILARIUM_DATABASE_URL"
 
 
@@ -30,19 +30,19 @@ class Settings:
 
     data_folder: Path = field(default_factory=default_data_folder)
 
-    upload_limit_bytes: int = 64 * MIB
+    upload_limit_bytes: int = 64 * MB
     upload_limit_s: float = 120.0
-    uploads_kept_bytes: int = 2048 * MIB
-    request_limit_bytes: int = MIB
+    uploads_kept_bytes: int = 2000 * MB
+    request_limit_bytes: int = MB
 
     database_url: str = field(default_factory=lambda: os.environ.get(DATABASE_VARIABLE, ""))
     """An SQLAlchemy URL; "" for SQLite in the data folder."""
     links_limit: int = 1_000_000
-    links_bytes: int = 4096 * MIB
+    links_bytes: int = 4000 * MB
     """Maximum total size of the texts of all links."""
-    links_bytes_per_day: int = 4 * MIB
+    links_bytes_per_day: int = 4 * MB
     """Maximum total size per day of the texts in new links from one client address."""
-    linked_models_bytes: int = 8192 * MIB
+    linked_models_bytes: int = 8000 * MB
     links_per_minute: int = 30
     reports_per_minute: int = 20
     texts_per_minute: int = 600
@@ -51,10 +51,10 @@ class Settings:
     n_workers: int = 2
     queue_limit: int = 20
     job_limit_s: float = 60.0
-    memory_limit_bytes: int = 4096 * MIB
+    memory_limit_bytes: int = 4000 * MB
     text_limit_s: float = 3.0
     """Time limit for checking a written text."""
-    output_limit_bytes: int = 256 * MIB
+    output_limit_bytes: int = 256 * MB
     n_jobs_kept: int = 100
     worker_module: str = "app.jobs.fork_server_process"
 

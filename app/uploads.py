@@ -21,6 +21,7 @@ from typing import Protocol
 
 from compiler.errors import CompileError, Where
 from compiler.frontend.written import language_of
+from compiler.units import bytes_text
 
 _ID = re.compile(r"[0-9a-f]{64}")
 _CHUNK_BYTES = 256 * 1024
@@ -195,9 +196,10 @@ class UploadStore:
 
     def too_large(self, n_bytes: int) -> CompileError:
         """Return the error of an upload that exceeds the size limit."""
-        limit = f"{self.limit_bytes:,} bytes ({self.limit_bytes / 2**20:g} MiB)"
+        limit = bytes_text(self.limit_bytes)
         return CompileError(
-            "E-UPLOAD-SIZE", f"an upload may have at most {limit}, this one has {n_bytes:,} or more"
+            "E-UPLOAD-SIZE",
+            f"an upload has at most {limit}, this one has at least {n_bytes:,} B",
         )
 
 

@@ -190,7 +190,7 @@ def difference(found: Any, needed: Any) -> float:
 
 HEAD = (
     "| model | given | ORT 1 | ORT 2 | onnxsim | our operators | our kernels "
-    "| GFLOP | MB moved | worst error |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+    "| Gflop | MB moved | worst error |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 )
 
 

@@ -24,7 +24,7 @@ from compilarium.options import (
     spread_option,
     threads_option,
 )
-from compilarium.output import count_text, progress, report, reporting, seconds_text, table
+from compilarium.output import count_text, progress, report, reporting, table
 from compilarium.summary import making_json, making_lines
 from compiler.bench.peers import first_run, load_peer
 from compiler.bench.timing import Ratio, Times, interleaved, pinned, ratio_of_minima
@@ -33,6 +33,7 @@ from compiler.errors import CompileError
 from compiler.runtime.compare import compare, worst
 from compiler.runtime.inputs import inputs_of
 from compiler.targets.options import Schedules
+from compiler.units import error_text, seconds_text
 
 OURS = "compilarium"
 
@@ -222,7 +223,7 @@ def _show(console: Console, r: Result) -> None:
                 seconds_text(t.middle),
                 len(t.seconds),
                 f"{ratio.value:.2f} ({ratio.low:.2f}-{ratio.high:.2f})" if ratio else "",
-                f"{r.errors[name]:.1e}" if ratio else "",
+                error_text(r.errors[name]) if ratio else "",
             )
         )
     columns = ["program", ">minimum", ">median", ">rounds", ">ours / peer", ">rel. error"]

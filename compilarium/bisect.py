@@ -19,7 +19,7 @@ from compilarium.options import (
     tolerance_option,
     without_option,
 )
-from compilarium.output import progress, report, reporting, seconds_text
+from compilarium.output import progress, report, reporting
 from compiler.bisect.probe import KINDS, WAYS, Settings
 from compiler.bisect.repro import read_repro, write_repro
 from compiler.bisect.run import Bisection, bisect
@@ -33,6 +33,7 @@ from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
 from compiler.runtime.inputs import random_inputs
 from compiler.trace import Decision
+from compiler.units import seconds_text
 
 
 @click.command()

@@ -24,7 +24,7 @@ from compilarium.options import (
     tolerance_option,
     without_option,
 )
-from compilarium.output import progress, report, reporting, seconds_text, table
+from compilarium.output import progress, report, reporting, table
 from compilarium.summary import making_json, making_lines
 from compiler.bench.peers import first_run, installed, load_peer
 from compiler.check.errors import Error
@@ -37,6 +37,7 @@ from compiler.check.yardstick import Run
 from compiler.errors import CompileError
 from compiler.passes.pipeline.precision import precision_mode
 from compiler.targets.options import Schedules
+from compiler.units import error_text, seconds_text
 
 
 @click.command()
@@ -208,9 +209,10 @@ def _show(console: Console, model: Path, verdict: Verdict) -> None:
         console.print(line)
     for line in making_lines(_making(verdict)) if verdict.program is not None else ():
         console.print(line)
+    allowed = error_text(verdict.allowed, 0)
     console.print(
-        f"{'passed' if verdict.ok else 'FAILED'}: tolerance {verdict.allowed:.0e} of each "
-        "output's largest magnitude"
+        f"{'passed' if verdict.ok else 'FAILED'}: tolerance {allowed} of each output's largest "
+        "magnitude"
     )
 
 
@@ -242,14 +244,15 @@ def judged_lines(j: Judged) -> Iterator[str]:
     """Yield a readable report of a wrong rewrite."""
     step = j.rewrite.step
     yield f"WRONG: {step.rule} at {step.at} in {j.rewrite.pass_name} ({step.source})"
-    yield f"  on {j.kind} inputs: {j.objection}; budget {step.error:.0e} of the scale"
+    yield f"  on {j.kind} inputs: {j.objection}; budget {error_text(step.error, 0)} of the scale"
     for title, graph in (("before", j.rewrite.before), ("after", j.rewrite.after)):
         yield f"  {title}:"
         yield from (f"    {line}" for line in str(graph).splitlines())
 
 
 def _error_text(e: Error) -> str:
-    return f"{e.name}, off by {e.absolute:.2e} ({e.relative:.2e} of the scale, {e.ulps:.3g} ULP)"
+    absolute, relative = error_text(e.absolute), error_text(e.relative)
+    return f"{e.name}, off by {absolute} ({relative} of the scale, {e.ulps:.3g} ULP)"
 
 
 def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
@@ -269,10 +272,10 @@ def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
         ulps = max((e.ulps for e in f.wide), default=None)
         yield (
             f.stage,
-            f"{f.error:.2e}",
+            error_text(f.error),
             mark,
             place,
-            "" if off is None else f"{off:.2e}",
+            "" if off is None else error_text(off),
             "" if ulps is None else f"{ulps:.3g}",
             seconds_text(f.seconds),
         )

@@ -29,13 +29,11 @@ from compilarium.options import (
     without_option,
 )
 from compilarium.output import (
-    bytes_text,
     count_text,
     print_json,
     progress,
     report,
     reporting,
-    seconds_text,
     table,
     wants_json,
     write_output,
@@ -47,6 +45,7 @@ from compiler.passes.engine.known_rules import all_but, require_known_rules
 from compiler.runtime.emit import KINDS
 from compiler.runtime.program import Program
 from compiler.targets.options import Schedules
+from compiler.units import bytes_text, seconds_text
 
 
 @click.command()

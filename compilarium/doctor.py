@@ -17,8 +17,9 @@ from typing import Any, Literal
 import click
 from rich.console import Console
 
-from compilarium.output import bytes_text, progress, report, reporting, table
+from compilarium.output import progress, report, reporting, table
 from compiler.dataclass import dataclass
+from compiler.units import bytes_text
 
 State = Literal["ok", "missing", "broken"]
 

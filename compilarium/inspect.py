@@ -8,12 +8,13 @@ import click
 from rich.console import Console
 
 from compilarium.options import load_model, model_argument, named_shapes, shape_option
-from compilarium.output import bytes_text, progress, report, reporting, seconds_text, table
+from compilarium.output import progress, report, reporting, table
 from compilarium.preview import Running, how_it_runs, running_json, show_running
 from compilarium.summary import Facts, graph_facts, least_seconds
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
 from compiler.machine.keep import known
+from compiler.units import bytes_text, seconds_text
 
 
 @click.command()

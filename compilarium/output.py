@@ -131,22 +131,6 @@ def _replace(path: Path, raw: bytes) -> None:
         made.unlink(missing_ok=True)
 
 
-def bytes_text(n: float) -> str:
-    """Format a number of bytes: `1.2 MB`."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if n < 1000 or unit == "GB":
-            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
-        n /= 1000
-    raise AssertionError("the last unit accepts any number")
-
-
-def seconds_text(s: float) -> str:
-    """Format a time with three digits: `1.23 ms`."""
-    if s >= 1:
-        return f"{s:.2f} s"
-    return f"{s * 1e3:.3g} ms" if s >= 1e-3 else f"{s * 1e6:.3g} us"
-
-
 def count_text(n: int, what: str) -> str:
     """Format a count with its noun: `1 fallback`, `2 launches`."""
     return f"{n:,} {what}{'' if n == 1 else 'es' if what.endswith('ch') else 's'}"

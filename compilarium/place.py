@@ -19,15 +19,7 @@ from compilarium.options import (
     pipeline_option,
     shape_option,
 )
-from compilarium.output import (
-    bytes_text,
-    progress,
-    report,
-    reporting,
-    seconds_text,
-    table,
-    write_output,
-)
+from compilarium.output import progress, report, reporting, table, write_output
 from compilarium.seconds import Seconds
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
@@ -49,6 +41,7 @@ from compiler.place.schedule import Schedule
 from compiler.place.simulate import Conduct
 from compiler.place.tasks import TaskGraph
 from compiler.place.transfers import with_transfers
+from compiler.units import bytes_text, seconds_text
 
 LONGEST_TABLE = 60
 """Maximum number of rows of a printed table; longer tables are only in the JSON."""

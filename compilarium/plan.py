@@ -11,7 +11,7 @@ from time import perf_counter, process_time
 import click
 from rich.console import Console
 
-from compilarium.output import bytes_text, progress, report, reporting, table, write_output
+from compilarium.output import progress, report, reporting, table, write_output
 from compilarium.seconds import Seconds
 from compiler.errors import CompileError
 from compiler.memory.buffer import Buffer
@@ -21,6 +21,7 @@ from compiler.memory.plan import find_planner, make_problem
 from compiler.memory.planners.all import PLANNERS
 from compiler.memory.planners.native import making_seconds, telling
 from compiler.memory.planners.planner import Options, Outcome
+from compiler.units import bytes_text
 
 CHECKING = 3.0
 """Upper bound of the time to check and write a plan, as a multiple of the time to read the

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from compilarium.output import seconds_text, table
+from compilarium.output import table
 from compiler.machine.keep import processor
 from compiler.runtime.profile import Profile
 from compiler.runtime.program import Program
@@ -18,6 +18,7 @@ from compiler.runtime.trace_events import (
     run_tracks,
     trace_events,
 )
+from compiler.units import seconds_text
 
 TRACED_RUNS = 20
 """Default number of timed runs of kernels for a trace."""

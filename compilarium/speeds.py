@@ -7,11 +7,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from compilarium.output import Progress, bytes_text, seconds_text, table
+from compilarium.output import Progress, table
 from compiler.bench.timing import pinned
 from compiler.machine.keep import keep, processor
 from compiler.machine.machine import LEVELS, Machine
 from compiler.machine.measure import measure
+from compiler.units import bytes_text, seconds_text
 
 
 def measured(tell: Progress) -> tuple[Machine, Path | None]:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from compilarium.output import seconds_text
 from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.operator import OPERATORS, Cost
@@ -20,6 +19,7 @@ from compiler.passes.engine.cost import reported_cost
 from compiler.runtime.frame import in_memory
 from compiler.runtime.program import Program
 from compiler.runtime.thunks.select import view_source
+from compiler.units import seconds_text
 
 
 def program_json(program: Program, model: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from typing import Any
 
 from app.jobs.fork_server import ForkServer
 from compiler.errors import CompileError
+from compiler.units import bytes_text
 
 PIPE_LIMIT_BYTES = 16 * 1024 * 1024
 _LINE_LIMIT_BYTES = 1024 * 1024
@@ -218,14 +219,14 @@ def seconds_limit(seconds: float, doing: str = "") -> CompileError:
 def memory_limit(n_bytes: int) -> CompileError:
     """Return the error of a job that exceeded its memory limit."""
     return CompileError(
-        "E-LIMIT-MEMORY", f"the job needed more memory than its limit of {n_bytes / 2**20:,.0f} MiB"
+        "E-LIMIT-MEMORY", f"the job needed more memory than its limit of {bytes_text(n_bytes)}"
     )
 
 
 def output_limit(n_bytes: int) -> CompileError:
     """Return the error of a job that exceeded its output limit."""
     return CompileError(
-        "E-LIMIT-OUTPUT", f"the job wrote more than its limit of {n_bytes / 2**20:,.0f} MiB"
+        "E-LIMIT-OUTPUT", f"the job wrote more than its limit of {bytes_text(n_bytes)}"
     )
 
 

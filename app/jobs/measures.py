@@ -18,6 +18,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.runtime.program import Program
+from compiler.units import flops_text
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -82,8 +83,8 @@ def check(program: Any, graph: Graph, inputs: Any, why_none: str, seed: int) -> 
         found["skipped"] = why_none
     elif flops > REFERENCE_FLOPS_LIMIT:
         found["skipped"] = (
-            f"the reference would take too long: the model has {flops / 1e9:.1f} GFLOP, "
-            f"the limit is {REFERENCE_FLOPS_LIMIT / 1e9:.0f}"
+            f"the reference would take too long: the model has {flops_text(flops)}, "
+            f"the limit is {flops_text(REFERENCE_FLOPS_LIMIT)}"
         )
     else:
         try:

@@ -13,7 +13,7 @@ from typing import Any
 from app.report.beside import paths_of
 from compiler.errors import CompileError
 
-LIMIT_BYTES = 48 * 1024 * 1024
+LIMIT_BYTES = 48_000_000
 """Maximum total size of the answers before compression; browsers still parse this size quickly."""
 KERNELS_WITH_CODE = 24
 _STEPS = "steps?offset=0&limit=5000"

@@ -19,6 +19,7 @@ from compiler.ir.graph import Graph
 from compiler.ops.evaluation.corrections import corrected_evaluator
 from compiler.reference import reference
 from compiler.runtime.compare import compare, worst
+from compiler.units import error_text
 
 YARDSTICK = "onnx.reference"
 OURS = "reference"
@@ -72,7 +73,8 @@ def yardstick_of(
         except CompileError:
             continue
         if agree:
-            note = f"{YARDSTICK} is off by {off:.0e} from {name} and our reference, which agree"
+            error = error_text(off, 0)
+            note = f"{YARDSTICK} is off by {error} from {name} and our reference, which agree"
             return Yardstick(ours, OURS, note)
     return theirs
 

@@ -10,6 +10,7 @@ from compiler.place.placement import Slot
 from compiler.place.platform import Platform
 from compiler.place.schedule import Activity, Schedule, critical_path
 from compiler.place.tasks import TaskGraph
+from compiler.units import seconds_text
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 960, 110, 16, 30, 34, 22
 TASK, MOVE, CRITICAL, INK = "#0b6bcb", "#1a7f4b", "#b5480a", "#6b7280"
@@ -120,14 +121,6 @@ def _bar(x: Activity, top: float, scale: float, is_critical: bool) -> Iterator[s
 def _text(x: float, y: float, words: str, anchor: str, colour: str) -> str:
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
     return f'<text {place} fill="{colour}">{escape(words)}</text>'
-
-
-def seconds_text(seconds: float) -> str:
-    """Format a time with three significant digits and a unit."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
-        if seconds * factor >= 1 or unit == "us":
-            return f"{seconds * factor:.3g} {unit}"
-    raise AssertionError("the last unit accepts any time")
 
 
 def gantt_text(graph: TaskGraph, platform: Platform, schedule: Schedule, columns: int = 72) -> str:

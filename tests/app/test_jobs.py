@@ -10,7 +10,7 @@ import pytest
 from app.jobs.records import load
 from tests.app.conftest import PATIENCE_S, jobs_of, submit, until, wait, wait_until
 
-MIB = 1024 * 1024
+MB = 1_000_000
 
 
 def test_a_job_runs_and_its_stages_are_kept(client):
@@ -30,9 +30,9 @@ def test_a_job_runs_and_its_stages_are_kept(client):
 @pytest.mark.parametrize(
     ("trouble", "limits", "code", "says"),
     [
-        ("use_memory", {"memory_limit_bytes": 1536 * MIB}, "E-LIMIT-MEMORY", "1,536 MiB"),
-        ("write_much", {"output_limit_bytes": 8 * MIB}, "E-LIMIT-OUTPUT", "8 MiB"),
-        ("write_many", {"output_limit_bytes": 8 * MIB}, "E-LIMIT-OUTPUT", "8 MiB"),
+        ("use_memory", {"memory_limit_bytes": 1536 * MB}, "E-LIMIT-MEMORY", "1.54 GB"),
+        ("write_much", {"output_limit_bytes": 8 * MB}, "E-LIMIT-OUTPUT", "8 MB"),
+        ("write_many", {"output_limit_bytes": 8 * MB}, "E-LIMIT-OUTPUT", "8 MB"),
         ("crash", {}, "E-LIMIT-CRASH", "SIGSEGV"),
         ("exit", {}, "E-LIMIT-CRASH", "exit code 7"),
         ("say_nonsense", {}, "E-LIMIT-CRASH", "invalid message"),

@@ -56,7 +56,7 @@ def test_a_trace_is_saved_and_has_the_sum_that_is_shown(page: Page) -> None:
     assert whole["dur"] == pytest.approx(sum(e["dur"] for e in timed))
     shown = pane.locator("[data-part=figures] dd").nth(1).inner_text()
     number, unit = shown.split(" ")[:2]
-    assert float(number) * {"µs": 1, "ms": 1000}[unit] == pytest.approx(whole["dur"], rel=0.01)
+    assert float(number) * {"us": 1, "ms": 1000}[unit] == pytest.approx(whole["dur"], rel=0.01)
 
 
 def test_a_run_is_measured_again_and_the_link_brings_the_figures_back(page: Page) -> None:

@@ -12,7 +12,7 @@ from tests.browser.conftest import Watch
 from tests.browser.playground import Playground
 from tests.models import light_model, ocr_model
 
-A_TIME = re.compile(r"\d\s?(ns|µs|ms|s)\b")
+A_TIME = re.compile(r"\d\s?(ns|us|ms|s)\b")
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from compiler.ir.types import TensorType
 from compiler.reference import evaluate_graph
 from compiler.runtime.program import Program
 from compiler.trace import Event
+from compiler.units import bytes_text
 from tests.browser.playground import COMPILE_MS, Playground
 from tests.browser.test_sharing import make_link, state_of
 
@@ -119,8 +120,8 @@ def test_which_pass_cut_memory_most(page: Page, digits: str, program: Program) -
     saved = {e.name: held_bytes(e.before) - held_bytes(e.after) for e in events_of(program)}
     most = max(saved, key=lambda name: saved[name])
     expect(rows.first.locator(".pass-name")).to_have_text(most)
-    kilobytes = f"{saved[most] / 1024:.3g}"
-    expect(rows.first.locator(".fewer", has_text="KiB")).to_have_text(f"\u2212{kilobytes} KiB")
+    fewer = bytes_text(-saved[most])
+    expect(rows.first.locator(".fewer", has_text="kB")).to_have_text(fewer)
     rows.first.click()
     expect(rows.first).to_have_attribute("aria-current", "step")
     playground.part("order").select_option("")
@@ -279,9 +280,9 @@ def shares(rows: Locator) -> dict[str, float]:
 
 
 def seconds(text: str) -> float:
-    """Return a text such as "14.4 µs" as a number."""
+    """Return a text such as "14.4 us" as a number."""
     number, unit = text.split()
-    return float(number) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
+    return float(number) * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
 
 
 def test_exactly_this_view_for_somebody_else(

@@ -17,6 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 ORDER = (
     "dataclass",
     "errors",
+    "units",
     "targets",
     "limits",
     "ir",

@@ -8,6 +8,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from compiler.units import bytes_text
 from tests.malformed import growth, mutations, odd_values
 from tests.malformed.hostile import FAMILIES, Hostile, hostile_files
 from tests.malformed.judge import BYTES, SECONDS, Verdict, judged, warm_up
@@ -58,7 +59,7 @@ def report(found: Sequence[Verdict]) -> str:
     by_family: dict[str, Counter[str]] = defaultdict(Counter)
     for v in found:
         by_family[v.family][v.outcome] += 1
-    lines = [f"{len(found):,} files, at most {SECONDS:g} s and {BYTES / 2**20:,.0f} MiB each", ""]
+    lines = [f"{len(found):,} files, at most {SECONDS:g} s and {bytes_text(BYTES)} each", ""]
     for name, outcomes in by_family.items():
         shown = ", ".join(f"{n} {what}" for what, n in outcomes.most_common())
         lines.append(f"{name:12} {outcomes.total():>5}  {shown}")
@@ -73,7 +74,7 @@ def report(found: Sequence[Verdict]) -> str:
 
 def _line(v: Verdict) -> str:
     mark = " " if v.is_good else "!"
-    figures = f"{v.seconds:6.2f} s {v.memory_bytes / 2**20:7,.0f} MiB"
+    figures = f"{v.seconds:6.2f} s {bytes_text(v.memory_bytes):>8}"
     return f"{mark} {figures}  {v.family}.{v.name}: {v.outcome} {v.words:.160}".rstrip()
 
 

@@ -57,29 +57,6 @@ export function shownStages(rows, stage) {
 }
 
 /**
- * Format an error: "2.1e-7".
- * @param {number | null} error
- * @param {number} digits number of digits after the point
- */
-export function formatError(error, digits = 1) {
-  if (error === null) return "∞";
-  if (error === 0) return "0";
-  const text = error.toExponential(digits).replace("e+", "e");
-  return text.replace(/\.0+e/, "e").replace(/e0$/, "");
-}
-
-/**
- * Round an error up to one digit: "3e-7" for 2.1e-7.
- * @param {number} error
- */
-export function atMost(error) {
-  if (error === 0) return "0";
-  const power = Math.floor(Math.log10(error));
-  const digit = Math.ceil(error / 10 ** power - 1e-9);
-  return formatError(digit * 10 ** power, 0);
-}
-
-/**
  * Sort values by decreasing error; NaN comes first.
  * @param {import("../wire.js").CheckedValue[]} values
  */

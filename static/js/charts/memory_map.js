@@ -70,10 +70,10 @@ export function layoutMemory(memory, size) {
     },
     peakY: y(memory.peak_bytes),
     boundY: y(memory.lower_bound_bytes),
-    byteTicks: niceTicks(top, Math.max(2, Math.floor((plot.bottom - plot.top) / 48)), 1024).map(
+    byteTicks: niceTicks(top, Math.max(2, Math.floor((plot.bottom - plot.top) / 48))).map(
       (bytes) => ({ y: y(bytes), bytes }),
     ),
-    stepTicks: niceTicks(nSteps, Math.max(2, Math.floor((plot.right - plot.left) / 70)), 10).map(
+    stepTicks: niceTicks(nSteps, Math.max(2, Math.floor((plot.right - plot.left) / 70))).map(
       (step) => ({ x: x(step), step }),
     ),
   };
@@ -107,20 +107,11 @@ function corners(bytes, x, y) {
  * Return round tick values from 0 to a limit, in at most `n` intervals.
  * @param {number} limit
  * @param {number} n
- * @param {number} base 10, or 1024 for bytes
  * @returns {number[]}
  */
-export function niceTicks(limit, n, base) {
-  const unit = base === 10 ? 1 : base ** Math.max(0, Math.floor(Math.log(limit) / Math.log(base)));
-  const fine = [
-    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 250,
-    500, 1000, 2000, 5000, 10000,
-  ];
-  const steps =
-    base === 10
-      ? fine.filter((each) => each >= 1 && Number.isInteger(each))
-      : fine.map((each) => each * unit);
-  const step = steps.find((each) => limit / each <= n) ?? limit;
+export function niceTicks(limit, n) {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, limit / n))));
+  const step = [1, 2, 5, 10].map((each) => each * unit).find((each) => limit / each <= n) ?? limit;
   const ticks = [];
   for (let at = 0; at <= limit * 1.0001; at += step) ticks.push(at);
   return ticks;

@@ -1,7 +1,6 @@
 // Colour overlays, which colour nodes by a property other than the family: cost of their kernels, type,
 // layout, error or device. Pure functions; the theme defines the colours of classes.
-import { formatError } from "../charts/errors_axis.js";
-import { formatBytes, formatFlops, formatSeconds } from "../text/format.js";
+import { formatBytes, formatError, formatFlops, formatSeconds } from "../text/format.js";
 
 /**
  * @typedef {import("../wire.js").GraphNode} GraphNode

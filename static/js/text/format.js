@@ -1,4 +1,4 @@
-// Formats numbers with units: bytes in powers of 1024, seconds, operations.
+// Formats numbers with SI units: bytes, seconds, operations; and errors. compiler/units.py has the same formats.
 
 /**
  * Format a number with commas between thousands and at most three digits after the point. The number
@@ -21,15 +21,14 @@ function short(value, digits = 3) {
 
 /**
  * @param {number} value
- * @param {number} base
  * @param {string[]} units
  */
-function scaled(value, base, units) {
+function scaled(value, units) {
   let size = Math.abs(value);
   let at = 0;
   // 0.9995 of the next unit would round up to "1,000" of this unit.
-  while (size >= base * 0.9995 && at < units.length - 1) {
-    size /= base;
+  while (size >= 999.5 && at < units.length - 1) {
+    size /= 1000;
     at += 1;
   }
   const text = at === 0 && Number.isInteger(size) ? formatCount(size) : short(size);
@@ -38,17 +37,17 @@ function scaled(value, base, units) {
 
 /** @param {number} bytes */
 export function formatBytes(bytes) {
-  return scaled(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
+  return scaled(bytes, ["B", "kB", "MB", "GB", "TB"]);
 }
 
 /** @param {number} flops */
 export function formatFlops(flops) {
-  return scaled(flops, 1000, ["flop", "kflop", "Mflop", "Gflop", "Tflop"]);
+  return scaled(flops, ["flop", "kflop", "Mflop", "Gflop", "Tflop"]);
 }
 
 /** @param {number} perSecond operations per second */
 export function formatRate(perSecond) {
-  return scaled(perSecond, 1000, ["flop/s", "kflop/s", "Mflop/s", "Gflop/s", "Tflop/s"]);
+  return scaled(perSecond, ["flop/s", "kflop/s", "Mflop/s", "Gflop/s", "Tflop/s"]);
 }
 
 /** @param {number} seconds */
@@ -56,7 +55,7 @@ export function formatSeconds(seconds) {
   if (!Number.isFinite(seconds)) return "–";
   if (seconds === 0) return "0 s";
   if (seconds < 1e-6) return `${short(seconds * 1e9)} ns`;
-  if (seconds < 0.9995e-3) return `${short(seconds * 1e6)} µs`;
+  if (seconds < 0.9995e-3) return `${short(seconds * 1e6)} us`;
   if (seconds < 0.9995) return `${short(seconds * 1e3)} ms`;
   return `${short(seconds)} s`;
 }
@@ -80,4 +79,27 @@ export function formatPercent(share) {
   if (!Number.isFinite(share)) return "–";
   const percent = share * 100;
   return `${percent === 0 || percent === 100 ? percent : percent.toFixed(1)} %`;
+}
+
+/**
+ * Format an error: "2.1e-7".
+ * @param {number | null} error
+ * @param {number} digits number of digits after the point
+ */
+export function formatError(error, digits = 1) {
+  if (error === null || error === Infinity) return "∞";
+  if (error === 0) return "0";
+  const text = error.toExponential(digits).replace("e+", "e");
+  return text.replace(/\.0+e/, "e").replace(/e0$/, "");
+}
+
+/**
+ * Round an error up to one digit: "3e-7" for 2.1e-7.
+ * @param {number} error
+ */
+export function atMost(error) {
+  if (error === 0) return "0";
+  const power = Math.floor(Math.log10(error));
+  const digit = Math.ceil(error / 10 ** power - 1e-9);
+  return formatError(digit * 10 ** power, 0);
 }

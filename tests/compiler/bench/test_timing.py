@@ -2,7 +2,6 @@ import os
 
 import pytest
 
-from compilarium.output import bytes_text, seconds_text
 from compiler.bench.timing import Times, interleaved, pinned, ratio_of_minima
 from tests.platforms import needs_affinity
 
@@ -40,13 +39,3 @@ def test_pinning_keeps_one_processor_and_gives_all_back() -> None:
     with pinned(n=len(before) + 1) as too_many:
         assert too_many == ()
         assert os.sched_getaffinity(0) == before
-
-
-def test_figures_for_people() -> None:
-    assert [bytes_text(n) for n in (5, 1500, 2_500_000, 3e12)] == [
-        "5 B",
-        "1.5 kB",
-        "2.5 MB",
-        "3000.0 GB",
-    ]
-    assert [seconds_text(s) for s in (2.345, 0.01234, 1.5e-5)] == ["2.35 s", "12.3 ms", "15 us"]

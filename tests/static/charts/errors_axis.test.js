@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { atMost, axisOf, formatError, isQuick, shareOf, shownStages, ticksOf, worstFirst } from "../../../static/js/charts/errors_axis.js";
+import { axisOf, isQuick, shareOf, shownStages, ticksOf, worstFirst } from "../../../static/js/charts/errors_axis.js";
 
 /** @type {import("../../../static/js/wire.js").Numerics} */
 const FOUND = JSON.parse(
@@ -43,17 +43,6 @@ test("unchanged stages are omitted, except for the current stage", () => {
   const shown = shownStages(FOUND.rows, 2).map(({ stage }) => stage);
   const changed = FOUND.rows.filter((row) => row.changed).map(({ stage }) => stage);
   assert.deepEqual(shown, [...changed, 2].sort((a, b) => a - b));
-});
-
-test("errors are written with a power of ten", () => {
-  assert.deepEqual(
-    [2.13e-7, 2e-7, 0, 0.25, 1, 12, null].map((error) => formatError(error)),
-    ["2.1e-7", "2e-7", "0", "2.5e-1", "1", "1.2e1", "∞"],
-  );
-});
-
-test("a rounded bound is not below the error, and an error of one digit is unchanged", () => {
-  assert.deepEqual([2.13e-7, 2e-7, 9.6e-5, 3e-2, 0].map(atMost), ["3e-7", "2e-7", "1e-4", "3e-2", "0"]);
 });
 
 test("values are sorted by decreasing error, with NaN first", () => {

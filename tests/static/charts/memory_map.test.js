@@ -126,10 +126,10 @@ test("the buffers of the peak step are listed by decreasing size, and unused byt
 });
 
 test("ticks are few round numbers from 0", () => {
-  assert.deepEqual(niceTicks(40, 5, 10), [0, 10, 20, 30, 40]);
-  assert.deepEqual(niceTicks(3, 8, 10), [0, 1, 2, 3]);
-  for (const limit of [1, 1000, 5 * 1024, 9_265_152, 3e11]) {
-    const ticks = niceTicks(limit, 6, 1024);
+  assert.deepEqual(niceTicks(40, 5), [0, 10, 20, 30, 40]);
+  assert.deepEqual(niceTicks(3, 8), [0, 1, 2, 3]);
+  for (const limit of [1, 1000, 5120, 9_265_152, 3e11]) {
+    const ticks = niceTicks(limit, 6);
     assert.equal(ticks[0], 0);
     assert.ok(ticks.length >= 2 && ticks.length <= 8, `${limit}: ${ticks}`);
     assert.ok(ticks[ticks.length - 1] <= limit * 1.001);

@@ -1,41 +1,41 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import {
+  atMost,
   formatBytes,
   formatCount,
   formatDelta,
+  formatError,
   formatFlops,
   formatPercent,
+  formatRate,
   formatSeconds,
 } from "../../../static/js/text/format.js";
 
-test("bytes are in powers of 1024", () => {
-  assert.deepEqual([0, 1, 1000, 1024, 1536, 67108864, 5e11].map(formatBytes), [
-    "0 B",
-    "1 B",
-    "1,000 B",
-    "1 KiB",
-    "1.5 KiB",
-    "64 MiB",
-    "466 GiB",
-  ]);
-});
+const SAMPLES = JSON.parse(readFileSync(new URL("../../samples/quantities.json", import.meta.url), "utf8"));
+const FORMATS = {
+  bytes: formatBytes,
+  seconds: formatSeconds,
+  flops: formatFlops,
+  rates: formatRate,
+  counts: formatCount,
+  errors: formatError,
+};
 
-test("times are shown in the unit that gives a number below 1000", () => {
-  assert.deepEqual([0, 2e-9, 0.00081, 0.0061, 0.9999, 1.31, 75].map(formatSeconds), [
-    "0 s",
-    "2 ns",
-    "810 µs",
-    "6.1 ms",
-    "1 s",
-    "1.31 s",
-    "75 s",
-  ]);
+for (const [kind, format] of Object.entries(FORMATS)) {
+  test(`${kind} have the texts of the samples`, () => {
+    /** @type {[number, string][]} */
+    const samples = SAMPLES[kind];
+    assert.deepEqual(samples.map(([value]) => [value, format(value)]), samples);
+  });
+}
+
+test("a time that is not finite has no number", () => {
   assert.equal(formatSeconds(NaN), "–");
 });
 
-test("operations use powers of 1000, differences a sign, and fractions percent", () => {
-  assert.equal(formatFlops(173408256), "173 Mflop");
+test("differences have a sign, and fractions are percentages", () => {
   assert.deepEqual([3, -12, 0].map(formatDelta), ["+3", "−12", "±0"]);
   assert.deepEqual([0.9831, 1, 0].map(formatPercent), ["98.3 %", "100 %", "0 %"]);
   assert.deepEqual([0 / 0, 1 / 0].map(formatPercent), ["–", "–"]);
@@ -46,4 +46,15 @@ test("numbers are formatted as by the browser in English", () => {
   const many = Array.from({ length: 300 }, (_, i) => Math.floor(1.09 ** i));
   for (const value of [...odd, ...many.filter((each) => each < 1e15)])
     assert.equal(formatCount(value), value.toLocaleString("en"), String(value));
+});
+
+test("errors are written with a power of ten", () => {
+  assert.deepEqual(
+    [2.13e-7, 2e-7, 0, 0.25, 1, 12, null].map((error) => formatError(error)),
+    ["2.1e-7", "2e-7", "0", "2.5e-1", "1", "1.2e1", "∞"],
+  );
+});
+
+test("a rounded bound is not below the error, and an error of one digit is unchanged", () => {
+  assert.deepEqual([2.13e-7, 2e-7, 9.6e-5, 3e-2, 0].map(atMost), ["3e-7", "2e-7", "1e-4", "3e-2", "0"]);
 });

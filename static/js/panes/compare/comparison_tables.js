@@ -1,7 +1,7 @@
 // The figures of two results as tables, with A and B side by side.
 import { faster, figuresOf, operatorsOf } from "../../results/comparison.js";
 import { el } from "../../elements/dom.js";
-import { formatBytes, formatCount, formatDelta, formatPercent, formatSeconds } from "../../text/format.js";
+import { formatBytes, formatCount, formatDelta, formatError, formatPercent, formatSeconds } from "../../text/format.js";
 import { word } from "../../text/words.js";
 
 /**
@@ -85,7 +85,7 @@ function shown(value, unit) {
   if (value === null) return "–";
   if (unit === "bytes") return formatBytes(value);
   if (unit === "seconds") return formatSeconds(value);
-  return unit === "error" ? value.toExponential(1) : formatCount(value);
+  return unit === "error" ? formatError(value) : formatCount(value);
 }
 
 /**

@@ -120,7 +120,7 @@ function columnsOf(kernels) {
     },
     {
       id: "gflops",
-      title: "GF/s",
+      title: "Gflop/s",
       cell: ({ kernel: k }) =>
         k.gflops === null ? "–" : k.gflops.toFixed(k.gflops < 10 ? 1 : 0),
       order: ({ kernel: k }) => k.gflops ?? -1,

@@ -1,6 +1,6 @@
 // Result of an edited schedule: correctness, times with interval, code side by side.
 import { el, listen, part, partOf } from "../../elements/dom.js";
-import { formatBytes, formatCount, formatSeconds } from "../../text/format.js";
+import { formatBytes, formatCount, formatError, formatSeconds } from "../../text/format.js";
 import { lineDiff } from "../../text/line_diff.js";
 import { verdictOf } from "../../text/schedule_text.js";
 import { together } from "../../state/state.js";
@@ -101,7 +101,7 @@ function verdict({ because, times, outputs }, over) {
 /** @param {EditedKernel["outputs"][number]} output */
 const written = ({ name, max_abs_error, scale }) => ({
   name,
-  error: max_abs_error.toExponential(1),
+  error: formatError(max_abs_error),
   scale: scale.toPrecision(3),
 });
 

@@ -43,7 +43,7 @@ export function mountUpload(root, state) {
     sending.abort();
     looking();
     sending = new AbortController();
-    const limit = state.get().about?.limits.upload_limit_bytes ?? 64 * 2 ** 20;
+    const limit = state.get().about?.limits.upload_limit_bytes ?? 64e6;
     if (file.size > limit) {
       const message = word("upload.too-large", {
         size: formatBytes(file.size),

@@ -1,8 +1,7 @@
 // Findings of a check as sentences and tables: the pass that changed the numbers, the program, rewrites.
 import { el } from "../../elements/dom.js";
-import { formatError } from "../../charts/errors_axis.js";
 import { figure } from "../../elements/figures.js";
-import { formatCount, formatSeconds } from "../../text/format.js";
+import { formatCount, formatError, formatSeconds } from "../../text/format.js";
 import { word } from "../../text/words.js";
 
 /**

@@ -1,6 +1,7 @@
 // Errors of the stages on a logarithmic axis; a row has a button, a track with marks, and a number.
 import { el } from "../../elements/dom.js";
-import { axisOf, formatError, shareOf, shownStages, ticksOf } from "../../charts/errors_axis.js";
+import { axisOf, shareOf, shownStages, ticksOf } from "../../charts/errors_axis.js";
+import { formatError } from "../../text/format.js";
 import { word } from "../../text/words.js";
 
 /**

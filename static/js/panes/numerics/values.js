@@ -1,8 +1,7 @@
 // The values of a stage by name: errors of values, and the distribution of errors over elements.
 import { el } from "../../elements/dom.js";
-import { formatError } from "../../charts/errors_axis.js";
 import { bar } from "../../elements/figures.js";
-import { formatCount, formatPercent } from "../../text/format.js";
+import { formatCount, formatError, formatPercent } from "../../text/format.js";
 import { word } from "../../text/words.js";
 import { formatUlps } from "./found.js";
 

@@ -1,8 +1,7 @@
 // The list of passes in execution order, with effects and times. Choosing a pass selects its stage.
 import { bindSwitch, bindValue, isOn, watchSwitch } from "../../state/bindings.js";
 import { clone, closest, el, listen, part, partOf, putChildren, revealSoon } from "../../elements/dom.js";
-import { atMost } from "../../charts/errors_axis.js";
-import { formatBytes, formatCount, formatDelta, formatSeconds } from "../../text/format.js";
+import { atMost, formatBytes, formatCount, formatDelta, formatSeconds } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
 import { selectedIds } from "../../state/selection.js";
 import { chosenBase, differs, marksOf } from "../../results/snapshots.js";

@@ -87,7 +87,7 @@ function nothingMeasured({ result, profile }) {
   return el("p", { class: "pane-empty" }, text);
 }
 
-/** Format a median with its interval: "12.1 µs (12.0 – 12.3)". @param {Measured} times */
+/** Format a median with its interval: "12.1 us (12.0 – 12.3)". @param {Measured} times */
 export function timeWithInterval({ median_s, low_s, high_s }) {
   return word("measured.time", {
     median: formatSeconds(median_s),

@@ -1,7 +1,7 @@
 // Time of a run, correctness of the results, and compile time. profile.js has the times per kernel.
 import { clone, closest, el, listen, part } from "../../elements/dom.js";
 import { bar, figure } from "../../elements/figures.js";
-import { formatBytes, formatCount, formatPercent, formatRate, formatSeconds } from "../../text/format.js";
+import { formatBytes, formatCount, formatError, formatPercent, formatRate, formatSeconds } from "../../text/format.js";
 import { together } from "../../state/state.js";
 import { hasWord, word } from "../../text/words.js";
 
@@ -10,9 +10,6 @@ import { hasWord, word } from "../../text/words.js";
  */
 
 const LONGEST = 12;
-const SUPERSCRIPT = /** @type {Record<string, string>} */ (
-  Object.fromEntries([..."-0123456789"].map((c, i) => [c, "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"[i]]))
-);
 
 /**
  * @param {HTMLElement} root
@@ -120,7 +117,7 @@ function correct({ check, accuracy, state }) {
               {},
               el("td", { class: "mono wrap" }, each.name),
               ...[each.max_abs_error, each.scale, each.relative_error].map((value) =>
-                el("td", { class: "number" }, scientific(value)),
+                el("td", { class: "number" }, formatError(value)),
               ),
             ),
           ),
@@ -141,16 +138,6 @@ function correct({ check, accuracy, state }) {
     );
   }
   return section;
-}
-
-/** @param {number | null} value */
-function scientific(value) {
-  if (value === null) return "–";
-  if (value === 0) return "0";
-  const [digits, exponent] = value.toExponential(1).split("e");
-  return exponent === "+0"
-    ? digits
-    : `${digits}·10${[...exponent.replace("+", "")].map((c) => SUPERSCRIPT[c]).join("")}`;
 }
 
 /** @param {Result} result */
