@@ -70,7 +70,7 @@ def test_an_upload_over_the_limit_is_refused_and_the_limit_is_named(client, form
     assert answer.status_code == 413
     error = answer.get_json()["error"]
     assert error["code"] == "E-UPLOAD-SIZE"
-    assert "100,000 bytes" in error["message"]
+    assert "at most 100 kB" in error["message"]
     assert kept_files(client) == []
 
 
