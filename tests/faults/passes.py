@@ -74,9 +74,9 @@ def _reversed_pile(old: Any) -> Any:
 def _everything_is_invariant(old: Any) -> Any:
     """Treat a loop-carried value as invariant if no outer value has its name."""
 
-    def invariant(body: Graph, log: Any, loop: Node) -> list[Node]:
+    def invariant(body: Graph, log: Any, loop: Node, outer: Any) -> list[Node]:
         # The state is treated as a captured value, so only the iteration number and condition vary.
-        return old(replace(body, inputs=body.inputs[:2]), log, loop)
+        return old(replace(body, inputs=body.inputs[:2]), log, loop, outer)
 
     return invariant
 
