@@ -72,7 +72,7 @@ def topics() -> Iterator[Topic]:
 
 
 def _has_name(t: Any) -> bool:
-    """Return whether a type, such as a union, has no class, so that only a variable names it."""
+    """Return whether a type (a literal, tuple or union) has no class, only a variable as a name."""
     return get_origin(t) in (Literal, tuple, types.UnionType)
 
 

@@ -72,9 +72,9 @@ class UploadStore:
     def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
         """Store a stream.
 
-        Errors, located at the name: E-UPLOAD-SIZE as soon as the limit is exceeded, E-LIMIT-SECONDS
-        if the upload takes too long, E-MODEL-EMPTY for no bytes; OSError if the disk is full. A
-        failure leaves no file.
+        Errors: E-UPLOAD-SIZE as soon as the limit is exceeded; E-LIMIT-SECONDS if the upload takes
+        too long; E-MODEL-EMPTY for no bytes; OSError if the disk is full. Errors with a code are
+        located at the name. A failure leaves no file.
         """
         called = printable_name(name)
         try:

@@ -82,22 +82,24 @@ def compile(
     docs/schedules.md.
     `tier=0` returns a program sooner, with slower code. When optimised code is ready, it replaces
     the slower code, and the last bits of sums may change. `program.settle()` waits for the
-    replacement. `tuned` selects a database of schedules tuned for this machine: the user's own
-    (True), none (False), or a file. The program's `notes` give the number of kernels with a tuned
-    schedule. `order` names the method that orders the launches (docs/operator-order.md): `given`
-    keeps their order, `best` looks briefly for the lowest peak memory. `memory_limit_bytes` is the
-    maximum arena size: values are recomputed to stay within the limit. `spread="branches"` assigns
-    each kernel to one thread and branches of the graph to different threads, by a plan
-    (docs/threads.md). `loops`, the default, divides each kernel's loops among the threads. For the
-    plan of `branches`, `seconds` has the time of each kernel on one thread, keyed by a value that
-    the kernel computes. `limits` bounds the time and the memory of this call, but not of runs
-    (docs/limits.md). If the model's bytes, the options, the compiler's code and the machine are
-    unchanged, the program of an earlier compilation is loaded from disk and runs at once. Access to
-    its trace, or to other facts about the compilation, recompiles the model. A new program is
-    written to disk in the background after the call returns: the program's `settle()` waits for the
-    end of writing.
-    Errors: the errors of reading the model, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
-    E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for values that are not supported.
+    replacement.
+    `tuned` selects a database of schedules tuned for this machine: the user's own (True), none
+    (False), or a file. The program's `notes` give the number of kernels with a tuned schedule.
+    `order` names the method that orders the launches (docs/operator-order.md): `given` keeps their
+    order, `best` looks briefly for the lowest peak memory.
+    `memory_limit_bytes` is the maximum arena size: values are recomputed to stay within the limit.
+    `spread="branches"` assigns each kernel to one thread and branches of the graph to different
+    threads, by a plan (docs/threads.md). `loops`, the default, divides each kernel's loops among
+    the threads. The plan of branches uses `seconds`: the time of each kernel on one thread, keyed
+    by a value that the kernel computes.
+    `limits` bounds the time and the memory of this call, but not of runs (docs/limits.md).
+    The program of an earlier compilation is loaded from disk if the model's bytes, the options, the
+    compiler's code and the machine are unchanged. A loaded program runs at once. Access to its
+    trace, or to other facts about the compilation, recompiles the model. A new program is written
+    to disk in the background after the call returns. The program's `settle()` waits for the end of
+    this write.
+    Errors: the errors of reading the model; E-INPUT-* for `inputs`; E-PIPELINE-*, E-TARGET-NAME,
+    E-SCHEDULE-* and E-LIMIT-*; E-OPTION-VALUE for values that are not supported.
     """
     # `locals` omits no parameter; all parameters but the model are fields of compiler/options.py.
     options = {name: value for name, value in locals().items() if name != "graph"}

@@ -78,7 +78,7 @@ class Answer:
 class Ledger:
     """The trace of one compilation, indexed for queries.
 
-    Queries are index lookups, whose time does not grow with the model: the page makes a query for
+    A query is an index lookup, so its time does not grow with the model. The page makes a query for
     each edge of a model.
     """
 

@@ -57,8 +57,10 @@ class Sequenced:
     """For each item, the positions of its operands, which all precede the item."""
 
     def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """Return a key that is equal for isomorphic blocks: the signatures of the items, and the
-        distances of each item to its operands."""
+        """Return a key that is equal for isomorphic blocks.
+
+        The key has the signature of each item, and its distances to its operands in the block.
+        """
         return tuple(
             (self.signatures[i], tuple(i - s for s in self.sources[i] if s >= block.start))
             for i in block

@@ -57,8 +57,8 @@ def bisect_compiled(
 ) -> None:
     """Search for the rewrites, store them, then reduce the model.
 
-    Errors: E-RESULT-ABSENT if the compilation was evicted, the errors of reading the model,
-    E-RUN-*, E-OP-* and E-INPUT-* for a model that refuses random inputs.
+    Errors: E-RESULT-ABSENT if the compilation was evicted; the errors of reading the model;
+    E-RUN-*, E-OP-* and E-INPUT-* if the model refuses random inputs.
     """
     end = monotonic() + task["seconds"] - _SPARE_S
     compiled, parts = Path(request["compiled"]), Parts(folder)

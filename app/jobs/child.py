@@ -60,8 +60,9 @@ class Child:
     ) -> None:
         """Run the job in `folder` and forward the messages of the child until the child ends.
 
-        Errors: errors that the child reports; E-LIMIT-SECONDS, E-LIMIT-MEMORY, E-LIMIT-OUTPUT and
-        E-LIMIT-CRASH by its exit status. Returns early, without an error, if the job is cancelled.
+        Errors: the errors that the child reports; E-LIMIT-SECONDS, E-LIMIT-MEMORY, E-LIMIT-OUTPUT
+        and E-LIMIT-CRASH, found by monitoring or by the child's exit status. If the job is
+        cancelled, the function returns early, without an error.
         """
         try:
             self._start(folder, limits)

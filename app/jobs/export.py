@@ -41,8 +41,8 @@ def export_stage(
 ) -> None:
     """Write a stage of a compiled model as an ONNX file and run onnx's checker on it.
 
-    Errors: E-EXPORT-*, whose hint names the nearest earlier exportable stage, E-LIMIT-OUTPUT,
-    E-RESULT-ABSENT if the compilation was evicted, and the errors of reading the model.
+    Errors: E-EXPORT-*, with a hint that names the nearest earlier exportable stage; E-LIMIT-OUTPUT;
+    E-RESULT-ABSENT if the compilation was evicted; the errors of reading the model.
     """
     stage, compiled = request["stage"], Path(request["compiled"])
     say("phase", {"phase": "passes", "words": "running the passes up to this stage"})

@@ -17,8 +17,8 @@ from compiler.limits import Limits, limited
 
 Say = Callable[[str, Mapping[str, Any]], None]
 Work = Callable[[Mapping[str, Any], Path, Mapping[str, Any], Say], None]
-"""The function of a kind of job, called with (request, folder, task, say); it stores its results in
-the folder."""
+"""The function of a kind of job. Its arguments are (request, folder, task, say), and it stores its
+results in the folder."""
 
 
 def work_once(kinds: Mapping[str, Work]) -> NoReturn:

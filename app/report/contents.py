@@ -20,8 +20,8 @@ _STEPS = "steps?offset=0&limit=5000"
 _CONTEXTS = (3, 1000)
 
 Ask = Callable[[str], Mapping[str, Any] | None]
-"""Returns the API's answer at a path below the job's URL, or below the API's root if the path
-begins with "/"; None if the API has no answer."""
+"""Returns the API's answer at a path, or None if the API has no answer. The path is relative to the
+job's URL. If it begins with "/", it is relative to the API's root."""
 
 
 @dataclass(slots=True)

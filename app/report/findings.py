@@ -1,7 +1,7 @@
 """Findings of related jobs to include in a report, as options of the command line.
 
-`--find place:platform=gpu,ahead=0` names a kind of job, and those fields of its request that differ
-from their defaults.
+`--find place:platform=gpu,ahead=0` names a kind of job, and values for fields of its request. All
+other fields have their defaults.
 """
 
 from __future__ import annotations

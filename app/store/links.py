@@ -33,7 +33,7 @@ _TRIES = 16
 class Shared:
     """The state behind a link: the page's fragment in normal form, without ids of jobs.
 
-    `other` is the request of the compared job, if any; `made_with` is the version of the compiler
+    `other` is the request of the compared job, if any. `made_with` is the version of the compiler
     that computed the shared result.
     """
 

@@ -1,8 +1,8 @@
 """The graph of a stage as a delta: ranges of items from the previous graph, and new items.
 
-A list of a graph (nodes, edges, constants) is the concatenation of pieces `[start, end, items]`:
-the old items from `start` to before `end`, then new items. The pieces are in the order of the new
-list, so a delta also represents permutations.
+Each list of a graph (nodes, edges, constants) is encoded as pieces `[start, end, items]`. A piece
+stands for the old items from `start` to before `end`, followed by the new `items`. The pieces are
+in the order of the new list, so a delta also represents permutations.
 """
 
 from __future__ import annotations

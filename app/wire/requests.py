@@ -1,6 +1,7 @@
-"""Requests of jobs that compile a model; the module of each other kind of job declares its request.
+"""Requests of jobs that compile a model.
 
-See `Asked` in asked.py, and the files of app/jobs.
+Each other kind of job declares its request in its own module. See `Asked` in asked.py, and the
+files of app/jobs.
 """
 
 from __future__ import annotations

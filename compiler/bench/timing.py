@@ -51,7 +51,7 @@ def interleaved(
 ) -> dict[str, Times]:
     """Time programs in interleaved rounds for `seconds`, at least `min_rounds` rounds.
 
-    The order of the programs changes deterministically from round to round, so noise affects all
+    The order of the programs changes from round to round, deterministically. So noise affects all
     programs alike, and each program follows every other program in some rounds. An untimed call
     precedes each timed call, so the program's data are in the caches, as in steady use.
     """

@@ -61,11 +61,11 @@ class Outcome:
 class Settings:
     """Settings for compiling and judging models.
 
-    `until` is the kind of failure to find; "" means any kind except slow. `ratio` is the slowdown,
-    relative to a program without rewrites, above which a program counts as slow. `moved` is the
-    allowed change of a result, rounding included, as a fraction of its largest magnitude; None
-    allows any effect of rounding. If `limit_seconds` is above 0, each test runs in a child process
-    with this time limit. The rules in `without` are always disabled.
+    `until` is the kind of failure to find; "" means any kind except slow. A program counts as slow
+    if its slowdown, relative to a program without rewrites, exceeds `ratio`. `moved` is the allowed
+    change of a result, including rounding, as a fraction of the largest magnitude in the result. If
+    `moved` is None, any effect of rounding is allowed. If `limit_seconds` is above 0, each test
+    runs in a child process with this time limit. The rules in `without` are always disabled.
     """
 
     pipeline: Pipeline

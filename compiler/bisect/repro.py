@@ -1,6 +1,7 @@
 """Reproducers: folders that reproduce a failure, and their replay.
 
-graph.txt      the graph; constants.npz has the constants that the text refers to
+graph.txt      the graph
+constants.npz  the constants that graph.txt refers to
 pipeline.txt   the passes
 failure.json   the failure, and the allowed rewrites
 inputs.npz     the inputs

@@ -1,8 +1,8 @@
 """Search for the cause of a failure: a minimal set of rewrites that breaks the model.
 
 The search first tests whether the model fails reproducibly. The search then finds a minimal set of
-rules, and a minimal set of their rewrites. Like LLVM's `-opt-bisect-limit`, the search also finds
-the rewrite at which the model breaks if rewrites are allowed one by one in pipeline order.
+rules, and a minimal set of their rewrites. The search also enables the rewrites in pipeline order,
+as with LLVM's `-opt-bisect-limit`, and finds the rewrite at which the model breaks.
 """
 
 from __future__ import annotations

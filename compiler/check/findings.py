@@ -30,12 +30,13 @@ class Finding:
     """The comparison of one computation of the model with the yardstick, the reference results.
 
     `stage` names the computation: `imported`, a pass, `program`, or a peer. For `imported` and
-    passes, our reference evaluates the graph. A stage `program and NAME` is the
-    comparison of the program with the peer NAME. A finding that is not `judged` is reported but
-    does not fail the check: errors of a peer are not errors of the compiler. `wide` has the errors
-    against the model in f64. `objection` reports a failure on another kind of inputs, or the reason
-    why a peer has no results. `moved` is the largest difference from the results of the previous
-    stage, relative to the scales of the results. `nodes` has the errors of intermediate values.
+    passes, our reference evaluates the graph. A stage `program and NAME` is the comparison of the
+    program with the peer NAME. A finding fails the check only if it is `judged`. The findings of
+    peers are reported but not judged: errors of a peer are not errors of the compiler. `wide` has
+    the errors against the model in f64. `objection` reports a failure on another kind of inputs, or
+    the reason why a peer has no results. `moved` is the largest difference from the results of the
+    previous stage, relative to the scales of the results. `nodes` has the errors of intermediate
+    values.
     """
 
     stage: str

@@ -1,8 +1,8 @@
 """Reduction of tensor sizes, to judge a rewrite at a fraction of the cost.
 
-Sizes that occur only in the shapes of inputs, such as those of images or sequences, are reduced in
-both graphs of a rewrite. A failure is verified with the original sizes before it is reported, since
-other numbers in the graphs may depend on a size indirectly.
+If a size occurs only in the shapes of inputs, it is reduced in both graphs of a rewrite. Examples
+are the sizes of images and the lengths of sequences. Other numbers in the graphs may depend on a
+size indirectly. So a failure is verified with the original sizes before it is reported.
 """
 
 from __future__ import annotations

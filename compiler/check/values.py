@@ -29,9 +29,9 @@ class StageValues:
     """The values of a pipeline's graphs, by name, on one set of inputs.
 
     Successive graphs share the nodes that a pass did not change. The results of a node with
-    unchanged operands are reused. A recomputed value with unchanged bits remains the same object,
-    so its readers are not recomputed either (early cutoff in build systems: Mokhov, Mitchell and
-    Peyton Jones 2018, "Build systems a la carte").
+    unchanged operands are reused. If a value is recomputed and its bits are unchanged, the previous
+    object is kept, so its readers are not recomputed. Build systems call this early cutoff (Mokhov,
+    Mitchell and Peyton Jones 2018, "Build systems a la carte").
     """
 
     inputs: Mapping[str, Any]

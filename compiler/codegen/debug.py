@@ -1,7 +1,7 @@
 """The mapping of assembly lines to lines of a function's LLVM text.
 
-LLVM's code generator preserves debug locations. In a copy of the module, each instruction gets its
-line number as a debug location, and the assembly of the copy contains these locations.
+LLVM's code generator preserves debug locations. In a copy of the module, the debug location of each
+instruction is its line number. The assembly of the copy contains these locations.
 """
 
 from __future__ import annotations

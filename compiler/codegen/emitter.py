@@ -1,8 +1,9 @@
 """The emitter of one LLVM function: names, scopes, loops, and value numbering.
 
-Every loop is a scope. An operation without side effects is emitted once, in the outermost scope in
-which its operands are defined; operations with equal text are one value. Loop-invariant code motion
-and common subexpression elimination thus happen during emission, without an optimiser.
+Every loop is a scope. An operation without side effects is emitted in the outermost scope in which
+all its operands are defined. Operations with equal text are one value and are emitted once.
+Loop-invariant code motion and common subexpression elimination thus happen during emission, without
+an optimiser.
 """
 
 from __future__ import annotations

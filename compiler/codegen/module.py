@@ -48,9 +48,9 @@ def module_ir(
 ) -> str:
     """Emit a module with every kernel under its symbol, and the entry points.
 
-    `run` executes all launches in order. Each of `run_0`, `run_1`... executes the launches of one
-    segment, `launches[first:end]`, so that the caller can run other code between segments. An entry
-    point has the signature `void run(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`.
+    `run` executes all launches in order. Each of `run_0`, `run_1`... executes one segment,
+    `launches[first:end]`. The caller can run other code between segments. An entry point has the
+    signature `void run(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`.
     Errors: NotLowerable for a kernel that cannot be emitted.
     """
     functions = [

@@ -4,10 +4,11 @@
     share(lane)   runs the lane's next task if it is ready, else steals a task of another lane
     take(lane)    returns the next task of a lane, BUSY if the task is not ready, DONE at the end
 
-A lane is the ordered list of tasks of one thread. A thread whose next task is not ready takes the
-next task of another lane, if that task is ready and not taken. All tasks therefore complete with
-any number of threads, even with a single thread. Proof of progress: the first untaken task in
-program order is always the next task of its lane, and all its dependences are taken.
+A lane is the ordered list of tasks of one thread. If the next task of its own lane is not ready, a
+thread takes the next task of another lane. That task must be ready and untaken. All tasks therefore
+complete with any number of threads, even with a single thread. Proof of progress: consider the
+first untaken task in program order. It is always the next task of its lane, and all its dependences
+are taken.
 """
 
 from __future__ import annotations

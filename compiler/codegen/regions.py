@@ -1,10 +1,11 @@
 """LLVM functions for control flow, which call the kernels of the nodes' regions.
 
 A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`,
-like a program's entry point. The node's function calls a body with tables of pointers: once, for
-one of two branches, or in every step of a loop. The params of the node's function are its arena,
-the packed constants, then operands and results. In code for open sizes, both functions also take a
-pointer to the run's table. Numbers that depend on sizes are entries (slots) of this table.
+like a program's entry point. The node's function passes tables of pointers to a body. For two
+branches, it calls the body of one branch, once. For a loop, it calls the body in every step. The
+params of the node's function are its arena, the packed constants, then operands and results. In
+code for open sizes, both functions also take a pointer to the run's table. Numbers that depend on
+sizes are entries (slots) of this table.
 """
 
 from __future__ import annotations
@@ -170,8 +171,8 @@ Source = Pointer | Counter | Moving | StateOf
 class LoopText:
     """A loop of at most `trip` steps (None for no limit) that ends when the state `going` is false.
 
-    `inputs` and `outputs` are the entries of the body's tables; an output that is a `StateOf` is
-    the new value of that state. `truth`, if given, is a bool initialised to true.
+    `inputs` and `outputs` are the entries of the body's tables. A `StateOf` in `outputs` is the new
+    value of its state. `truth`, if given, is a bool initialised to true.
     """
 
     body: str

@@ -35,9 +35,9 @@ NEAR_BYTES = 1 << 20
 def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> list[Stage | Routine]:
     """Substitute producers into their consumers wherever the result is one expression per point.
 
-    If the readers of a sum are substituted into each other, a single reader may remain: for
+    If the readers of a sum are substituted into each other, a single reader may remain. For
     example, both factors of hard-swish read the convolution. The substitution therefore repeats
-    until no stage changes.
+    until no further stage is substituted.
     """
     before = len(stages) + 1
     while len(stages) < before:
@@ -170,10 +170,10 @@ def _is_read_at_one_place(producer: Stage, consumer: Stage) -> bool:
 
 
 def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
-    """Whether storing values is cheaper than recomputing them: expensive values that fit a cache.
+    """Return whether storing values beats recomputing them: they are expensive and fit a cache.
 
-    If a consumer sums over some axes and all consumers share the remaining axes, only one row must
-    fit: a schedule stores only one row at a time.
+    If a consumer sums over some axes and all consumers share the other axes, a schedule stores only
+    one row at a time. In this case, only one row must fit.
     """
     if not any(isinstance(s, Apply) and s.fn in EXPENSIVE for s in walk(producer.value)):
         return False

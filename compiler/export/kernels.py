@@ -1,8 +1,8 @@
 """Element types that ONNX Runtime's CPU provider has no kernel for, and nodes to use instead.
 
-ONNX Runtime does not load a model that has a node without a kernel for its element type, even if
-the standard accepts the type. Rewrites may introduce nodes without a kernel into models that loaded
-before, for example Relu from Max.
+If a node has no kernel for its element type, ONNX Runtime does not load the model, even if the
+standard accepts the type. Rewrites may introduce such nodes into models that loaded before, for
+example Relu from Max.
 Source: ONNX Runtime 1.31; the slow test `test_samples_load_where_the_peer_has_a_way` runs every
 sample in every element type.
 """

@@ -28,8 +28,9 @@ def load(source: str | os.PathLike[str] | bytes, limits: Limits = OWN_LIMITS) ->
 
     A file with the extension .ir or .py is a written model: see written/. Large weights remain in
     the file until they are read. External data files are not opened.
-    Errors: E-MODEL-*, each with its position in the model and a remedy; for written models,
-    E-TEXT-*, E-WRITE-* and errors of operators, at line and column. E-LIMIT-* beyond `limits`.
+    Errors: E-MODEL-*, each with its position in the model and a remedy. For written models:
+    E-TEXT-*, E-WRITE-* and errors of operators, each with its line and column. E-LIMIT-* beyond
+    `limits`.
     """
     with limited(limits):
         return _load_any(source, limits)

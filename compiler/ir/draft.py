@@ -15,10 +15,13 @@ from compiler.ir.types import OpaqueType
 class Draft:
     """A graph in which outputs without a type in the text have the type `opaque`.
 
-    `spans` maps syntax elements to positions. A key of `spans` is a pair: "output", "type" or
-    "result" and a value's name; "operator" and a node's name; or "operand" and the names of a node
-    and of its operand or attribute. The suffix " again" marks the second syntax element with the
-    same key.
+    `spans` maps syntax elements to positions. A key of `spans` is a pair of a kind and a name:
+
+    - "output", "type" or "result", and the name of a value
+    - "operator", and the name of a node
+    - "operand", and the names of a node and of its operand or attribute
+
+    The suffix " again" marks the second syntax element with the same key.
     """
 
     source: str

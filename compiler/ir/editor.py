@@ -271,8 +271,8 @@ class Editor:
     def rename(self, node: Node, onto: Node) -> Node:
         """Replace `onto` by the unread single-output `node`, which takes over the names of `onto`.
 
-        The type of `node` must equal the type of `onto` or be more open; all outputs of `onto`
-        except the first must be unread.
+        The type of `node` must equal the type of `onto` or be more open. Only the first output of
+        `onto` may have readers.
         """
         a, b = logical(onto.type), logical(node.type)
         assert a == b or refines(a, b), f"{onto.output!r} is {a}, {node.output!r} is {b}"

@@ -38,8 +38,9 @@ class Result:
 class Node:
     """One application of an operator.
 
-    `inputs` are names of values, "" for an omitted operand; `origins` are the names of the ONNX
-    nodes that this node implements (n:m). `regions` are the bodies of control flow and of fusions.
+    `inputs` are names of values; the name of an omitted operand is "". `origins` are the names of
+    the ONNX nodes that this node implements (n:m). `regions` are the bodies of control flow and of
+    fusions.
     """
 
     op: str

@@ -173,8 +173,8 @@ class Facts:
     def visit(self, node: Node) -> tuple[Type, ...]:
         """Infer the types of one node and record its outputs.
 
-        A node with illegal operands in a region gets open types and fails only if it runs: a branch
-        that is illegal for these sizes may never run.
+        In a region, a node with illegal operands gets open types and fails only if it runs. A
+        branch that is illegal for these sizes may never run.
         Errors: see node_types.
         """
         operand_types, known = self.operands(node)

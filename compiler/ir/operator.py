@@ -3,10 +3,11 @@
     @op(kind="reduction")
     def softmax(x: Tensor, *, axis: int = -1) -> Tensor: ...
 
-The function's signature is the schema (operands positional, attributes keyword-only), its body the
-type rule, its docstring the description on the page. Decorators add the facets `reference`, `cost`,
-`lower` or `decompose`, `onnx` (import), `export` and `samples`. A call, `softmax(x, axis=1)`,
-describes an application; importers and rules pass calls to the editor, which creates nodes.
+The function's signature is the schema: operands are positional, attributes keyword-only. Its body
+is the type rule, and its docstring is the description on the page. Decorators add the facets
+`reference`, `cost`, `lower` or `decompose`, `onnx` (import), `export` and `samples`. A call,
+`softmax(x, axis=1)`, describes an application. Importers and rules pass calls to the editor, which
+creates nodes.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ class Checked:
 def verify(graph: Graph, outer: Facts | None = None, *, last: Checked | None = None) -> Facts:
     """Check that names are defined once and before use, types are correct, and results exist.
 
-    Return the facts. `last` makes verification incremental: types of a node are not inferred again
-    if its object and its operands' types are unchanged.
+    Return the facts. `last` makes verification incremental. If a node is the same object and the
+    types of its operands are unchanged, its types are not inferred again.
     Errors: E-GRAPH-NAME, E-GRAPH-TYPE, and errors of type rules.
     """
     facts = Facts.of_graph(graph, outer)

@@ -209,8 +209,8 @@ def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]])
 
     Each of the two accesses may be in any iteration of the inner loops.
 
-    The index differs if each value of `step * counter + fine` occurs in only one iteration, and the
-    range of these values is smaller than every period.
+    The index differs under two conditions. Each value of `step * counter + fine` occurs in only one
+    iteration. The range of these values is smaller than the greatest common divisor of the periods.
     """
     places = [_place(e, var, inner) for e, inner in indices]
     found = [p for p in places if p is not None]

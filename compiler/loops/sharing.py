@@ -6,9 +6,9 @@
     }
 
 Pieces of a region run concurrently, as do different iterations of a plain loop around a parallel
-loop. So no piece of a region may access elements that another piece stores. If a plain loop has no
-proof of independence, it stays outside the region. Each of its iterations then has a separate
-region.
+loop. So no piece of a region may access elements that another piece stores. If the iterations of a
+plain loop are not provably independent, the loop stays outside the region. Each of its iterations
+then has a separate region.
 """
 
 from __future__ import annotations

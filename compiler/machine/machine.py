@@ -23,8 +23,8 @@ class Machine:
 
     Units: operations, bytes and seconds. A peak of 0 means that the machine has no such unit, or
     that generated code does not use the unit. `launch_seconds` is the cost of an additional kernel
-    in a native call, `call_seconds` the cost of a call from Python, `fork_seconds` the cost of
-    starting and joining all threads. `is_measured` is False for estimates.
+    in a native call. `call_seconds` is the cost of a call from Python. `fork_seconds` is the cost
+    of starting and joining all threads. `is_measured` is False for estimates.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Verification of a memory plan, independent of the planner.
 
-`check_plan` checks offsets against lifetimes. `check_steps` does not rely on lifetimes: it follows
+`check_plan` checks offsets against lifetimes. `check_steps` does not rely on lifetimes. It follows
 the launches and checks at each read that the bytes still belong to the value.
 """
 
@@ -150,11 +150,11 @@ def check_steps(
 ) -> list[Fault]:
     """Follow the launches: check that each read finds the bytes that were written for its value.
 
-    `places` has the offset and size of each value and scratch buffer in the arena; a view without
-    an entry is at the place of its source. Each slice of a value, and each part of a joined value
-    (a concatenation), must be at its offset inside the containing value. Together, the parts must
-    fill the joined value. A launch may overwrite only operands that `Step.may_overwrite` lists, and
-    only with a result of the same offset and size.
+    `places` has the offset and size of each value and scratch buffer in the arena. A view without
+    an entry is at the place of its source. A slice must be at its offset inside the sliced value. A
+    part of a joined value (a concatenation) must be at its offset inside the joined value.
+    Together, the parts must fill the joined value. A launch may overwrite only operands that
+    `Step.may_overwrite` lists, and only with a result of the same offset and size.
     """
     faults = list(_misshapen(places, views))
     owners: dict[str, Place] = {}

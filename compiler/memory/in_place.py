@@ -1,8 +1,8 @@
 """Operands that a kernel may overwrite with its results, derived from the loops.
 
 A result may overwrite an operand if each element of the result is stored exactly once. In addition,
-the operand at an address may be read only by the store to this address, or by stores directly
-before it in the same iteration.
+only two kinds of stores may read the operand at an address: the store of the result to this
+address, and stores directly before that store in the same iteration.
 """
 
 from __future__ import annotations

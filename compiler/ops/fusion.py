@@ -96,10 +96,11 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
     """Create the fusion node of a group of nodes.
 
     `nodes` are in topological order; bodies of fusions among them are merged. The fusion node is
-    returned, but not inserted into the graph. The fusion's outputs are the group's values that are
-    read outside (for an unread group: the last value), in order, with their types and layouts. The
-    fusion's name is that of the node that defines the first output. The fusion may replace the
-    group only if no path leaves the group and re-enters it; the caller must check this.
+    returned, but not inserted into the graph. The fusion's outputs are the values that are read
+    outside the group, in order, with their types and layouts. If the group is unread, its last
+    value is the output. The fusion's name is that of the node that defines the first output. The
+    fusion may replace the group only if no path leaves the group and re-enters it; the caller must
+    check this.
     """
     around, group = _Around(graph), {n.output for n in nodes}
     produced = [v for n in nodes for v in n.values()]

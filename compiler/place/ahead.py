@@ -27,9 +27,9 @@ MOST_CHILDREN = 16
 def lookahead(problem: Problem, limit_s: float) -> Placement:
     """HEFT with one step of lookahead.
 
-    For each candidate device of a task, each reader of its results is placed tentatively on the
-    device on which the reader ends first. The selected device is the candidate for which the last
-    reader ends earliest.
+    A task is placed tentatively on each candidate device. For each candidate, every reader of the
+    task's results is placed tentatively on the device where the reader ends first. The selected
+    device is the candidate for which the last reader ends earliest.
     """
     ranks = problem.upward_ranks
 
@@ -88,10 +88,10 @@ def _alone(line: Timeline, t: int, v: int, e: int) -> float:
 def peft(problem: Problem, limit_s: float) -> Placement:
     """Earliest finish time including the remaining path (PEFT).
 
-    An optimistic cost table has an entry for each task and device: the shortest remaining path if
-    each later task ran on its best device without waiting. Tasks are ordered by the means of their
-    rows in the optimistic cost table. Each task is placed on the device with the least sum of the
-    task's end and its entry in the table.
+    The optimistic cost table has an entry for each task and device. The entry is the shortest
+    remaining path if each later task ran on its best device without waiting. Tasks are ordered by
+    the means of their rows in this table. Each task is placed on the device with the least sum of
+    the task's end and its entry in the table.
     """
     p = problem
     table = [list(row) for row in p.tail]

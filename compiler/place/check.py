@@ -32,8 +32,9 @@ class Fault:
 
 
 SAME = 1e-9
-"""The relative tolerance of times: a fraction of the makespan or, if smaller, of the sum of all
-task and transfer times. A schedule whose end is too late thus gains no additional tolerance."""
+"""The relative tolerance of times. It is a fraction of the makespan, or of the sum of all task and
+transfer times if this sum is smaller. So a schedule that ends too late gains no additional
+tolerance."""
 
 
 def check_schedule(

@@ -8,8 +8,8 @@
       return y
     }
 
-Each line describes one task: its results, its name, its operands, then its costs, times and
-origins.
+Each line with `=` describes one task: its results, its name, its operands, then its costs, times
+and origins.
 """
 
 from __future__ import annotations

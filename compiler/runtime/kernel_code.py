@@ -23,8 +23,8 @@ SYMBOL = "kernel"
 class Code:
     """A kernel at each level for one target, with maps between the lines of adjacent levels.
 
-    `llvm_lines` maps each line of LLVM IR to a line of Loop IR, `asm_lines` each line of assembly
-    to a line of LLVM IR; -1 means no line. A map is empty if unknown.
+    `llvm_lines` maps each line of LLVM IR to a line of Loop IR. `asm_lines` maps each line of
+    assembly to a line of LLVM IR. In both maps, -1 means no line. An unknown map is empty.
     """
 
     schedule: str

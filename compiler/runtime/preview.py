@@ -29,8 +29,13 @@ from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
 Fate = Literal["native", "view", "constant", "reference"]
-"""The fate of a model's node: generated code, a view of the same memory, nothing at run time
-(constant or unused), or the reference implementation."""
+"""The fate of a model's node.
+
+- "native": generated code
+- "view": a view of the same memory
+- "constant": nothing at run time, because the node is constant or unused
+- "reference": the reference implementation
+"""
 
 FATES: tuple[Fate, ...] = ("native", "view", "constant", "reference")
 

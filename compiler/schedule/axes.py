@@ -88,10 +88,10 @@ class Entry:
     """A copy or prefetch of one operand at the start of each iteration of a loop.
 
     With a `block`, all elements that the inner loops read are copied into the block; `place` is the
-    index of an element in the block. Without a block, each iteration prefetches what is read
-    `distance` iterations later: the first cache line of the operand, or all lines of a packed
-    constant. With a loop `over`, each iteration of `over` prefetches only one of `share` equal
-    parts of the lines.
+    index of an element in the block. Without a block, each iteration prefetches for the iteration
+    that is `distance` iterations later. The prefetch covers the first cache line of the operand, or
+    all lines of a packed constant. With a loop `over`, each iteration of `over` prefetches only one
+    of `share` equal parts of the lines.
     """
 
     loop: str

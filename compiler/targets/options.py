@@ -45,9 +45,9 @@ class CodeOptions:
     small tiles and a low optimisation level in LLVM. With `in_parts`, f32 products may be sums of
     products of bf16 parts; docs/precision.md states the cost. `order` names the method that orders
     the launches. With a memory limit, values are recomputed so that the arena does not exceed the
-    limit. `spread` is the unit of parallel work: the loops of each kernel, or planned branches of
-    the graph with one thread per kernel. The plan of branches uses `seconds`, which maps a value to
-    the single-threaded time of the kernel that computes this value.
+    limit. `spread` is the unit of parallel work: the loops of each kernel, or branches of the
+    graph. Branches run by a plan, and each kernel then runs on one thread. The plan uses `seconds`,
+    which maps a value to the single-threaded time of the kernel that computes it.
     """
 
     target: Target = field(default_factory=host)

@@ -265,8 +265,8 @@ UNITS = 256
 def _unit(values: Array) -> float:
     """Return the rounding unit of a float type, relative to 1.
 
-    For types of fewer than 32 bits, return a smaller unit, so that the margin in `agrees` is only
-    two rounding units of the type.
+    For types of fewer than 32 bits, return a smaller number: the margin in `agrees` is then two
+    rounding units of the type.
     """
     import ml_dtypes
 

@@ -46,14 +46,19 @@ MOST_TILE = 32
 class Knob:
     """One dimension of the space: its kind, its settings, and the policy's choice.
 
-    `line` is the line of the sketch that the knob changes. The kinds `factor` and `unroll` set the
-    factor of a split, `ahead` the distance of a prefetch, `order` the loop order of a reorder, and
-    `keep` whether the line is present. The kind `turn` sets the elements per iteration in all lines
-    that compute stages at the same loop; with 0, the stages have separate loops. The kind `block`
-    splits a loop just before the reorder in `line`; the reorder then makes the block loop
-    outermost. Operands of a block may then stay in a cache. The kind `cache` blocks a reduction
-    loop in the same way, but inside a given number of outer loops; partial sums are then stored in
-    memory.
+    `line` is the line of the sketch that the knob changes. The effect of a knob depends on its
+    kind:
+
+    - `factor` and `unroll` set the factor of a split.
+    - `ahead` sets the distance of a prefetch.
+    - `order` sets the loop order of a reorder.
+    - `keep` decides whether the line is present.
+    - `turn` sets the elements per iteration, in all lines that compute stages at the same loop.
+      With 0, the stages have separate loops.
+    - `block` splits a loop just before the reorder in `line`. The reorder then makes the block loop
+      outermost, and operands of a block may stay in a cache.
+    - `cache` blocks a reduction loop in the same way, but inside a given number of outer loops.
+      Partial sums are then stored in memory.
     """
 
     kind: str

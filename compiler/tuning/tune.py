@@ -1,9 +1,9 @@
 """Tuning of a model: search for a schedule of each computation, then verification in the model.
 
-A schedule is retained only if its results are correct and, in interleaved timing, it is faster than
-the policy's schedule by more than noise. The schedule must also make runs of the model faster,
-because a kernel that is faster alone may evict other kernels' data from the caches. Tuning
-therefore does not make a program slower.
+A schedule is retained only if its results are correct and it is faster than the policy's schedule.
+In interleaved timing, the difference must exceed the noise. The schedule must also make runs of the
+model faster, because a kernel that is faster alone may evict other kernels' data from the caches.
+Tuning therefore does not make a program slower.
 """
 
 from __future__ import annotations

@@ -199,8 +199,9 @@ export interface Stage {
  * bound of the kernel's time, from the measured or estimated speeds of the machine. `bound` is
  * the limiting resource: compute, L1, L2, L3, DRAM or overhead. `words` is the family of a
  * native kernel, or the reason for a fallback. `text_kernel` is the first kernel with the same
- * function; their texts are equal. A kernel for a region of a control-flow node is `inside` the
- * kernel of that node, has the region's name in `region`, and is not measured separately. */
+ * function; their texts are equal. If a kernel belongs to a region of a control-flow node,
+ * `region` is the name of the region, and `inside` is the kernel of the node. Such a kernel is
+ * not measured separately. */
 export interface Kernel {
   kernel: number; name: string; op: string; node: string; origins: string[]; inside: number | null;
   region: string; native: boolean; words: string; function: string; flops: number;
@@ -232,8 +233,9 @@ export interface Handover { before: number; after: number; n_bytes: number; }
 export interface Method { name: string; words: string; source?: string; }
 /** The effect of the launch order on memory. Units: bytes; `live_bytes` has a figure per launch.
  * Fields with `given_` describe the launch order after the passes, before reordering. `method`
- * found another order, with the help of the methods in `found_by`; the program uses this other
- * order if its arena is smaller (`is_taken`). `is_lowest` is true if no order has a lower peak. */
+ * found another order, with the help of the methods in `found_by`. `is_taken` is true if the
+ * program uses this other order: its arena is smaller, or the user requested a method other than
+ * `best` and `dp`. `is_lowest` is true if no order has a lower peak. */
 export interface LaunchOrder {
   method: Method; found_by: Method[]; is_changed: boolean; is_taken: boolean; is_lowest: boolean;
   given_peak_bytes: number; peak_bytes: number; given_arena_bytes: number; arena_bytes: number;
@@ -440,8 +442,8 @@ export interface Move {
 export interface Moves { characters: number; steps: string[]; moves: Move[]; }
 /** The text of an edited schedule. */
 export interface ScheduleToCheck { text: string; }
-/** The loops of a nest after a line of the schedule (0: initially), outermost first, and the
- * tensors that the nest reads. */
+/** The loops of a nest after a line of the schedule, and the tensors that the nest reads. The
+ * loops are listed outermost first. Line 0 is the state before the first move. */
 export interface NestAt { nest: string; line: number; loops: string[]; tensors: string[]; }
 /** The result of parsing a schedule: its problems, and the nests after each valid line. */
 export interface CheckedSchedule {

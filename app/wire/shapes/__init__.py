@@ -1,8 +1,8 @@
 """Declarations of all payloads: typed dictionaries, one module per topic.
 
-Builders return them. The description of the API (`/openapi.json`) and the types of the page
-(`static/js/wire.d.ts`) are generated from them: after a change, run `python -m app.contract`. Both
-contain the docstrings of the classes.
+Builders return the payloads. Two documents are generated from the declarations: the description of
+the API (`/openapi.json`) and the types of the page (`static/js/wire.d.ts`). Both contain the
+docstrings of the classes. After a change, run `python -m app.contract`.
 """
 
 from __future__ import annotations

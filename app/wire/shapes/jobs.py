@@ -153,8 +153,9 @@ class Kernel(TypedDict):
     bound of the kernel's time, from the measured or estimated speeds of the machine. `bound` is the
     limiting resource: compute, L1, L2, L3, DRAM or overhead. `words` is the family of a native
     kernel, or the reason for a fallback. `text_kernel` is the first kernel with the same function;
-    their texts are equal. A kernel for a region of a control-flow node is `inside` the kernel of
-    that node, has the region's name in `region`, and is not measured separately.
+    their texts are equal. If a kernel belongs to a region of a control-flow node, `region` is the
+    name of the region, and `inside` is the kernel of the node. Such a kernel is not measured
+    separately.
     """
 
     kernel: int
@@ -242,8 +243,9 @@ class LaunchOrder(TypedDict):
     """The effect of the launch order on memory. Units: bytes; `live_bytes` has a figure per launch.
 
     Fields with `given_` describe the launch order after the passes, before reordering. `method`
-    found another order, with the help of the methods in `found_by`; the program uses this other
-    order if its arena is smaller (`is_taken`). `is_lowest` is true if no order has a lower peak.
+    found another order, with the help of the methods in `found_by`. `is_taken` is true if the
+    program uses this other order: its arena is smaller, or the user requested a method other than
+    `best` and `dp`. `is_lowest` is true if no order has a lower peak.
     """
 
     method: Method

@@ -46,8 +46,10 @@ class ScheduleToCheck(TypedDict):
 
 
 class NestAt(TypedDict):
-    """The loops of a nest after a line of the schedule (0: initially), outermost first, and the
-    tensors that the nest reads."""
+    """The loops of a nest after a line of the schedule, and the tensors that the nest reads.
+
+    The loops are listed outermost first. Line 0 is the state before the first move.
+    """
 
     nest: str
     line: int

@@ -1,10 +1,10 @@
 """The vector math library: functions without a processor instruction, as vector code.
 
-For f32 (and half precision, computed in f32), the compiler emits vector code for exponentials,
-logarithms, the normal distribution, sine, cosine, tangent, inverse tangent and powers. The vector
-code is in `single.py`, `normal.py`, `circular.py` and `power.py`; `tabled.py` has the variants for
-targets with table lookups in registers. All functions without vector code, and all f64 functions,
-call the C library lane by lane.
+The compiler emits vector code for f32, and for half precision, which is computed in f32. The
+functions are exponentials, logarithms, the normal distribution, sine, cosine, tangent, inverse
+tangent and powers. Their code is in `single.py`, `normal.py`, `circular.py` and `power.py`;
+`tabled.py` has the variants for targets with table lookups in registers. All functions without
+vector code, and all f64 functions, call the C library lane by lane.
 """
 
 from __future__ import annotations

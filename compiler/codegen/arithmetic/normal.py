@@ -1,7 +1,8 @@
 """The error function and the normal distribution of f32 as vector code.
 
 Source of erf: N. Juffa's fitted polynomials. The tail of the normal distribution is exp(-x*x/2)
-times a quotient of polynomials in |x|; its relative fitting error is 2**-25 for |x| from 0.5 to 15.
+times a quotient of polynomials in |x|. The relative error of the fit is 2**-25 for |x| from 0.5 to
+15.
 """
 
 from __future__ import annotations

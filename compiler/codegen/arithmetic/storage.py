@@ -31,8 +31,12 @@ INFINITE = 0x7F800000
 class Format:
     """A float format of `bits` bits: sign, exponent and mantissa, from the highest bit down.
 
-    `special` states which bit patterns are infinity or NaN: patterns with the largest exponent, as
-    in IEEE 754; the last pattern of each sign; the pattern of negative zero; or none.
+    `special` states which bit patterns are infinity or NaN:
+
+    - "ieee": the patterns with the largest exponent, as in IEEE 754
+    - "last": the last pattern of each sign
+    - "negative zero": the pattern of negative zero
+    - "none": no pattern
     """
 
     bits: int

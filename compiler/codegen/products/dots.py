@@ -100,10 +100,10 @@ class Dots:
     def group(self, b: Buffer, first: Resolved, n: int, stride: int) -> Value | None:
         """Load `n` elements per lane, from `first` on; None for an unsupported access pattern.
 
-        Two patterns are supported: all lanes read the same consecutive elements, or each lane reads
-        a complete group directly after the group of the previous lane. For pairs, the second
-        element may also be `stride` elements after the first, if the lanes are contiguous or
-        uniform. Pairs of bf16 are returned as 32 bits.
+        Two patterns are supported. Either all lanes read the same consecutive elements, or each
+        lane reads a complete group, directly after the group of the previous lane. If the lanes are
+        contiguous or uniform, the second element of a pair may also be `stride` elements after the
+        first. Pairs of bf16 are returned as 32 bits.
         """
         lane = self.memory.indices.env.lane
         assert lane is not None

@@ -6,10 +6,10 @@
     } } } } }
 
 Consecutive statements that contain only tile loops form a run. During a run, up to four tiles
-contain blocks of sums; the run clears or loads the blocks at its start, and stores them at its end.
-Two tiles contain the most recent blocks of the left operand; two other tiles contain blocks of the
-right operand. A run ends before a statement that needs tiles of other shapes. If the target has no
-tiles or layouts are unsuitable, tile loops are emitted as plain loops.
+contain blocks of sums. The run clears or loads these blocks at its start, and stores them at its
+end. Two tiles contain the most recent blocks of the left operand; two other tiles contain blocks of
+the right operand. A run ends before a statement that needs tiles of other shapes. If the target has
+no tiles or layouts are unsuitable, tile loops are emitted as plain loops.
 """
 
 from __future__ import annotations

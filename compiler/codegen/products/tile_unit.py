@@ -2,9 +2,9 @@
 
 Eight tiles of up to 16 rows of 64 bytes contain sums and operands. Loading a configuration of 64
 bytes sets the number of rows and the bytes per row of each tile, and clears all tiles. If a target
-sets `emulates_tiles`, each operation calls a function on tiles in memory, so that the same code
-runs slowly on machines without tiles. The emulating functions trap if shapes do not match, like the
-instructions. Source: LDTILECFG, TILELOADD, TILESTORED, TILEZERO, TDPBF16PS, TDPBSSD etc. and
+sets `emulates_tiles`, each operation calls a function on tiles in memory. The same code then runs
+on machines without tiles, but slowly. Like the instructions, the emulating functions trap if shapes
+do not match. Source: LDTILECFG, TILELOADD, TILESTORED, TILEZERO, TDPBF16PS, TDPBSSD etc. and
 TILERELEASE of Intel's manual.
 """
 

@@ -12,12 +12,12 @@ a busy machine.
     desk     next and end of its remaining numbers, its job, its index, its worker
     job      number of finished workers (negative while the caller sleeps), then the region's data
 
-The desks (the remaining shares of each thread) and the job are on the caller's stack, so a worker's
-last access to them must be the report of completion. Threads sleep and wake by Linux's futex; an
-idle thread spins before it sleeps. Waking a thread costs the caller microseconds, so the caller
-wakes workers only after enough work has accumulated. Each woken worker wakes two other workers. A
-worker on the caller's processor migrates to another processor: worker and caller would otherwise
-take turns on one processor.
+The desks (the remaining shares of each thread) and the job are on the caller's stack. So a worker
+must not access them after it reports completion. Threads sleep and wake by Linux's futex; an idle
+thread spins before it sleeps. Waking a thread costs the caller microseconds, so the caller wakes
+workers only after enough work has accumulated. Each woken worker wakes two other workers. A worker
+on the caller's processor migrates to another processor: worker and caller would otherwise take
+turns on one processor.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The lowest peak of all orders, by a best-first search over down-sets of the graph.
 
 The live bytes after a set of tasks do not depend on the order of these tasks. So an order is a path
-through sets of finished tasks (down-sets); the maximum of the live bytes on the path is the peak of
-the order. Each set has a lowest peak, over all paths to the set; the search visits the sets in
+through sets of finished tasks (down-sets). The peak of the order is the maximum of the live bytes
+on the path. Each set has a lowest peak, over all paths to the set. The search visits the sets in
 ascending order of this peak. The first visited set that contains all tasks gives the lowest peak of
 all orders.
 """
@@ -58,9 +58,9 @@ class State:
 class DownSets:
     """The down-sets of a task graph, and the transitions between them.
 
-    `floor` is a lower bound of all peaks. A task runs immediately if the live bytes stay within
-    `floor`, and if it frees at least the bytes that it allocates: delaying it gains nothing.
-    `n_steps` counts how often the effect of a task on the live bytes is computed.
+    `floor` is a lower bound of all peaks. A ready task runs immediately if the live bytes stay
+    within `floor` and the task frees at least as many bytes as it allocates. A delay of such a task
+    gains nothing. `n_steps` counts how often the effect of a task on the live bytes is computed.
     """
 
     tasks: Tasks

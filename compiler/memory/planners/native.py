@@ -73,9 +73,9 @@ class Kept(Generic[P, R]):
     """A function that runs compiled; `interpreted` is the uncompiled Python function.
 
     Compiled and interpreted code give the same results. Machine code, including callees, is cached
-    on disk: next to the source, else in the user's cache folder, else not at all. numba compiles
-    again only if the function's own file changes. So a function that calls functions of other files
-    should close over `sources_digest`.
+    on disk: next to the source if possible, else in the user's cache folder. If neither folder is
+    writable, the code is not cached. numba compiles again only if the function's own file changes.
+    So a function that calls functions of other files should close over `sources_digest`.
     """
 
     def __init__(self, function: Callable[P, R]) -> None:

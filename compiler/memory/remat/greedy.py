@@ -19,8 +19,8 @@ def recompute(
     `tasks` may already include extra runs. `costs` has the cost of one more run of each task,
     `allowed` the tasks that may be recomputed. Candidates are the values that are live during the
     task of peak memory, but that this task does not use. Each iteration recomputes the candidate
-    that saves most bytes above the limit per unit of cost, and its operands that are no longer
-    live. The result may still exceed the limit.
+    that saves the most bytes above the limit per unit of cost. If operands of the candidate are
+    dead, they may be recomputed too. The result may still exceed the limit.
     Source: greedy rematerialization, as in XLA.
 
     >>> recompute(Tasks((), (), (), (), (), ()), [], 0, ()).peak_bytes

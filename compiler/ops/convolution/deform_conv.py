@@ -45,9 +45,9 @@ def deform_conv(
     """Deformable convolution: taps are displaced by `offset` and multiplied by `mask`.
 
     The image is interpolated linearly between its elements, and is 0 outside its borders.
-    Shapes: x [N, C, H, W], w [M, C/groups, kh, kw], offset [N, offset_groups*kh*kw*2, OH, OW] with
-    the offset in y before the offset in x, mask [N, offset_groups*kh*kw, OH, OW]; `pads` lists all
-    begins, then all ends.
+    Shapes: x [N, C, H, W], w [M, C/groups, kh, kw], offset [N, offset_groups*kh*kw*2, OH, OW], mask
+    [N, offset_groups*kh*kw, OH, OW]. In `offset`, the offset in y precedes the offset in x. `pads`
+    lists all begins, then all ends.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE.
     Source: ONNX DeformConv-22.
     """

@@ -176,9 +176,9 @@ def _() -> Iterator[tuple[Any, ...]]:
 def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> TensorType:
     """Gather slices of x; each row along the last axis of `indices` is a multi-axis index.
 
-    Shapes: the first `batch_dims` axes of x and `indices` are batch axes; with indices [b, n, d]
-    and x [b, a1..ad, rest] the result is [b, n, rest]. Negative indices count from the end;
-    generated code clamps out-of-bounds indices.
+    Shapes: x [b, a1..ad, rest], indices [b, n, d], the result [b, n, rest]. The batch axes b are
+    the first `batch_dims` axes of x and `indices`. Negative indices count from the end. Generated
+    code clamps out-of-bounds indices.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX GatherND-13.
     """

@@ -1,7 +1,7 @@
 """Run-time indices, shared by gathers and scatters.
 
-In ONNX, an out-of-bounds index is an error. The references raise an error for an out-of-bounds
-index; generated code does not check: reads are clamped, and out-of-bounds writes are dropped.
+In ONNX, an out-of-bounds index is an error, and the references raise it. Generated code does not
+check indices: out-of-bounds reads are clamped, and out-of-bounds writes are dropped.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ def identity(x: Tensor) -> Tensor:
 def reshape(x: Tensor, shape: Tensor, *, allowzero: bool = False) -> TensorType:
     """Change the shape of x, with the elements in the same row-major order.
 
-    Shapes: `shape` is a list of sizes; one size may be -1 (inferred), and 0 means the size of x on
-    the same axis unless `allowzero` is true.
+    Shapes: `shape` is a list of sizes. One size may be -1: it is inferred. Unless `allowzero` is
+    true, 0 means the size of x on the same axis.
     Errors: E-OP-SHAPE for a different number of elements.
     Source: ONNX Reshape-14.
     """

@@ -80,8 +80,8 @@ def scatter_elements(
 ) -> TensorType:
     """Copy x and store single elements: for axis 0, out[indices[i, j], j] = updates[i, j].
 
-    Stores are executed in the order of `updates`; with a reduction (add, mul, max, min), new
-    elements are combined with the stored elements.
+    Stores are executed in the order of `updates`. A reduction (add, mul, max, min) combines each
+    new element with the stored element.
     Shapes: `indices` and `updates` have equal shapes, with the rank of x. Negative indices count
     from the end; generated code drops out-of-bounds stores.
     Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE, E-OP-ATTRIBUTE.

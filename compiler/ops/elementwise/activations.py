@@ -46,7 +46,7 @@ sigmoid = unary(
 )
 softplus = unary(
     "softplus",
-    "log(1+exp(x)), computed as max(x,0)+log(1+exp(-|x|)), which does not overflow.",
+    "log(1+exp(x)), computed without overflow as max(x,0)+log(1+exp(-|x|)).",
     traits=("expensive", "nearly_increasing"),
     value_range=(0.0, math.inf),
     numpy=lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),

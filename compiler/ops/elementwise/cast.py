@@ -31,8 +31,8 @@ def cast(x: Tensor, *, to: DType) -> TensorType:
 
     Floats are truncated to integers (undefined for NaN and for numbers out of range). In a
     conversion to a shorter integer, the high bits are dropped. In a conversion to a float, numbers
-    round to the nearest, halves to even; numbers too large for the type become infinite, or NaN in
-    a type without infinity. In a conversion to bool, all numbers but 0 become true.
+    round to nearest, ties to even. Numbers too large for the type become infinite, or NaN if the
+    type has no infinity. In a conversion to bool, all numbers but 0 become true.
     Errors: E-OP-DTYPE for strings and complex numbers.
     Source: ONNX Cast-25 with saturate=0.
     """

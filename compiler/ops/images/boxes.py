@@ -39,9 +39,9 @@ def kept_boxes(
     At most `most` boxes per class are selected, in order of descending score; the scores of
     selected boxes exceed `threshold`. Two boxes overlap if their intersection over union exceeds
     `overlap` (default 0).
-    Shapes: boxes [N, B, 4] as two corners (y, x, y, x) or, with `centered`, as (x, y, width,
-    height); scores [N, C, B]; the first result has rows (image, class, box) up to the maximum
-    number, padded with zeros; the second result is the number of selected boxes.
+    Shapes: boxes [N, B, 4] as two corners (y, x, y, x), or with `centered` as (x, y, width,
+    height); scores [N, C, B]. The first result has rows (image, class, box), padded with zeros up
+    to the maximum number. The second result is the number of selected boxes.
     Errors: E-OP-SHAPE, E-OP-DTYPE.
     Source: ONNX NonMaxSuppression-11.
     """

@@ -1,6 +1,6 @@
 """Resizing with precomputed weights: cubic, antialiased, cropped, or with a fixed aspect ratio.
 
-Each element of the result is a weighted sum of a few elements of the image; axes are resized one
+Each element of the result is a weighted sum of a few elements of the image. Axes are resized one
 after the other. Indices and weights depend only on sizes and attributes, so they are computed at
 compile time.
 Source: ONNX Resize-19; the formulas follow its reference.

@@ -63,8 +63,8 @@ def resize(
     image. Mode "nearest" selects the nearest element (`nearest` is the rounding), and mode "linear"
     interpolates between the two neighbours along each axis. Coordinates outside the image are
     clamped.
-    Shapes: scales or sizes have one element per axis of `axes`; with scales an axis of size n
-    becomes floor(n * scale).
+    Shapes: `scales` or `sizes` has one element for each axis in `axes`. With `scales`, an axis of
+    size n becomes floor(n * scale).
     Errors: E-OP-ATTRIBUTE, E-OP-OPERANDS unless exactly one of scales and sizes is present,
     E-SHAPE-OPEN for unknown elements.
     Source: ONNX Resize-19.

@@ -48,8 +48,8 @@ def roi_align(
     the bin's height and width in elements). The image is interpolated linearly at the sampling
     points. Coordinates are multiplied by `scale` and, with `half_pixel`, shifted by half an
     element.
-    Shapes: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), images [R] with the regions' image
-    indices; the result [R, C, *size].
+    Shapes: x [N, C, H, W]; rois [R, 4] as (x1, y1, x2, y2); images [R], the index of each region's
+    image. The result is [R, C, *size].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode.
     Source: ONNX RoiAlign-22; as in ONNX, the maximum is taken over neighbours multiplied by their
     weights.

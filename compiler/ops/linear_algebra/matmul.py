@@ -39,8 +39,8 @@ def matmul(
     """Multiply matrices: out[..., m, n] is the sum over k of a[..., m, k] * b[..., k, n].
 
     A transpose flag exchanges the last two axes of its operand; it has no effect on a vector.
-    Shapes: axes before the last two are batch axes and broadcast; a vector is a row on the left and
-    a column on the right, and the result lacks its axis.
+    Shapes: axes before the last two are batch axes and broadcast. A vector is a row on the left and
+    a column on the right. The result has no axis for a vector.
     Errors: E-OP-SHAPE if the inner sizes differ, E-OP-DTYPE if the element types differ.
     Source: ONNX MatMul-13, numpy.matmul.
     """

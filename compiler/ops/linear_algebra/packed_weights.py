@@ -43,10 +43,10 @@ def unpack_weights(
     """Unpack weights of 2, 4 or 8 bits, subtract the zero point of their block, and scale them.
 
     The first weight of a byte is in its lowest bits. The default zero point is the middle of the
-    range, such as 8 for 4 bits. Zero points are packed as the weights are, or have the type of the
+    range, such as 8 for 4 bits. Zero points are packed like the weights, or have the type of the
     scales.
     Shapes: w is [rows, blocks, block_size * bits / 8], scale is [rows, blocks] or flat, the result
-    is [rows, columns]; there are ceil(columns / block_size) blocks. Packed zero points have the
+    is [rows, columns]. There are ceil(columns / block_size) blocks. Packed zero points have the
     shape [rows, ceil(blocks * bits / 8)].
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
     Source: ONNX Runtime's com.microsoft.MatMulNBits.

@@ -25,8 +25,8 @@ The worst case of an insertion sort is quadratic, so larger selections use other
 """
 
 HEAPED = 4
-"""The minimum ratio of axis size to number of selected elements for which a heap is used; below it,
-the axis is sorted."""
+"""The minimum ratio for a heap: the size of the axis, divided by the number of selected elements.
+Below this ratio, the axis is sorted."""
 
 
 @op(kind="opaque")

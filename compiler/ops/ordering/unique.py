@@ -30,9 +30,9 @@ Types = tuple[TensorType, TensorType, TensorType, TensorType, TensorType]
 def unique_rows(x: Tensor, *, axis: int = 0, rising: bool = True) -> Types:
     """The distinct rows (slices along an axis) of x, sorted or in order of first occurrence.
 
-    Shapes: the distinct rows, padded to the number of rows of x; the index in x of the first
-    occurrence of each distinct row; the result index of every row of x; the count of each distinct
-    row; the number of distinct rows, as one i64. Unused elements are zeros.
+    Shapes: the distinct rows, padded to the number of rows of x; for each distinct row, the index
+    in x of its first occurrence; for each row of x, the index of the equal distinct row; the count
+    of each distinct row; the number of distinct rows, as one i64. Unused elements are zeros.
     Errors: E-OP-DTYPE, E-OP-AXIS.
     Source: ONNX Unique-11; rows are compared by their first elements, then by their second elements
     and so on.

@@ -17,8 +17,8 @@ LARGE = 32
 def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
     """Remove the outer taps that are outside the image at every window position.
 
-    The start pads of the clipped window are relative to its first tap; a pad is negative if this
-    tap is always inside the image.
+    The start pads of the clipped window are relative to its first tap. A pad is negative if, at the
+    first window position, this tap is after the first element of the image.
     """
     first, n_taps = [0] * len(sizes), list(w.kernel)
     for d, (size, n) in enumerate(zip(sizes, places, strict=True)):

@@ -36,7 +36,7 @@ def conv_codes(
     Because no zero point is subtracted, one instruction can multiply and sum four channels. The
     correction for zero points is a sum over weights, which is known at compile time.
     Shapes: as for conv.
-    Errors: those of conv, E-OP-DTYPE for types other than u8 and i8, E-OP-ATTRIBUTE if `around` is
+    Errors: those of conv; E-OP-DTYPE for types other than u8 and i8; E-OP-ATTRIBUTE if `around` is
     not a value of the image's type.
     Source: the arithmetic of Jacob et al. 2018 (arXiv:1712.05877), section 2.3.
     """

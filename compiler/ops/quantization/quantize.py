@@ -120,11 +120,11 @@ def quantize(
 ) -> TensorType:
     """Divide by a scale, round to the nearest integer, add a zero point, and saturate.
 
-    Halves round to even. The division is computed in the element type `precision`. For short float
-    types, numbers are rounded to the type, and saturate at its largest number. 8-bit floats
-    saturate only with `saturate`, and have the zero point 0.
-    Shapes: scale and zero are scalars, [D] for the D indices along `axis`, or have the shape of x
-    with size ceil(D / block_size) on that axis.
+    Halves round to even. The division is computed in the element type `precision`. If `to` is a
+    short float type, numbers are rounded to this type, and saturate at its largest number. 8-bit
+    floats saturate only with `saturate`, and have the zero point 0.
+    Shapes: let D be the size of x along `axis`. scale and zero are scalars, have the shape [D], or
+    have the shape of x with ceil(D / block_size) instead of D.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS, E-OP-ATTRIBUTE.
     Source: ONNX QuantizeLinear-25.
     """
@@ -302,8 +302,8 @@ def dequantize(
     """Subtract the zero point, then multiply by the scale.
 
     The difference of integers is exact; the product is computed in f32 and rounded once.
-    Shapes: scale and zero are scalars, [D] for the D indices along `axis`, or have the shape of x
-    with size ceil(D / block_size) on that axis.
+    Shapes: let D be the size of x along `axis`. scale and zero are scalars, have the shape [D], or
+    have the shape of x with ceil(D / block_size) instead of D.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS, E-OP-ATTRIBUTE.
     Source: ONNX DequantizeLinear-25.
     """

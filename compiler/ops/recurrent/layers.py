@@ -1,7 +1,7 @@
 """Recurrent layers over sequences, in one direction or both: rnn, gru, lstm.
 
-Each layer decomposes into one matrix product for the inputs of all steps, and a Scan for the gates
-and the product with the state: see recurrent/steps.py.
+Each layer decomposes into a matrix product and a Scan: see recurrent/steps.py. The matrix product
+reads the inputs of all steps. The Scan computes the gates and the product with the state.
 """
 
 from __future__ import annotations
@@ -176,8 +176,9 @@ def rnn(
     The results are the states of all steps and the last state. A clip of 0 means that no value is
     clipped. The default activation is tanh. `alphas` and `betas` list the parameters of the
     activations that have parameters, in order.
-    Shapes: x [T, B, I], w [D, H, I], r [D, H, H], b [D, 2H], states [D, B, H]; the results are [T,
-    D, B, H] and [D, B, H]; in layout 1, the batch is the first axis of x, states and results.
+    Shapes: x [T, B, I], w [D, H, I], r [D, H, H], b [D, 2H], states [D, B, H]. The results have the
+    shapes [T, D, B, H] and [D, B, H]. In layout 1, the batch is the first axis of x, states and
+    results.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for unknown activations, directions, layouts.
     Source: ONNX RNN-22.
     """
@@ -251,8 +252,8 @@ def gru(
     """A layer of gated recurrent units, with update gate z, reset gate r and candidate n.
 
     With activations f1 and f2, the update gate z and the reset gate `reset` are f1(x w + h r + b).
-    The candidate n is f2(x w + (reset h) r + b) or, with `linear_before_reset`, f2(x w + b + reset
-    (h r + b)). The new state is (1 - z) n + z h.
+    The candidate n is f2(x w + (reset h) r + b). With `linear_before_reset`, it is
+    f2(x w + b + reset (h r + b)). The new state is (1 - z) n + z h.
     Shapes: as for rnn, but w [D, 3H, I], r [D, 3H, H], b [D, 6H] for the gates z, r, n.
     Errors: as rnn.
     Source: ONNX GRU-22; Cho et al. 2014, arXiv:1406.1078.
@@ -320,11 +321,11 @@ def lstm(
 ) -> tuple[TensorType, ...]:
     """A layer of long short-term memory: a cell with forget, input and output gates.
 
-    With activations f1, f2 and f3, the gates i, o and f are f1(x w + h r + b + p c), where o reads
-    the new cell. The new cell is f c + i f2(x w + h r + b), and the new state h is o f3(new cell).
-    With `input_forget`, the forget gate f is 1 - i. With `rounded_states`, h is quantized to 8 bits
-    by one scale before multiplications. The results are the states of all steps, the last state and
-    the last cell.
+    With activations f1, f2 and f3, the gates i, o and f are f1(x w + h r + b + p c). In this
+    formula, c is the new cell for o, and the previous cell for i and f. The new cell is
+    f c + i f2(x w + h r + b), and the new state h is o f3(new cell). With `input_forget`, the
+    forget gate f is 1 - i. With `rounded_states`, h is quantized to 8 bits by one scale before
+    multiplications. The results are the states of all steps, the last state and the last cell.
     Shapes: as for rnn, but w [D, 4H, I], r [D, 4H, H], b [D, 8H] for the gates i, o, f, c, and p
     [D, 3H] for i, o, f.
     Errors: as rnn.

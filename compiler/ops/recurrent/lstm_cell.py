@@ -29,8 +29,8 @@ from compiler.ops.type_rules.requirements import (
 def lstm_cell(gates: Tensor, c: Tensor, *, order: str = "ifgo") -> tuple[TensorType, TensorType]:
     """The gates of one LSTM step: forget gate f, input gate i, output gate o, candidate g.
 
-    The activations are sigmoid for i, f, o and tanh for g; the new cell is f c + i g, and the new
-    state is o tanh(new cell). The first result is the new cell, the second is the new state.
+    The activations are sigmoid for i, f and o, and tanh for g. The new cell is f c + i g, and the
+    new state is o tanh(new cell). The first result is the new cell, the second is the new state.
     `order` names the four gates in their order along the last axis of `gates`.
     Shapes: gates [..., 4H], c [..., H]; both results have the shape of c.
     Errors: E-OP-ATTRIBUTE for an invalid order of gates, E-OP-SHAPE, E-OP-DTYPE.

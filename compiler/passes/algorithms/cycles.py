@@ -1,9 +1,9 @@
 """Cost model of convolution algorithms, in cycles of a core with 512-bit vectors.
 
-A cost is the time of the products at the rate of the register tiles, plus the time to load the
-weights from beyond the L2 cache, plus the time of tile transforms. Only the ratio of two costs
-matters. With shorter vectors, products take a larger share of the time, so an algorithm that saves
-products and pays with 512-bit vectors also pays with shorter ones.
+A cost is the sum of three times: the products at the rate of the register tiles, loading the
+weights from beyond the L2 cache, and the tile transforms. Only the ratio of two costs matters. With
+shorter vectors, products take a larger share of the time. So if an algorithm saves products and
+pays with 512-bit vectors, it also pays with shorter ones.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Work:
 def cost_analysis(graph: Graph, log: Log) -> Work:
     """Count nodes, operations and bytes moved; leave the graph unchanged.
 
-    Each node counts as a kernel that reads its operands from memory and writes its results; nodes
+    Each node counts as a kernel that reads its operands from memory and writes its results. Nodes
     inside a fused group cause no memory traffic.
     """
     cost, n_open = graph_cost(graph)

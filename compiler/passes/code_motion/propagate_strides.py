@@ -50,7 +50,7 @@ def propagate_strides(graph: Graph, log: Log) -> Graph:
 
     The strides move to the preceding convolution or pool, through elementwise operators and
     concatenations. If another reader needs all elements of an intermediate value, a slice selects
-    every n-th element, provided that the slice costs less than it saves. Source:
+    every n-th element. The strides move only if the slices cost less than the change saves. Source:
     StridesOptimization of OpenVINO.
     """
     ed = Editor(graph)

@@ -2,8 +2,8 @@
 
 ONNX passes parameters as tensors, and a model may declare these tensors as inputs. Code for a fixed
 value is much faster than code for all values. A program is therefore compiled for the parameter
-values of a call, as for the shapes. An input is a parameter only if some node has no code unless
-the value of the input is known; data are never parameters. Source: XLA's compile-time constant
+values of a call, as for the shapes. An input is a parameter only if some node has code with the
+input's value and none without it. Data are never parameters. Source: XLA's compile-time constant
 operands, TensorRT's shape tensors.
 """
 

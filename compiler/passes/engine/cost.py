@@ -1,7 +1,7 @@
 """Costs of nodes: the operations and bytes that operators declare, and estimated seconds.
 
-The seconds are an estimate by the roofline model of one core (Williams et al. 2009): the time of a
-kernel is the larger of its compute time and its memory time, plus a launch overhead.
+The seconds are an estimate by the roofline model of one core (Williams et al. 2009). In this model,
+the time of a kernel is the maximum of its compute time and its memory time, plus a launch overhead.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def node_cost(node: Node, type_of: TypeOf) -> Cost | None:
 def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
     """Return the cost of a node for reports, or a lower bound if `node_cost` returns None.
 
-    In a fusion, nodes without a declared cost add nothing. For a node with open sizes or without a
-    declared cost, the bytes moved are those of its operands and results of known size.
+    In a fusion, nodes without a declared cost add nothing. If a node has open sizes or no declared
+    cost, the bytes moved include only operands and results of known size.
     """
     values = [*(types[i] for i in node.inputs if i), *node.types]
     found = node_cost(node, types.__getitem__) if all(map(_is_sized, values)) else None

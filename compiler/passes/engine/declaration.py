@@ -64,9 +64,9 @@ class Pass:
     is the error budget of each rewrite, relative to the scale of results. A pass with a budget
     above 0 runs only if a precision mode or the user requests it. `aliases` are short forms and
     former names: the text of a pipeline may use them, but they are never printed. `known_as` maps
-    other compilers to the names of their closest passes. `for_code` marks a pass that pays only
-    with this compiler's code generation: other runtimes have a kernel for the operator that the
-    pass decomposes. `elsewhere` has options for graphs that run in other runtimes.
+    other compilers to the names of their closest passes. `for_code` marks a pass that is profitable
+    only with this compiler's code generation. Such a pass decomposes an operator for which other
+    runtimes have a kernel. `elsewhere` has options for graphs that run in other runtimes.
     """
 
     name: str

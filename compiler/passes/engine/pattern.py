@@ -3,9 +3,9 @@
     transpose(transpose(Any("x"), perm=AnyAttr("p")), perm=AnyAttr("q"))
 
 The functions that build graphs also build patterns: an operator called with placeholders is a
-pattern. An attribute that a pattern does not mention must have its default; an operand that the
-pattern does not mention must be omitted. Operands of commutative operators match in both orders.
-With `OneOf` and `Product` a single pattern covers all forms that exporters write.
+pattern. If a pattern omits an attribute, the attribute must have its default. If a pattern omits an
+operand, the node must omit it, too. Operands of commutative operators match in both orders. With
+`OneOf` and `Product` a single pattern covers all forms that exporters write.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
 """Conditions for lowering units to one kernel: functions return the unmet condition, or "".
 
-A kernel is a single loop nest. Some kernels contain elementwise nodes of equal shape, others a
-contraction, pool or reduction with an epilogue. Further kernels contain a reduction with a prologue
-that has no other readers, or several reductions over the same axes of operands of equal shape.
+A kernel is a single loop nest. It contains one of these groups of nodes:
+
+    elementwise nodes of equal shape
+    a contraction, pool or reduction with an epilogue
+    a reduction with a prologue that has no other readers
+    several reductions of operands of equal shape, over the same axes
 """
 
 from __future__ import annotations

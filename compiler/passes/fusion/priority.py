@@ -1,7 +1,8 @@
 """Fusion of producers into all of their readers, in order of decreasing time saved.
 
-Source: XLA, xla/service/gpu/transforms/priority_fusion.cc: a priority queue of producers by the
-time saved according to the cost model; each fusion updates the priorities of its neighbours.
+Source: XLA, xla/service/gpu/transforms/priority_fusion.cc. A priority queue orders the producers by
+the time that their fusion saves according to the cost model. Each fusion updates the priorities of
+its neighbours.
 """
 
 from __future__ import annotations

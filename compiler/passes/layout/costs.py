@@ -1,7 +1,8 @@
 """Costs of layouts: times of kernels and copies by the roofline model, in whole picoseconds.
 
-Only differences between layouts matter. The cost of a kernel therefore includes only the bytes
-moved, with padding of blocks, and the share of vector lanes that a convolution fills.
+Only differences between layouts matter. The cost of a kernel therefore includes only two factors:
+the bytes moved, with the padding of blocks, and the share of peak vector throughput that a
+convolution reaches.
 """
 
 from __future__ import annotations

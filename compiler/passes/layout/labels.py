@@ -1,14 +1,15 @@
 """Labelling of kernels at minimum cost: an energy, minimised by moves that are minimum cuts.
 
 The energy is a sum of two kinds of terms: the cost of each kernel for its label, and the cost of
-copies. A value needs a copy if its producer has none of the labels of the copy, but a reader has
-one of them. Readers share the copy.
+copies. A copy of a value serves the readers that have one of its labels. The copy is needed if
+there is such a reader, and the producer of the value has none of these labels. Readers share the
+copy.
 
 With two labels a single minimum cut finds the global minimum. With three labels, moves towards each
 label alternate until no move lowers the energy (alpha-expansion). Each move is the best among
-exponentially many moves. Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy
-minimization via graph cuts": the result costs at most twice the optimum if all copies of a value
-have equal cost.
+exponentially many moves. If all copies of a value have equal cost, the result costs at most twice
+the optimum. Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy minimization via graph
+cuts".
 """
 
 from __future__ import annotations

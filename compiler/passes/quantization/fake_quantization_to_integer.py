@@ -75,11 +75,11 @@ FEWEST_COLUMNS = 8
 def fake_quantization_to_integer(graph: Graph, log: Log) -> Graph:
     """Multiply quantized integers and scale the i32 sums, instead of dequantizing operands.
 
-    Let s and t be scales, z and v zero points. The sum of s(x - z) * t(w - v) is s * t times a
-    difference: the sum of x * (w - v) minus z times the constant sum of w - v. An instruction
-    multiplies four bytes in the time of one float. Scaling each sum once, instead of every operand,
-    reduces rounding errors. Source: Jacob et al. 2018 (arXiv:1712.05877), section 2.3; QDQ
-    transformers of ONNX Runtime.
+    Let s and t be scales, z and v zero points. The sum of s(x - z) * t(w - v) is
+    s * t * (A - z * B). Here, A is the sum of x * (w - v), and B is the sum of w - v, a constant.
+    An instruction multiplies four bytes in the time of one float. Scaling each sum once, instead of
+    every operand, reduces rounding errors. Source: Jacob et al. 2018 (arXiv:1712.05877), section
+    2.3; QDQ transformers of ONNX Runtime.
     """
     if not any(n.op == "dequantize" for n in graph.nodes):
         return graph

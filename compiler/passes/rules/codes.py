@@ -1,7 +1,7 @@
 """Evaluation of quantize and dequantize for every value of a quantized type.
 
-An 8-bit type has 256 values. If a property holds for all values of the type with the given constant
-scales and zero points, it holds for every tensor, including effects of rounding.
+An 8-bit type has 256 values. The scales and zero points are given constants. If a property holds
+for all values of the type, it holds for every tensor, including effects of rounding.
 """
 
 from __future__ import annotations

@@ -163,8 +163,8 @@ fold_affine = rules_pass(
     RULES,
     """Fold constant scales and shifts into neighbouring weights.
 
-    Batch normalisation becomes a scale and a shift; these become part of the weights and the bias
-    of an adjacent convolution or product, or of an embedding table. Zero padding becomes the
+    Batch normalisation becomes a scale and a shift. Both are folded into the weights and the bias
+    of an adjacent convolution or product, or into an embedding table. Zero padding becomes the
     padding of the operator that reads it. Weights are computed in f64 and rounded once; results
     differ by about one rounding.
     """,

@@ -166,7 +166,10 @@ def where_of_same_second(c: Tensor, x: Tensor, y: Tensor, z: Tensor) -> Operand:
 
 
 def _bound(op: str, made: str, words: str) -> Rule:
-    """Return the rule where(op(x, n), n, x) -> made(x, n); both forms propagate a NaN of x."""
+    """Return the rule where(op(x, n), n, x) -> made(x, n).
+
+    Both forms propagate a NaN of x.
+    """
 
     def body(x: Tensor, n: float) -> Operand:
         return Skip("the bound is NaN") if n != n else o[made](x, scalar(n, x.dtype))

@@ -231,8 +231,8 @@ def lp_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
 def max_pool_in_two(x: Tensor, **attrs: Anything) -> Operand:
     """Compose a long max window from two passes of short, overlapping windows.
 
-    The total number of taps is smallest if the number of taps of the first window is about the
-    square root of the original number.
+    Let n be the number of taps of the long window. Both passes together have the fewest taps if the
+    first window has about sqrt(n) taps.
     Source: the idea of van Herk 1992 and Gil and Werman 1993, with windows instead of running
     maxima.
     """

@@ -1,8 +1,8 @@
 """Division of a graph at values whose sizes are known only after earlier nodes have run.
 
-Most graphs have a single part. If a value's size depends on data (the number of nonzero elements,
-or of selected boxes), the node that computes the value runs separately. Nodes that need the size
-are in a later part.
+Most graphs have a single part. The size of a value may depend on data, for example on the number of
+nonzero elements or of selected boxes. The node that computes such a value runs separately. Nodes
+that need the size are in a later part.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ class OpenPart:
     def fitted(self, sizes: Mapping[str, int]) -> Sized:
         """Check the sizes, and return the part with these numbers for its sizes.
 
-        Errors: those of type rules for inconsistent sizes; NotDetermined for sizes that a node's
-        body does not accept, or for a wrong recorded type.
+        Errors: those of type rules for inconsistent sizes; NotDetermined if a node's body does not
+        accept the sizes, or if a recorded type is wrong.
         """
         graph, thunks = _numbered(self.graph, self.thunks, sizes)
         require_consistent(graph)

@@ -1,7 +1,7 @@
 """One program for all sizes: its compiled form, and the sizes of a run.
 
-Machine code is generated once. A run reads the sizes from its inputs, plans the arena for them
-(plans are cached), and passes the code a table of offsets and sizes. If a size depends on data, the
+Machine code is generated once. A run reads the sizes from its inputs and plans the arena for them;
+plans are cached. The code receives a table of offsets and sizes. If a size depends on data, the
 program has several parts. The reference implementation runs the node that determines the size; the
 next part then starts with this size.
 """

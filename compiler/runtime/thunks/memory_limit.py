@@ -150,8 +150,8 @@ def _ordered(graph: Graph, thunks: Sequence[Thunk], order: str) -> LaunchOrder:
 class _Program:
     """Implementations in order, with the cost of recomputing each launch.
 
-    `allowed` are the launches that may be recomputed: generated code with all results in the arena,
-    none of them a result of the program. Units: seconds.
+    `allowed` has the launches that may be recomputed. These launches run generated code. All their
+    results are in the arena, and none is a result of the program. Units: seconds.
     """
 
     graph: Graph

@@ -37,8 +37,8 @@ HANDOVER_SECONDS = 0.3e-6
 """Delay in seconds until a thread sees that another thread's task has ended."""
 
 HANDOVER_BYTES_PER_SECOND = 50e9
-"""Bandwidth that gives the extra time of reading another thread's results: 35 GB/s from another
-core's cache, instead of 110 GB/s from the same core's cache (docs/threads.md)."""
+"""Bandwidth that gives the extra time of reading another thread's results. A thread reads 35 GB/s
+from another core's cache, instead of 110 GB/s from its own core's cache (docs/threads.md)."""
 
 ON_DEMAND = Conduct(ahead=0, contention=False)
 """Simulated transfers: a thread reads another thread's results on demand, and waits for them."""

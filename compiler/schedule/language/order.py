@@ -150,8 +150,8 @@ class Order(Checked):
         """Reorder the loops, outermost first; loops not named follow in their former order.
 
         Every order is legal, with one exception. If the factor of a split does not divide the
-        length, the inner loop must stay inside the outer loop, because the outer loop determines
-        the inner loop's length.
+        length, the outer loop determines the inner loop's length. The inner loop must then stay
+        inside the outer loop.
         """
         named = [self.axis(v) for v in loops]
         require_legal(len(set(loops)) == len(loops), "a loop is named twice")

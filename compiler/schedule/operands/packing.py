@@ -18,7 +18,7 @@ PIECE_BYTES = 1 << 18
 """The number of bytes packed at once: these bytes and their source fit the cache."""
 
 PRODUCTS = 1 << 18
-"""The maximum number of multiplications in one numpy matrix product: for larger products, numpy's
+"""The maximum number of multiplications in one numpy matrix product. For larger products, numpy's
 BLAS starts threads, which are slow on a busy machine."""
 
 
@@ -29,7 +29,7 @@ class Packing:
     `taken` selects elements along each axis: the first index, the step and the count. A `transform`
     M replaces the last two axes of weights w with a new first axis over the elements of M w M'. The
     product is computed in f64 and rounded once. With `parts`, a new first axis contains the bf16
-    parts of an f32 constant, in the order that `parts` lists: 0 is the upper part, 1 the lower
+    parts of an f32 constant, in the order of `parts`. Part 0 is the upper part, part 1 the lower
     part.
     Shapes: `padded` has the rank of the constant; `split` lists the factors of all axes in order;
     `order` permutes these factors. The shape of the result is `shape`.

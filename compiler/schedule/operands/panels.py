@@ -2,7 +2,7 @@
 
 A product reads its right operand row by row, a few vectors of each row. When the rows are far
 apart, each step accesses another page. Rows at a power-of-two stride share one cache set and evict
-each other. Constants are packed at compile time; for other operands a copy is worth its cost when
+each other. Constants are packed at compile time. For other operands, a copy repays its cost if
 enough rows of the left operand use the copy. A transposed operand is copied directly into the order
 that vectors need. Source: Goto and van de Geijn 2008, packing of B.
 """

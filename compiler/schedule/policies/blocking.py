@@ -30,7 +30,7 @@ parts if a narrow strip over the entire reduction exceeds L2. A wide strip over 
 reduction stays in L2."""
 
 PART_SHARE = 0.25
-"""The fraction of L2 for a strip of columns over one part of the reduction; rows and sums need the
+"""The fraction of L2 for a strip of columns over one part of the reduction. Rows and sums need the
 remainder of L2."""
 
 SUMS_SHARE = 0.5
@@ -38,8 +38,8 @@ SUMS_SHARE = 0.5
 is slower."""
 
 BLOCK_SHARE = 0.6
-"""The share of L2 for a block of rows, after subtracting two strips of columns: one in use, the
-other being loaded."""
+"""The share of L2 for a block of rows, after subtracting two strips of columns. One strip is in use
+while the other is loaded."""
 
 LEAST_TILES = 12
 """The minimum number of column tiles, per copy of an element, for which a block is copied. Where
@@ -127,9 +127,9 @@ def row_block(
     """Choose the block of rows that stays in L2 for all columns; None if no block saves cycles.
 
     Without blocks, each column tile reads all rows again; with blocks, each block reads all columns
-    again. `around` are the loops over images. The outermost image loop is split if the number of
-    images is known and several images fit a block; otherwise the row loop is split. Rows are copied
-    into panels if each reduction step reads different cache lines of the rows.
+    again. `around` are the loops over images. If the number of images is known and several images
+    fit a block, the outermost image loop is split. Otherwise, the row loop is split. Rows are
+    copied into panels if each reduction step reads different cache lines of the rows.
     """
     if not isinstance(rows.extent, int):
         return _open_block(nest, vector, rows, around, tile, ctx)

@@ -34,7 +34,7 @@ from compiler.schedule.policies.short_rows import span_rows
 from compiler.schedule.policies.tiles import FEW_REGISTERS, choose_tile
 
 MOST_ROWS, SURE_ROWS = 14, 4
-"""The number of rows of the largest tile; a loop whose length is known only at run time counts as
+"""The number of rows of the largest tile. A loop whose length is known only at run time counts as
 at most `SURE_ROWS` rows."""
 
 UNROLL = 2

@@ -10,10 +10,10 @@ the other operand the elements of a step are contiguous in memory, and all lanes
 elements. All other loops are as in an f32 contraction: sums stay in registers during the entire
 reduction.
 
-The operand that differs between lanes may also be a bf16 tensor with contiguous lanes, such as
-pixels in plain order, or the right operand of attention's second product. Two vectors of lanes are
-then interleaved into pairs at the load, which pays off for enough rows. Source: the vectorisation
-of 8-bit convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018 (arXiv:1712.05877); VDPBF16PS.
+The operand that differs between lanes may also be a bf16 tensor with contiguous lanes. Examples are
+pixels in plain order and the right operand of attention's second product. The load then interleaves
+two vectors of lanes into pairs, which pays off for enough rows. Source: the vectorisation of 8-bit
+convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018 (arXiv:1712.05877); VDPBF16PS.
 """
 
 from __future__ import annotations

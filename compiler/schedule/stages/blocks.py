@@ -14,7 +14,7 @@ from compiler.schedule.stages.tree import Group, name_of
 from compiler.targets.target import Target
 
 ROWS = 48
-"""The maximum number of rows of a product per iteration; the rows of an iteration share each load
+"""The maximum number of rows of a product per iteration. The rows of an iteration share each load
 of the other operand."""
 
 LEAST_ROWS = 4

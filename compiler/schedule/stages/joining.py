@@ -1,8 +1,8 @@
 """Stages fused into one nest: several results computed and stored at each point.
 
 A kernel with several outputs has a stage for each output. Two outputs over the same points share a
-nest if they read the same elements, or if one output reads the other output. Shared operands are
-then loaded once, and shared values are computed once.
+nest if both read the same elements, or if one reads the other. Shared operands are then loaded
+once, and shared values are computed once.
 """
 
 from __future__ import annotations

@@ -110,8 +110,8 @@ def _producer(
 ) -> tuple[FusedStages, str] | None:
     """Return the last earlier part that only the group reads, at one index per iteration.
 
-    Such a part, for example the copy of an operand, reads no results of the group, so it is not yet
-    a part of the group.
+    Such a part reads no results of the group, so the group does not contain it yet. An example is
+    the copy of an operand.
     """
     alone = _alone(before)
     for number, part in reversed([*enumerate(before)]):

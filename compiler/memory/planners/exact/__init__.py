@@ -21,9 +21,9 @@ def exact(problem: Problem, options: Options) -> Outcome:
     """Search all plans that can be optimal by branch and bound, in compiled code.
 
     The search proceeds from the bottom up: it places the block with the lowest possible offset, or
-    decides that another block comes below it. The search ends with a plan within the capacity, or
-    with a proof that none exists; without a capacity, it ends with the smallest plan. The best
-    planner for tight problems (with little spare memory) of up to a few thousand buffers.
+    decides that another block comes below it. With a capacity, the search ends with a plan that
+    fits, or with a proof that no plan fits. Without a capacity, it ends with the smallest plan. The
+    best planner for tight problems (with little spare memory) of up to a few thousand buffers.
     """
     start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:

@@ -1,8 +1,9 @@
 """The compiled search loop over arrays, which can be resumed after a number of nodes.
 
 The *base* of an unplaced block is the top of the placed blocks that must be below it. Each node of
-the search decides about the block with the lowest possible offset. The block is placed on its base,
-or it is *lifted*: a block that is still unplaced must then be placed below it.
+the search decides about the block with the lowest possible offset. There are two choices: the block
+is placed on its base, or it is *lifted*. If it is lifted, another unplaced block must be placed
+below it.
 """
 
 from __future__ import annotations

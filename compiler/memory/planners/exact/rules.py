@@ -86,8 +86,8 @@ def lifted_bound(board: Board, block: int) -> int:
 def are_twins(board: Board, a: int, b: int) -> bool:
     """Return whether two unplaced blocks are interchangeable in all packings.
 
-    If one of the two (twins) is not on its base, the search does not try the other on its base:
-    exchanging both gives a packing that was already searched.
+    If one of two such blocks (twins) is lifted off its base, the search does not try the other on
+    its base. Exchanging the twins gives a packing that was already searched.
     """
     return (
         board.block[SIZE, a] == board.block[SIZE, b]

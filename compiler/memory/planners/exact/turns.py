@@ -1,9 +1,10 @@
 """Interleaved searches of the same blocks in several orders, with growing time slices.
 
-The time of a search varies with its order by many powers of ten, unpredictably. Slices double, so
-the total time is within a constant factor of the time of the best order. The searches with the
-orders `PREORDERS` resume in each round, so at least one of them finally finds a packing or proves
-that none exists. In each round, searches with new random orders also get one slice each.
+The time of a search varies unpredictably with its order, by many powers of ten. Slices double from
+round to round, so the total time is within a constant factor of the time of the best order. In each
+round, the searches with the orders `PREORDERS` resume. So at least one of them eventually finds a
+packing or proves that none exists. Each round also has searches with new random orders, for one
+slice each.
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ CHANCES = (BOLD, CAREFUL)
 def joined(problem: Problem, options: Options) -> Outcome:
     """Join blocks that fit together without a gap; place the joined blocks by exact search.
 
-    If the buffers that begin at a step can reuse exactly the bytes of buffers that end there, they
-    most likely do so in a plan without gaps. Good for tight problems (with little spare memory) of
-    any size. A wrong join may exclude all good plans.
+    At a step, the buffers that begin may fit exactly into the bytes of buffers that end. In a plan
+    without gaps, they most likely reuse these bytes. Good for tight problems (with little spare
+    memory) of any size. A wrong join may exclude all good plans.
     """
     start = start_of(problem, options)
     blocks = problem.blocks

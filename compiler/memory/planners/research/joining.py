@@ -1,16 +1,17 @@
 """Joining of blocks into rectangles of steps and bytes without gaps, before any search.
 
-A block that begins when another block of the same size ends can reuse exactly the same bytes: both
-blocks together form a *rectangle*. Two sets of rectangles are joined in the same way, if they have
-equal sums of sizes, and if one set begins at the step at which the other ends. The rectangles of a
-set have the same lifetime and are stacked without gaps.
+If a block begins when another block of the same size ends, it can reuse exactly the same bytes.
+Both blocks together form a *rectangle*. Two sets of rectangles are joined in the same way if one
+set begins when the other ends, and their sums of sizes are equal. The rectangles of a set have the
+same lifetime and are stacked without gaps.
 
 If the blocks were cut from one rectangle, repeated joining undoes the cuts. A plan of the
 rectangles is a plan of the blocks, but infeasibility of the rectangles proves nothing.
 
-Sums can be equal by chance (a *chance match*), and wrong joins lead to worse plans. Therefore the
-expected number of chance matches is estimated for each pair of sets, from the number of sets of
-their sizes and from their sum. The pair with the smallest expected number is joined first.
+Sums can be equal by chance (a *chance match*), and wrong joins lead to worse plans. Therefore each
+pair of sets has an estimate: the expected number of chance matches. It is computed from the sum,
+and from the number of sets with as many rectangles. The pair with the smallest expected number is
+joined first.
 """
 
 from __future__ import annotations

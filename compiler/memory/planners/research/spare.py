@@ -2,10 +2,10 @@
 
 Only the number of spare (unused) bytes at each step is known, not their division into blocks. A
 spare block adds its size to the spare bytes at its first step, and subtracts it at its end. So the
-changes of the spare bytes are searched for sets whose sum is zero. If few sets have this sum by
-chance, the changes of a set probably belong to the same blocks: two changes to one block, three
-changes to two blocks. The remaining changes probably belong to blocks with the lifetime of an
-existing block, since both blocks may be parts of one original block.
+search looks for sets of changes whose sum is zero. If few sets have this sum by chance, the changes
+of a set probably belong to the same blocks. Two changes then belong to one block, three changes to
+two blocks. The remaining changes probably belong to blocks with the lifetime of an existing block,
+since both blocks may be parts of one original block.
 
 The offsets of spare blocks are unknown, so each spare block is split at all steps of its set. The
 module `joining.py` then merges adjacent pieces.

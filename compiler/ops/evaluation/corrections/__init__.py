@@ -37,9 +37,9 @@ TABLE = (
     Correction(
         "Resize",
         "resize",
-        "With scales, align_corners and tf_crop_and_resize divide by the unrounded length; the "
-        "standard requires length_resized, the length of the result. pytorch_half_pixel reads "
-        "-0.5 for a result of length 1, where the standard requires 0. Sizes are rounded down "
+        "If scales are given, align_corners and tf_crop_and_resize divide by the unrounded length. "
+        "The standard requires length_resized, the length of the result. For a result of length "
+        "1, pytorch_half_pixel reads -0.5, but the standard requires 0. Sizes are rounded down "
         "from f64: 10 * f32(0.7) is 6, but 7 in the standard's shape inference.",
         (
             "test_resize_downsample_scales_cubic_align_corners",
@@ -50,9 +50,8 @@ TABLE = (
         "GridSample",
         "grid_sample",
         "With cubic interpolation and `border` padding, a coordinate outside the image is clamped "
-        "before its neighbours are read. torch, to which the standard refers, and ONNX Runtime "
-        "read border values as neighbours. The modes of opset 16 are missing: bilinear and "
-        "bicubic.",
+        "before its neighbours are read. The standard refers to torch. torch and ONNX Runtime read "
+        "border values as neighbours. The modes of opset 16 are missing: bilinear and bicubic.",
     ),
     Correction(
         "ConvTranspose",

@@ -105,8 +105,8 @@ def softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Oper
 def log_softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Operand:
     """Recognise `x - max - log(sum(exp(x - max)))` as log_softmax.
 
-    The rule does not match x - log(sum(exp(x))): for infinite elements this form gives a number
-    where log_softmax is NaN.
+    The rule does not match x - log(sum(exp(x))). For infinite elements, this form gives a number,
+    but log_softmax gives NaN.
     """
     reason = _along(x, axes, t)
     return Skip(reason) if reason else o.log_softmax(x, axis=axes[0])

@@ -18,8 +18,8 @@ each new minimum of the number of rectangles."""
 
 LEFT = 0.4
 """Largest number of rectangles per block at the end of a cooling. If more remain, other planners
-get the remaining time: probably, the blocks do not result from guillotine cuts, or some spare
-memory is unknown."""
+get the remaining time. In this case, the blocks probably do not result from guillotine cuts, or
+some spare memory is unknown."""
 
 
 @planner(

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from compiler.memory.planners.native import compiled, kept
 
 START, END, SIZE, CHILD, SIBLING, BEHIND, PLACE, NEXT, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 9
-"""Columns of `nodes`. NEXT and LAST have two columns each, for two linked lists: the roots that end
-at a step, and those that begin there."""
+"""Columns of `nodes`. NEXT and LAST have two columns each, one for each linked list of a step: the
+roots that end at the step, and the roots that begin there."""
 
 COLUMNS = 11
 
@@ -23,8 +23,8 @@ ROOTS, UNUSED, CHANCE = 0, 1, 2
 """Positions in `count`; the first two are also rows of `lists`."""
 
 MINE, THEIRS, SOME, OTHER = 0, 1, 2, 3
-"""Rows of `sets`. MINE and THEIRS are the two sets to join, SOME has candidates of one lifetime,
-and OTHER the candidates on the other side of the step."""
+"""Rows of `sets`. MINE and THEIRS are the two sets to join. SOME has candidates of one lifetime.
+OTHER has the candidates on the other side of the step."""
 
 MOST_PAIRS = 24
 """Maximum number of roots that are examined to find two with a given sum of sizes."""
@@ -38,11 +38,11 @@ class Forest(NamedTuple):
     """The arrays of a forest: n blocks, then space for n joins. Units: steps by their rank, bytes.
 
     In `nodes`, CHILD is the first child of a join, and SIBLING the next child of the same join.
-    BEHIND is 0 for children before the join's step, 1 for those after it. PLACE is the position of
-    a root in the list of roots. `steps` has the heads of two doubly linked lists per step: the
-    roots that end there (side 0), and the roots that begin there (side 1). `lists` has the roots
-    and the unused numbers of joins. `count` has the lengths of both lists and the state of the
-    random number generator. `sets` has sets of roots.
+    BEHIND is 0 for children before the join's step, and 1 for children after it. PLACE is the
+    position of a root in the list of roots. For each step, `steps` has the heads of two doubly
+    linked lists. Side 0 lists the roots that end at the step, side 1 the roots that begin there.
+    `lists` has the roots and the unused numbers of joins. `count` has the lengths of both lists and
+    the state of the random number generator. `sets` has sets of roots.
     """
 
     nodes: Any

@@ -153,9 +153,9 @@ def cheapest(
 ) -> int:
     """Return an offset for `block` at which the blocks that it would overlap have the least cost.
 
-    As the offset increases, an overlap with another block begins just above the other block's
-    offset minus the size of `block`, and stops at the other block's end. The cost changes only
-    there.
+    As the offset increases, `block` begins to overlap another block, and later ceases to. The
+    overlap begins just above the other block's offset minus the size of `block`. It ceases at the
+    other block's end. The cost changes only at these offsets.
     """
     size, n = arrays.size[block], lying.n[0]
     top = capacity - size

@@ -61,11 +61,11 @@ wider beams seldom help."""
 def planar(problem: Problem, options: Options) -> Outcome:
     """Find a plan without gaps: at each step, new buffers reuse exactly the bytes of ended ones.
 
-    A set of buffers that end at a step hands its bytes over to a set of equal sum that begins
-    there: this pair is a node of a network. Buffers are the edges, and a plan is a planar drawing.
-    A sweep over the steps represents all possible orders of the live buffers in memory by a
-    PQ-tree. The sweep follows several branches if sums may be equal by chance. Good for tight
-    problems (with little spare memory) of any size.
+    At a step, a set of ending buffers hands its bytes over to a set of beginning buffers with an
+    equal sum. Such a pair of sets is a node of a network. Buffers are the edges, and a plan is a
+    planar drawing. A sweep over the steps represents all possible orders of the live buffers in
+    memory by a PQ-tree. The sweep follows several branches if sums may be equal by chance. Good for
+    tight problems (with little spare memory) of any size.
     """
     start = start_of(problem, options)
     blocks = whole(problem.blocks)

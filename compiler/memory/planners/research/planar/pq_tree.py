@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 Tree: TypeAlias = tuple[int, str, tuple[Any, ...]]
-"""The set of a tree's leaves as bits; its kind (LEAF, P or Q); its children (for a leaf, its
-number)."""
+"""The leaves of a tree as a set of bits, its kind (LEAF, P or Q), and its children. A leaf has its
+number instead of children."""
 
 LEAF, P, Q = "leaf", "P", "Q"
 

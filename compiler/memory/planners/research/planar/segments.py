@@ -65,8 +65,8 @@ class Pair(NamedTuple):
 
 
 Fits: TypeAlias = dict[int, list[tuple[int, Pair]]]
-"""Maps each leaf to the pairs that contain it; each pair comes with the set of all its leaves, as
-bits."""
+"""Maps each leaf to the pairs that contain it. Each pair is preceded by the set of all its leaves,
+as bits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 A state is a partial packing, represented by its *skyline*: the occupied height at each step. A
 *segment* is a maximal range of steps of equal height. The next move places a block that fits on the
 lowest segment. If no block fits, the segment is raised to the height of its lower neighbour, and
-the memory below is wasted. At each step, the height of the skyline plus the unplaced bytes of the
-step is a lower bound of the peak (`need`).
+the memory below is wasted. For each step, the height of the skyline plus the bytes of unplaced
+blocks that are live at this step is a lower bound of the peak (`need`).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ MOST_EACH = 48
 
 
 NEAR_ROWS = 8
-"""Number of preceding states that are compared with a new state to find duplicates: states are
+"""Number of preceding states that are compared with a new state to find duplicates. States are
 sorted by cost, and duplicates have about the same cost."""
 
 
 class Field(NamedTuple):
     """Blocks in the order of their starts and of their ends. Units: bytes, steps.
 
-    `first[t]` is the first block that starts at t or later, `first_end[t]` the position in `by_end`
-    of the first block that ends at t or later.
+    `first[t]` is the first block that starts at t or later. `first_end[t]` is a position in
+    `by_end`: the first block that ends at t or later.
     """
 
     size: Any
@@ -43,8 +43,8 @@ class Field(NamedTuple):
 class Ways(NamedTuple):
     """The states of the beam, one per row.
 
-    `lost` (wasted memory) and `filled` are bytes times steps; `least` is a lower bound of the peak,
-    `key` is a hash of the set of placed blocks.
+    `lost` (wasted memory) and `filled` are in bytes times steps. `least` is a lower bound of the
+    peak. `key` is a hash of the set of placed blocks.
     """
 
     sky: Any
@@ -59,8 +59,12 @@ class Ways(NamedTuple):
 class Moves(NamedTuple):
     """Candidate moves and their effects.
 
-    Columns of `facts` are state, block, offset, the first step of the lowest segment, the height to
-    which this segment is raised before the block's start, and the lower bound of the peak.
+    The columns of `facts`:
+
+    - the state, the block and its offset
+    - the first step of the lowest segment
+    - the height to which this segment is raised before the block's start
+    - the lower bound of the peak
     """
 
     facts: Any
@@ -75,8 +79,9 @@ WAY, BLOCK, OFFSET, LEFT, RAISED, LEAST = range(6)
 class Weights(NamedTuple):
     """Weights of the terms of a move's cost, relative to the weight of wasted memory.
 
-    `edge` is for each change of the skyline's height at an end of the block, `filled` for the
-    filled memory (which lowers the cost), and `above` for a peak above the lower bound.
+    `edge` is the weight of each change of the skyline's height at an end of the block. `filled` is
+    the weight of the filled memory, which lowers the cost. `above` is the weight of the peak's
+    distance from the lower bound.
     """
 
     edge: float
@@ -107,8 +112,8 @@ def lowest(sky: Any) -> tuple[int, int]:
 def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) -> int:
     """Return the bytes that stay unused where the skyline changes height from `low` to `high` at t.
 
-    The lower side can be filled up to the edge only by blocks that end at step t, if the height
-    increases, or by blocks that begin there, if it decreases.
+    If the height increases, only blocks that end at t can fill the lower side up to the edge. If
+    the height decreases, only blocks that begin at t can.
     """
     if low == high:
         return 0
