@@ -24,7 +24,8 @@ from compiler.runtime.thunks.select import FallbackThunk, Thunk, Unlaunched
 class OrderEffect:
     """The effect of an order on memory. Units: bytes, of the planned arenas.
 
-    A new order is used only if its arena is smaller than the arena of the listed order.
+    The orders of the methods `best` and `dp` are used only if their arena is smaller than the arena
+    of the listed order.
     """
 
     found: Ordered
