@@ -70,11 +70,13 @@ def windows_fit(kernel: Sequence[int], sizes: Sequence[int], attributes: Mapping
 
 
 def sum_is_held(op: str, x: Any) -> bool:
-    """Return whether an integer type can represent a sum: ONNX Runtime saturates, others wrap."""
+    """Return whether an integer type can represent a sum or norm; ONNX Runtime saturates them."""
     if label_of(x) not in INTEGERS or op not in SUMS:
         return True
     sizes = np.abs(x.astype(np.float64))
-    return float(np.sum(sizes**2 if op == "ReduceSumSquare" else sizes)) < np.iinfo(x.dtype).max
+    squared = op in ("ReduceSumSquare", "ReduceL2")
+    total = float(np.sum(sizes**2 if squared else sizes))
+    return (total**0.5 if op == "ReduceL2" else total) < np.iinfo(x.dtype).max
 
 
 def product_is_held(x: Any, axes: Sequence[int]) -> bool:
@@ -90,7 +92,7 @@ def product_is_held(x: Any, axes: Sequence[int]) -> bool:
     return most < (10 if label_of(x) == "f16" else 100)
 
 
-SUMS = ("ReduceSum", "ReduceL1", "ReduceSumSquare")
+SUMS = ("ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare")
 
 
 def _attributes(node: NodeProto) -> dict[str, Any]:
