@@ -117,7 +117,7 @@ class _Uses:
         return _Uses(users, writers, views, until)
 
     def last(self, number: int) -> int:
-        """Return the last step that may start before a step has ended."""
+        """Return the last step that may start before step `number` has ended."""
         return self.until.get(number, number)
 
     def end(self, value: str) -> int:

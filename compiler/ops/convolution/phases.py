@@ -71,7 +71,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class One:
-    """All result elements along an axis with one image element; each uses a different tap."""
+    """The case of one image element along an axis: each result element uses a different tap."""
 
     n_places: Expr
     begin: int

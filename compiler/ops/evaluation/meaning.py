@@ -133,7 +133,7 @@ def check_node(node: Node, operands: Sequence[Any]) -> None:
 
 
 def _text_bytes(value: Any) -> int:
-    """Return the number of characters in an array of strings, which its type does not state."""
+    """Return the number of characters in an array of strings; its type does not give the number."""
     if not isinstance(value, np.ndarray) or value.dtype != np.object_:
         return 0
     return sum(len(v) for v in value.reshape(-1) if isinstance(v, str | bytes))

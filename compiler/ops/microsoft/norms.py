@@ -29,7 +29,7 @@ def _epsilon(n: OnnxCall, default: float = 1e-12) -> float:
 
 @rms_norm.onnx("SimplifiedLayerNormalization", "com.microsoft:SimplifiedLayerNormalization")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
-    """Import an old name of RMSNormalization, which ONNX Runtime uses in ONNX's own domain."""
+    """Import RMSNormalization under its old name; ONNX Runtime uses this name in two domains."""
     x, scale = n.operand(0), n.operand(1)
     assert x is not None
     assert scale is not None

@@ -54,12 +54,12 @@ def forest(
     """Evaluate a decision forest: rows of x descend every tree, and reached leaves are aggregated.
 
     nodes[k] lists a feature and two branches. The relation of x[n, feature] to thresholds[k] is 1
-    (less), 2 (equal), 4 (greater) or 8 (unordered). If relations[k], a sum of such numbers,
-    contains it, the first branch is taken, else the second branch. A negative branch is a leaf; -1
-    is leaf 0, -2 is leaf 1, and so on. For every j, a leaf contributes weights[leaf, j] to the sum,
-    minimum or maximum of the target numbered targets[leaf, j]. A target of -1 marks the absence of
-    a target. If no reached leaf has a weight for a target, the target has the value `absent`. Every
-    path in tree t has at most depths[t] steps.
+    (less), 2 (equal), 4 (greater) or 8 (unordered). relations[k] is a bit mask of relations: the
+    first branch is taken if the relation is in the mask, else the second. A negative branch is a
+    leaf; -1 is leaf 0, -2 is leaf 1, and so on. For every j, a leaf contributes weights[leaf, j] to
+    the sum, minimum or maximum of the target numbered targets[leaf, j]. A target of -1 marks the
+    absence of a target. If no reached leaf has a weight for a target, the target has the value
+    `absent`. Every path in tree t has at most depths[t] steps.
     Shapes: x [N, F], nodes [n, 3], thresholds and relations [n], roots and depths [trees], targets
     and weights [leaves, J]; the result is [N, n_targets]. Indices out of bounds are clamped.
     Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.

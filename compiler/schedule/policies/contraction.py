@@ -242,7 +242,8 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
         outer, image = ([inner.get(a, a) for a in loops] for loops in (outer, image))
         r = inner.get(r, r)
     nest = nest.because(
-        f"{size} of sums fit {ctx.target.n_vector_registers} registers: fewest estimated cycles"
+        f"a tile of {size} of sums fits {ctx.target.n_vector_registers} registers and has the "
+        "fewest estimated cycles"
     )
     nest = nest.split(v, lanes * tile.vectors, f"{v}o", f"{v}m")
     nest = nest.because(f"a vector holds {lanes} {reduce.dtype}")

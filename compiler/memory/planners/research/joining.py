@@ -286,7 +286,10 @@ def _equal_sums(sizes: Sizes, others: Sizes, of: Sums, of_others: Sums, unit: in
 
 
 def _sums(sizes: Sizes) -> Sums:
-    """Return subsets of a side by the sum of their sizes, smallest subsets first, up to a limit."""
+    """Return the subsets of a side with each sum of sizes.
+
+    Subsets with fewer members come first. At most MOST_SETS subsets are listed.
+    """
     every = (
         pair
         for n in range(1, len(sizes) + 1)

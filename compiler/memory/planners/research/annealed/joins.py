@@ -129,7 +129,7 @@ def alike(f: Forest, root: int, side: int) -> int:
 def chosen(f: Forest, root: int, side: int) -> int:
     """Fill MINE with `root` and random roots of the same lifetime; return the size of the set.
 
-    The size is random; return 0 if there are fewer roots of this lifetime.
+    The size of the set is drawn at random. Return 0 if fewer roots have this lifetime.
     """
     f.sets[MINE, 0] = root
     share, more = draw(f.count, 16), 0

@@ -121,7 +121,7 @@ class Search:
 
 @compiled
 def draw(chance: Any, n: int) -> int:
-    """Return a random number below n, up to 2**31.
+    """Return a random number below n, which is at most 2**31.
 
     The 47-bit state of the generator is multiplied in two halves, because numpy warns of 64-bit
     overflow.

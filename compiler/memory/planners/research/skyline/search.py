@@ -26,7 +26,7 @@ MOST_BYTES = 1 << 27
 
 
 class Skylines:
-    """Unpinned rectangles of at least one byte; `back` reverses time.
+    """A search that places unpinned rectangles of at least one byte; `back` reverses time.
 
     All offsets are sums of the rectangles' sizes.
     """
