@@ -85,6 +85,20 @@ FOUND: dict[str, tuple[str, Arrays]] = {
             "axes": i64(1),
         },
     ),
+    "a reduction of a scalar, with an axis inserted": (
+        """g (float x, float[2,3] z) => (float[1] y, float[1,1] w, float[1] v) {
+            first = Constant<value: tensor = int64[1] {0}>()
+            none = Constant<value: tensor = int64[0] {}>()
+            s = ReduceSumSquare<keepdims = 0>(x)
+            y = Unsqueeze(s, first)
+            both = Constant<value: tensor = int64[2] {0, -1}>()
+            t = ReduceSumSquare<keepdims = 0>(x, none)
+            w = Unsqueeze(t, both)
+            u = ReduceMax<keepdims = 0>(z)
+            v = Unsqueeze(u, first)
+        }""",
+        {"x": np.array(-1.5, np.float32), "z": numbers(2, 3)},
+    ),
     "one text of several": (
         """g (string[3] x) => (string[] y) {
             last = Constant<value: tensor = int64 {-1}>()

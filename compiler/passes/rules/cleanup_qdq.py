@@ -116,7 +116,7 @@ def drop_quantize_of_dequantize(
 def _axis(axis: int, x: Tensor) -> int:
     if x.type.shape is None:
         raise Objection(f"the rank of {x.name} is not known")
-    return 0 if x.rank == 1 else axis % x.rank
+    return axis % x.rank if x.rank > 1 else 0
 
 
 @rule(

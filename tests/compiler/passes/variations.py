@@ -68,6 +68,7 @@ def variations(g: Graph) -> Iterator[tuple[str, Graph]]:
                     f"{key} of {words}", lambda f=filled: _rebuilt(g, [*g.inputs], f, _same)
                 )
     yield from _kept("all of rank 0", lambda: _reshaped(g, dict.fromkeys(range(len(g.inputs)), ())))
+    yield from _kept("all of rank 0, without axes", lambda: _of_rank_0(g))
     inner = [n.output for n in g.nodes if n.output not in g.result_values]
     for value in inner:
         yield f"{value} is also a result", _also_a_result(g, value)
@@ -170,6 +171,19 @@ def _reshaped(g: Graph, shapes: Mapping[int, Shape]) -> Graph:
         for i, v in enumerate(g.inputs)
     ]
     return _rebuilt(g, inputs, g.constants, _same)
+
+
+def _of_rank_0(g: Graph) -> Graph:
+    """Return the graph for scalars; unsqueeze inserts its first axes, and others get no axes."""
+
+    def change(node: Node) -> Node:
+        if "axes" not in node.attrs:
+            return node
+        n = len(node.attrs["axes"]) if node.op == "unsqueeze" else 0
+        return replace(node, attrs={**node.attrs, "axes": tuple(range(n))})
+
+    inputs = [Value(v.name, _with_shape(v.type, ())) for v in g.inputs]
+    return _rebuilt(g, inputs, g.constants, change)
 
 
 def _retyped(g: Graph, types: Mapping[str, str]) -> Graph:

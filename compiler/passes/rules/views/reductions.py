@@ -48,7 +48,7 @@ def _unsqueezed(name: str) -> Rule:
     """Return the rule that folds an unsqueeze into a reduction."""
 
     def body(x: Tensor, axes: tuple[int, ...], q: tuple[int, ...]) -> Operand:
-        back = sorted(a % x.rank for a in q)
+        back = sorted(a % (x.rank - len(axes) + len(q)) for a in q)
         if back != list(axes):
             return Skip(f"the reduction is over axes {list(axes)}, but unsqueeze inserts {back}")
         return o[name](x, axes=axes, keepdims=True)
