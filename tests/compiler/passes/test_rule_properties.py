@@ -1,4 +1,4 @@
-"""Tests that rules preserve results for other sizes, types and readers."""
+"""Tests that rules and passes preserve results for other sizes, types and readers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import pytest
 from compiler.check.widen import wide_feeds, widened
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
+from compiler.ir.infer import infer
 from compiler.ir.operator import OPERATORS, Array
 from compiler.ir.types import DType, TensorType
 from compiler.ir.verify import verify
-from compiler.passes import RULES, Rule
+from compiler.passes import PASSES, RULES, Pass, Rule
 from compiler.passes.engine.rewrite import apply_rules
 from compiler.reference import reference
 from compiler.trace import Log
@@ -38,6 +39,28 @@ def test_the_rule_holds_for_other_sizes_types_and_readers(rule: Rule) -> None:
         for x in inputs:
             if _runs(g, x):
                 check(g, after, x, rule.error, name)
+
+
+WITHOUT_RULES = [
+    p
+    for p in PASSES.values()
+    if not p.rules and not any(n.regions for n in p.example_graphs()[0].nodes)
+]
+
+
+@pytest.mark.parametrize("declared", WITHOUT_RULES, ids=lambda p: p.name)
+def test_the_pass_holds_for_other_sizes_types_and_readers(declared: Pass) -> None:
+    """A budget is relative to each rewrite; several roundings may precede it."""
+    before, _ = declared.example_graphs()
+    error = max(2e-5, 8 * declared.error)
+    for name, g in variations(before):
+        inputs = random_inputs(before if name.startswith("open") else g, 1)
+        if not _runs(g, inputs):
+            continue
+        g = infer(g)[0]
+        after = declared.run(g, Log(), **(declared.example_options or {}))
+        verify(after)
+        check(g, after, inputs, error, name)
 
 
 def _runs(g: Graph, inputs: dict[str, Array]) -> bool:
