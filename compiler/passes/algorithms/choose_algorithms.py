@@ -21,6 +21,7 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
 from compiler.passes.layout.units import Unit, unit_of
 from compiler.trace import Log
+from compiler.units import error_text
 
 DIRECT = "direct"
 
@@ -130,7 +131,8 @@ def _chosen(unit: Unit, graph: Graph, budget: float, direct: Products, log: Log)
         if c.gain < LEAST_GAIN:
             log.declined(c.name, at, f"{what}: {_why_not(shape, c.tiling)}", [unit.node])
         elif c.tiling.error > budget:
-            because = f"{what}, but its error, {c.tiling.error:g}, exceeds the budget, {budget:g}"
+            error, most = error_text(c.tiling.error), error_text(budget)
+            because = f"{what}, but its error, {error}, exceeds the budget, {most}"
             log.declined(c.name, at, because, [unit.node])
         elif log.may(c.name, at):
             because = f"{what}: {_products(shape, c.tiling)}"
