@@ -23,7 +23,7 @@ GENERAL = (
     (re.compile(r".+ is .+, which is not a tensor"), "a value is not a tensor"),
     (
         re.compile(r".+ is .+, not a numeric tensor of known rank"),
-        "a value is not numeric",
+        "a value is not a numeric tensor of known rank",
     ),
     (re.compile(r".+ holds strings"), "a value holds strings"),
     (

@@ -26,7 +26,7 @@ from compiler.ops.control_flow.control import CONTROL_FLOW
 from compiler.ops.control_flow.control_types import scan_body_inputs
 from compiler.ops.evaluation.foreign import refusal
 from compiler.ops.onnx_import.facets import through_facet
-from compiler.ops.onnx_import.schemas import Schema, schema_of
+from compiler.ops.onnx_import.schemas import schema_of
 
 if TYPE_CHECKING:
     from compiler.frontend.importer import GraphImporter
@@ -93,15 +93,10 @@ class NodeImporter:
         """The origin in the file: this node, or the calling node for a node inside a function."""
         return (self.frame.origin or self.name,)
 
-    @property
-    def schema(self) -> Schema | None:
-        """The schema of the operator, if it is known."""
-        return schema_of(self.node.op_type, normal_domain(self.node.domain), self.opset)
-
     def _inputs(self) -> list[str]:
         """Return the operands without trailing omitted operands, if the schema allows that."""
         found = [self.frame.scope.value(i) for i in self.node.input]
-        schema = self.schema
+        schema = schema_of(self.node.op_type, normal_domain(self.node.domain), self.opset)
         least = 0 if schema is None else schema.min_inputs
         while len(found) > least and not found[-1]:
             found.pop()

@@ -202,8 +202,7 @@ def _pieces(
         output = node.outputs[first_output + k] if first_output + k < len(node.outputs) else ""
         t = body.types.get(r.value, graph.types.get(r.value))
         if not _is_plain(t):
-            what = "not a numeric tensor of known rank"
-            return f"an iteration returns {t} for {output or r.name}, {what}"
+            return f"an iteration returns {t} for {output or r.name}, {NOT_PLAIN}"
         assert isinstance(t, TensorType)
         found.append(Slices(output, t, bool(entry(node, "scan_output_directions", k))))
     return tuple(found)

@@ -58,7 +58,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @bitcast.onnx("BitCast")
 def _(n: OnnxCall) -> Operand | None:
-    x, to = n.operand(0), DType.from_onnx(int(n.attr("to")))
+    x, to = n.operand(0), DType.from_onnx(int(n.required("to")))
     if x is None or x.dtype in _NO_NUMBERS or to in _NO_NUMBERS:
         return None
     return bitcast(x, to=to)

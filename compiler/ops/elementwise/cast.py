@@ -281,7 +281,7 @@ def _(x: Tensor, *, saturate: bool, round_mode: str) -> Operand:
 def _(n: OnnxCall) -> Operand | None:
     x, like = n.operand(0), n.operand(1)
     assert x is not None
-    to = like.dtype if like is not None else DType.from_onnx(int(n.attr("to")))
+    to = like.dtype if like is not None else DType.from_onnx(int(n.required("to")))
     if not (_is_number(x.dtype) and _is_number(to)):
         return None
     if x.dtype is to:

@@ -234,10 +234,10 @@ def _(n: OnnxCall) -> Operand | None:
         w,
         scale,
         zero,
-        rows=int(n.attr("N")),
-        columns=int(n.attr("K")),
+        rows=int(n.required("N")),
+        columns=int(n.required("K")),
         bits=bits,
-        block_size=int(n.attr("block_size")),
+        block_size=int(n.required("block_size")),
     )
     made = matmul(a, unpacked, transpose_b=True)
     return made if bias is None else add(made, bias)

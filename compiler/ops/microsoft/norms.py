@@ -144,7 +144,7 @@ def _grouped(n: OnnxCall, x: Operand, like: Tensor) -> Operand:
         turned,
         _as(gamma, like.dtype),
         _as(beta, like.dtype),
-        groups=int(n.attr("groups")),
+        groups=int(n.required("groups")),
         epsilon=_epsilon(n, 1e-5),
     )
     if last:

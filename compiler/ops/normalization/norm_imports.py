@@ -74,7 +74,7 @@ def _(n: OnnxCall) -> Operand | None:
     assert x is not None
     if x.type.shape is None:
         return None
-    groups, epsilon = int(n.attr("num_groups")), float(n.attr("epsilon", 1e-5))
+    groups, epsilon = int(n.required("num_groups")), float(n.attr("epsilon", 1e-5))
     if n.opset < 21:
         split = reshape(x, np.array([0, groups, -1]))
         return reshape(instance_norm(split, scale, bias, epsilon=epsilon), shape(x))

@@ -242,7 +242,7 @@ def _(n: OnnxCall) -> Operand | None:
         return None
     return lrn(
         x,
-        size=int(n.attr("size")),
+        size=int(n.required("size")),
         alpha=float(n.attr("alpha", 1e-4)),
         beta=float(n.attr("beta", 0.75)),
         bias=float(n.attr("bias", 1.0)),

@@ -103,8 +103,8 @@ _KINDS: Mapping[Any, tuple[str, ...]] = {
 
 def _kind_of(value: Any, expected: str) -> str:
     if isinstance(value, tuple):
-        kinds = {_kind_of(v, expected.removesuffix("S")) + "S" for v in value}
-        return next(iter(kinds)) if len(kinds) == 1 else expected if not kinds else "a mixed list"
+        kinds = {_kind_of(v, expected.removesuffix("S")) + "S" for v in value} or {expected}
+        return kinds.pop() if len(kinds) == 1 else "a mixed list"
     for cls, kinds in _KINDS.items():
         if isinstance(value, cls):
             return expected if expected in kinds else kinds[0]

@@ -97,7 +97,11 @@ class _Batch:
     def run(self) -> bool:
         """Move the products; return whether any moved."""
         products = [p for n in self.body.nodes if (p := self._product(n)) is not None]
-        if products and first_illegal(self.body, self.ed.facts) is not None:
+        if products and (illegal := first_illegal(self.body, self.ed.facts)) is not None:
+            because = (
+                f"the operands of {illegal.output} are illegal, and an iteration may never run"
+            )
+            self.log.declined("batch_loop_matmuls", self.node.output, because, [self.node])
             return False
         products = [p for p in products if self.log.may("batch_loop_matmuls", p.node.output)]
         if not products:

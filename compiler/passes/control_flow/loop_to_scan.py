@@ -15,7 +15,7 @@ from compiler.ir.infer import Facts, typed_regions
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import DType, TensorType
 from compiler.ops.control_flow.control_types import results_of
-from compiler.ops.control_flow.loop_form import is_true, passes_on
+from compiler.ops.control_flow.loop_form import NOT_PLAIN, is_true, passes_on
 from compiler.ops.data_movement.reshape import reshape
 from compiler.ops.data_movement.shape import range_
 from compiler.ops.data_movement.slice import slice_
@@ -152,7 +152,7 @@ class _Slices(Rebuild):
                 return f"the state initialised with {state} has type {given}, not a numeric tensor"
         for t in made:
             if not isinstance(t, TensorType) or not t.is_ranked or t.dtype is DType.string:
-                return f"the body returns {t}, not a numeric tensor of known rank"
+                return f"the body returns {t}, {NOT_PLAIN}"
         n = self.ed.known(trip)
         if n is not None and isinstance(only(n), int) and int(only(n)) > MOST_STEPS:
             return f"the loop has more than {MOST_STEPS:,} iterations"

@@ -96,7 +96,7 @@ MODELS = {
             else_branch = e () => (float[3] b) { m = SequenceAt(s, n)  b = Abs(m) }
           >
         }""",
-    "a value is not numeric": """
+    "a value is not a numeric tensor of known rank": """
         agraph (seq(float[3]) s, bool c, int64 n, float[3] x) => (seq(float[3]) y) {
           y = Loop(n, c, s) <
             body = b (int64 i, bool again, seq(float[3]) l) => (bool more, seq(float[3]) longer) {

@@ -14,7 +14,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
 import compiler
 from compiler.errors import CompileError
-from compiler.ir.operator import ONNX
+from compiler.ir.operator import ONNX, OnnxCall
 from compiler.ops.onnx_import.schemas import MOST_OPERANDS, Schema, schema_of
 
 DOMAIN = "com.microsoft"
@@ -121,3 +121,14 @@ def test_a_foreign_node_of_a_written_graph_fails_when_it_runs(node: str) -> None
         program.run({"x": np.zeros((2, 3, 4, 5), np.float32)})
     assert caught.value.code == "E-RUN-OPERATOR"
     assert caught.value.where.node == "y"
+
+
+def test_a_mandatory_attribute_of_another_domain_is_read_or_refused() -> None:
+    node = OnnxCall("Distances", "my.domain", 1, (), {"metric": "cosine"}, 1)
+    assert node.required("metric") == "cosine"
+    with pytest.raises(CompileError) as caught:
+        node.required("power")
+    assert (caught.value.code, caught.value.message) == (
+        "E-MODEL-ATTRIBUTE",
+        "Distances needs the attribute 'power'",
+    )
