@@ -145,6 +145,8 @@ class GraphImporter:
             return known or declared
         if isinstance(declared, TensorType) and declared.shape is None:
             return known if isinstance(known, TensorType) else declared
+        if isinstance(declared, TensorType):
+            return dims.with_varying_sizes(declared, known)
         return declared
 
     def _results(self, g: Any) -> None:

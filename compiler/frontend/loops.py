@@ -40,7 +40,7 @@ def with_scalar_inputs(body: onnx.GraphProto) -> onnx.GraphProto:
 def with_open_states(
     body: onnx.GraphProto, states: Sequence[Type | None], dims: DimNames
 ) -> onnx.GraphProto:
-    """Make the declared sizes of a Loop's states open if they depend on the sizes of model inputs.
+    """Make the declared sizes of a Loop's states open if they may depend on sizes of model inputs.
 
     The model file records state sizes for one set of inputs. ONNX Runtime uses the sizes of the
     initial states instead.
@@ -60,15 +60,14 @@ def with_open_states(
 
 
 def _wrong_axes(v: onnx.ValueInfoProto, state: Type | None, dims: DimNames) -> list[int]:
-    """Return the axes whose recorded size is a number, but whose actual size depends on inputs."""
+    """Return the axes whose recorded size is a number, but whose actual size may vary."""
     stated = v.type.tensor_type.shape.dim
-    if not isinstance(state, TensorType) or state.shape is None or len(stated) != state.rank:
+    numbers = [k for k, size in enumerate(stated) if size.HasField("dim_value")]
+    if not isinstance(state, TensorType) or state.shape is None:
+        return numbers if dims.declared else []
+    if len(stated) != state.rank:
         return []
-    return [
-        k
-        for k, size in enumerate(state.shape)
-        if stated[k].HasField("dim_value") and dims.depends_on_inputs(size)
-    ]
+    return [k for k in numbers if dims.may_vary(state.shape[k])]
 
 
 def _is_list(v: onnx.ValueInfoProto) -> bool:

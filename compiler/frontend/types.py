@@ -115,6 +115,26 @@ class DimNames:
         """Return whether a size depends on open sizes of the graph's inputs."""
         return bool(symbols(size) & self.declared)
 
+    def may_vary(self, size: Dim) -> bool:
+        """Return whether a size may depend on open sizes of the graph's inputs.
+
+        The inference of foreign operators does not relate unknown sizes to those of inputs.
+        """
+        return isinstance(size, Affine) and bool(self.declared)
+
+    def with_varying_sizes(self, stated: TensorType, actual: Type | None) -> TensorType:
+        """Replace recorded sizes of a region's input by those of its operand that may vary.
+
+        The model file records the sizes for one set of inputs.
+        """
+        if not isinstance(actual, TensorType) or None in (stated.shape, actual.shape):
+            return stated
+        if stated.rank != actual.rank:
+            return stated
+        pairs = zip(stated.shape or (), actual.shape or (), strict=True)
+        dims = tuple(b if isinstance(a, int) and self.may_vary(b) else a for a, b in pairs)
+        return TensorType(stated.dtype, dims)
+
 
 def refined(ours: Type, proto: Any, dims: DimNames, base: str) -> Type:
     """Refine the open parts of an inferred type by the type that the model records.

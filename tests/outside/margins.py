@@ -142,9 +142,18 @@ def _shake(
         made = _branch(node, values, opset, chance) if is_branch else run_node(node, values, opset)
         exact = node.op_type in EXACT or (node.op_type == "Cast" and _keeps(values, node))
         for name, value in zip((o for o in node.output if o), made, strict=True):
-            rounding = _rounding_inside(node, values)
-            least = max(_least(node, value), _least_of_statistics(node, values))
-            values[name] = value if exact else _noisy(value, chance, least, rounding)
+            values[name] = value if exact else _rounded(node, value, values, chance)
+
+
+def _rounded(
+    node: NodeProto, value: Any, values: Mapping[str, Any], chance: np.random.Generator
+) -> Any:
+    """Return a result of a node with noise; a sequence has the noise of its tensors."""
+    if isinstance(value, list):
+        parts: list[Any] = value
+        return [_rounded(node, part, values, chance) for part in parts]
+    least = max(_least(node, value), _least_of_statistics(node, values))
+    return _noisy(value, chance, least, _rounding_inside(node, values))
 
 
 def _branch(

@@ -13,7 +13,8 @@ from tests.outside.exceptions import NOT_DRAWN
 from tests.outside.families.quantization import QDQ
 from tests.outside.family import DRAWN
 from tests.outside.judge import Judge
-from tests.outside.peer import assembled
+from tests.outside.margins import margins
+from tests.outside.peer import assembled, run_node
 from tests.outside.reduce import reduced
 from tests.outside.sweep import sweep
 from tests.outside.trial import Outcome, try_case
@@ -112,6 +113,20 @@ def test_judge_places_noise_in_the_taken_branch_of_an_if() -> None:
         theirs = {"at": np.array([0, 1], np.int64)}
         judge = Judge(model, {"go": np.array(go)}, theirs)
         assert (judge.objection({"at": np.array([0, 7], np.int64)}) is None) is allowed
+
+
+def test_judge_places_the_noise_of_a_window_in_a_sequence() -> None:
+    """The first number of a Blackman window is a sum of numbers around 1 that cancel."""
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
+        g (float[2] x) => (seq(double[8]) made) {
+            parts = SequenceConstruct(x)
+            made = SequenceMap(parts) <body = b (float[2] part) => (double[8] window)
+                <int64 size={8}> { window = BlackmanWindow<output_datatype = 11>(size) }>
+        }""")
+    feeds = {"x": np.zeros(2, np.float32)}
+    (theirs,) = run_node(model.graph.node[1], {**feeds, "parts": [feeds["x"]]}, 18)
+    found = margins(model, feeds, {"made": theirs}, 8)
+    assert 3e-8 < found["made", 0].allowed[0] < 3e-5
 
 
 def test_judge_allows_the_absolute_error_of_a_gelu() -> None:

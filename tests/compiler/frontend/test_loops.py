@@ -78,3 +78,49 @@ def test_a_state_recorded_for_one_size_stays_open(pipeline: str) -> None:
         made = program.run({"x": x})
         np.testing.assert_array_equal(made["last"], x + 2 * one)
         np.testing.assert_array_equal(made["each"], [x + one, x + 2 * one])
+
+
+SIZES_OF_ONE_FILE = {
+    "a state whose size no inference relates to the inputs": """
+  parts = SequenceConstruct (x)
+  state = ConcatFromSequence <axis: int = 1> (parts)
+  last, y = Loop (steps, "", state) <body: graph = body (int64 t, bool go, float[3,1] s)
+    => (bool on, float[a,b] more, float[a,b] half) {
+      on = Identity (go)
+      half = Mul (s, s)
+      more = Add (s, x)
+  }>""",
+    "an element of a sequence": """
+  parts = SequenceConstruct (x, x)
+  made = SequenceMap (parts) <body: graph = body (float[3,1] s) => (float[a,b] more) {
+      more = Mul (s, s)
+  }>
+  y = ConcatFromSequence <axis: int = 0, new_axis: int = 1> (made)
+""",
+    "a slice of a scan": """
+  y = Scan <num_scan_inputs = 1, body: graph = body (float[1] s) => (float[a] more) {
+      more = Mul (s, s)
+  }> (x)
+""",
+}
+
+
+@pytest.mark.parametrize("pipeline", ["O0", "default"])
+@pytest.mark.parametrize("nodes", SIZES_OF_ONE_FILE.values(), ids=SIZES_OF_ONE_FILE)
+def test_a_size_recorded_in_a_body_does_not_hold_for_other_inputs(
+    nodes: str, pipeline: str
+) -> None:
+    text = f"""<ir_version: 9, opset_import: ["": 18]>
+    open (float[3,n] x) => (float[p,q,r] y) <int64 steps = {{2}}> {{ {nodes} }}"""
+    program = compiler.compile(
+        compiler.load(onnx.parser.parse_model(text).SerializeToString()), pipeline=pipeline
+    )
+    for n in (1, 4):
+        x = np.arange(1, 3 * n + 1, dtype=np.float32).reshape(3, n)
+        (y,) = program.run({"x": x}).values()
+        square = x * x
+        if "Loop" in nodes:
+            square = np.stack([square, 4 * square])
+        elif "SequenceMap" in nodes:
+            square = np.stack([square, square])
+        np.testing.assert_array_equal(y, square)
