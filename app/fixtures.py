@@ -36,6 +36,14 @@ _SECONDS = {
     "created",
 }
 _RATES = {"gflops", "gbytes_per_s"}
+_QUIET = {
+    "threads": 1,
+    "n_processors": 2,
+    "busy_processors": 0.1,
+    "waiting_share": 0.0,
+    "steal_share": 0.0,
+    "causes": [],
+}
 _MACHINE = {
     "versions": {"compilarium": "0.1.0"},
     "host": {"name": "a machine", "triple": "x86_64-unknown-linux-gnu", "vector_bytes": 64},
@@ -185,6 +193,8 @@ def _steady_field(name: str, value: Any, job: str) -> Any:
         return 10.0
     if name == "repeats":
         return 3
+    if name == "disturbance" and value is not None:
+        return _QUIET
     if name == "bound" and value:
         return "compute"
     if name == "fits":

@@ -3,7 +3,7 @@ alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -18,6 +18,8 @@ LEAST_ROUNDS = 3
 
 Tell = Callable[[int, float], None]
 """Called with the number of finished rounds and the elapsed fraction of the time budget."""
+Pause = Callable[[], None]
+"""Called between two batches; the time of the call does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +37,64 @@ def timed_rounds(
     budget_seconds: float,
     most_rounds: int,
     tell: Tell = lambda done, share: None,
+    pause: Pause = lambda: None,
 ) -> Rounds:
     """Time a program for about the given duration. Errors: the errors of `Program.run`."""
-    program.run(inputs)
-    one = _timed(program, inputs)
-    size = max(1, min(int(budget_seconds / BATCHES / 2 / max(one, 1e-7)), most_rounds // BATCHES))
-    start = perf_counter()
-    whole: list[float] = []
-    profile = None
-    runs: list[list[float]] = []
-    while len(whole) < LEAST_ROUNDS or (
-        len(whole) < most_rounds and perf_counter() < start + budget_seconds
-    ):
-        whole += [_timed(program, inputs) for _ in range(size)]
-        profile = program.profile(inputs, repeat=size)
-        runs += profile.runs
-        in_time = (perf_counter() - start) / budget_seconds
-        tell(len(whole), min(max(in_time, len(whole) / most_rounds), 1.0))
-    assert profile is not None, "there is at least one round"
-    return Rounds(whole, Profile(tuple(profile), runs), profile.predicted)
+    return interleaved_rounds([program], inputs, budget_seconds, most_rounds, tell, pause)[0]
+
+
+def interleaved_rounds(
+    programs: Sequence[Program],
+    inputs: Mapping[str, Any],
+    budget_seconds: float,
+    most_rounds: int,
+    tell: Tell = lambda done, share: None,
+    pause: Pause = lambda: None,
+) -> list[Rounds]:
+    """Time programs of one model, interleaved, for about the given duration in total.
+
+    Errors: the errors of `Program.run`.
+    """
+    each = [_Timing(p, inputs, budget_seconds / len(programs), most_rounds) for p in programs]
+    left_seconds = budget_seconds
+    while each[0].n < LEAST_ROUNDS or (each[0].n < most_rounds and left_seconds > 0):
+        start = perf_counter()
+        for timing in each:
+            timing.add_batch()
+        left_seconds -= perf_counter() - start
+        in_time = 1 - left_seconds / budget_seconds
+        tell(each[0].n, min(max(in_time, each[0].n / most_rounds), 1.0))
+        pause()
+    return [timing.rounds() for timing in each]
+
+
+class _Timing:
+    """The times of one program, in batches of whole runs and of runs with timed kernels."""
+
+    def __init__(
+        self, program: Program, inputs: Mapping[str, Any], seconds: float, most_rounds: int
+    ) -> None:
+        self._program, self._inputs = program, inputs
+        program.run(inputs)
+        one = max(_timed(program, inputs), 1e-7)
+        self._size = max(1, min(int(seconds / BATCHES / 2 / one), most_rounds // BATCHES))
+        self._whole: list[float] = []
+        self._runs: list[list[float]] = []
+        self._last: Profile | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self._whole)
+
+    def add_batch(self) -> None:
+        self._whole += [_timed(self._program, self._inputs) for _ in range(self._size)]
+        self._last = self._program.profile(self._inputs, repeat=self._size)
+        self._runs += self._last.runs
+
+    def rounds(self) -> Rounds:
+        last = self._last
+        assert last is not None, "there is at least one batch"
+        return Rounds(self._whole, Profile(tuple(last), self._runs), last.predicted)
 
 
 def _timed(program: Program, inputs: Mapping[str, Any]) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import field, replace
-from time import monotonic
+from time import monotonic as _monotonic
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
@@ -111,12 +111,29 @@ UPLOAD_LIMITS = Limits(
 """Limits for uploads from unknown users; the server also sets the limits on time and memory."""
 
 
+# The clock of all limits
+
+
+_not_counted_seconds = 0.0
+
+
+def not_counted(seconds: float) -> None:
+    """Exclude seconds that have passed from all limits: the process was stopped or waited."""
+    global _not_counted_seconds
+    _not_counted_seconds += seconds
+
+
+def monotonic() -> float:
+    """Return the seconds of the monotonic clock that limits count."""
+    return _monotonic() - _not_counted_seconds
+
+
 # The budget of a call
 
 
 @dataclass(slots=True)
 class Budget:
-    """The limits and the deadline of a call. `end` is in seconds of the monotonic clock."""
+    """The limits and the deadline of a call. `end` is in seconds of the clock of all limits."""
 
     limits: Limits
     end: float
@@ -265,8 +282,9 @@ class _Alarm:
             threading.Thread(target=self._wait, name="time limit", daemon=True).start()
 
     def _wait(self) -> None:
-        if self._over.wait(max(self._end - monotonic(), 0.0)):
-            return
+        while (left := self._end - monotonic()) > 0:
+            if self._over.wait(left):
+                return
         while not self._over.wait(GRACE_SECONDS):
             with self._lock:
                 if not self._over.is_set():

@@ -7,6 +7,7 @@ from flask import Blueprint, Flask
 from app.api import (
     beside,
     bisect,
+    comparisons,
     exports,
     facts,
     files,
@@ -41,6 +42,7 @@ ROUTES: tuple[Route, ...] = (
     *bisect.ROUTES,
     *reports.ROUTES,
     *profiles.ROUTES,
+    *comparisons.ROUTES,
     *targets.ROUTES,
     *written.ROUTES,
     *schedules.ROUTES,

@@ -20,6 +20,7 @@ from time import monotonic
 from typing import Any
 
 from app.jobs.fork_server import ForkServer
+from app.jobs.measuring_slot import MeasuringSlot, Member
 from compiler.errors import CompileError
 from compiler.units import bytes_text
 
@@ -36,8 +37,11 @@ OnMessage = Callable[[str, Mapping[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a child. The limits are wall-clock seconds, bytes of address space, and bytes of
-    output."""
+    """Limits of a child: seconds, bytes of address space, and bytes of output.
+
+    The time counts by the wall clock, without the time in which the child was stopped or waited
+    because another job measured.
+    """
 
     seconds: float
     memory_bytes: int
@@ -47,8 +51,9 @@ class Limits:
 class Child:
     """A worker process for a single job."""
 
-    def __init__(self, fork_server: ForkServer, log_file: Path) -> None:
+    def __init__(self, fork_server: ForkServer, log_file: Path, slot: MeasuringSlot) -> None:
         self.log_file = log_file
+        self.slot = slot
         self.process = fork_server.fork(log_file)
 
     def run(
@@ -65,8 +70,9 @@ class Child:
         cancelled, the function returns early, without an error.
         """
         try:
-            self._start(folder, limits)
-            _Listener(self, folder, limits, on_message, cancelled).listen()
+            with self.slot.member(self.process) as member:
+                self._start(folder, limits)
+                _Listener(self, member, folder, limits, on_message, cancelled).listen()
         finally:
             self.process.stop()
 
@@ -98,11 +104,13 @@ class _Listener:
     def __init__(
         self,
         child: Child,
+        member: Member,
         folder: Path,
         limits: Limits,
         on_message: OnMessage,
         cancelled: threading.Event,
     ) -> None:
+        self.slot, self.member = child.slot, member
         self.child, self.folder, self.limits = child, folder, limits
         self.on_message, self.cancelled = on_message, cancelled
         self.end_s = monotonic() + limits.seconds
@@ -126,8 +134,9 @@ class _Listener:
                 self._take(data)
 
     def _check_limits(self) -> None:
+        self.slot.look()
         now = monotonic()
-        if now > self.end_s:
+        if now > self.end_s + self.member.idle_seconds(now):
             raise seconds_limit(self.limits.seconds, self.doing)
         if now > self.next_look_s:
             self.next_look_s = now + _LOOK_AT_FOLDER_EVERY_S
@@ -155,6 +164,9 @@ class _Listener:
         elif name == "error":
             where = data.pop("where", {})
             raise rebuilt_error(data, where)
+        elif name == "slot":
+            take = self.slot.ask if data.get("wanted") else self.slot.give_back
+            take(self.member)
         else:
             if name == "phase":
                 self.doing = str(data.get("words", ""))

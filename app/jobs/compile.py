@@ -155,7 +155,7 @@ class _Job:
         inputs, why_none = try_random_inputs(model.graph, self.shapes, self.options["seed"])
         if runs_here and self.options["measure"]:
             self.phase("measure")
-            profile = measure(program, inputs, why_none, self.options, self.summary)
+            profile = measure(program, inputs, why_none, self.options, self.summary, self.say)
             if profile is not None:
                 self.parts.write("profile", profile)
             self.ready("measure")

@@ -10,6 +10,7 @@ import compiler.driver
 import compiler.runtime.build
 from app.jobs.bisect import BisectRequest, bisect_compiled
 from app.jobs.check import CheckRequest, check_compiled
+from app.jobs.comparison import ComparisonRequest, compare_compiled
 from app.jobs.compile import compile_model, host_facts, inspect_model
 from app.jobs.export import ExportRequest, export_stage
 from app.jobs.place import PlaceRequest, place_model
@@ -25,6 +26,7 @@ ABOUT_A_RESULT: dict[type[Asked], Work] = {
     CheckRequest: check_compiled,
     BisectRequest: bisect_compiled,
     ProfileRequest: profile_model,
+    ComparisonRequest: compare_compiled,
     TargetsRequest: make_targets,
     TuneRequest: tune_model,
     ScheduleRequest: run_schedule,

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 import compiler
+from app.jobs.slot import measuring
+from app.jobs.worker import Say
 from app.rounds import timed_rounds
 from app.samples import Labelled
 from app.wire import profiles
@@ -36,8 +38,9 @@ def measure(
     why_none: str,
     options: Mapping[str, Any],
     summary: Result,
+    say: Say,
 ) -> Profile | None:
-    """Time whole runs and every kernel, and write both into the summary.
+    """Time whole runs and every kernel in the measuring slot, and write both into the summary.
 
     Returns the profile as a separate part of the result; None if nothing could be run.
     """
@@ -50,18 +53,23 @@ def measure(
         "threads": options["threads"],
         "seed": options["seed"],
         "skipped": "",
+        "disturbance": None,
     }
     summary["run"] = run
     if inputs is None:
         run["skipped"] = why_none
         return None
+    threads = options["threads"]
     try:
-        rounds = timed_rounds(program, inputs, MEASURE_S, _MOST_ROUNDS)
+        program.run(inputs)
+        with measuring(say, threads) as slot:
+            rounds = timed_rounds(program, inputs, MEASURE_S, _MOST_ROUNDS, pause=slot.pause)
     except CompileError as e:
         run["skipped"] = why_not_run(e)
         return None
-    payload = profiles.profile(program, rounds, options["threads"], options["seed"])
+    payload = profiles.profile(program, rounds, threads, options["seed"], slot.disturbance())
     whole = payload["run"]
+    run["disturbance"] = payload["disturbance"]
     run["median_s"], run["min_s"] = whole["median_s"], whole["min_s"]
     run["low_s"], run["high_s"] = whole["low_s"], whole["high_s"]
     run["repeats"] = whole["repeats"]

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.jobs.compile import compiled, first_run
-from app.jobs.models import asked_of, read_model, shapes_that_fit, try_random_inputs
+from app.jobs.models import try_random_inputs
 from app.jobs.parts import Parts
+from app.jobs.recompile import recompiled
+from app.jobs.slot import measuring
 from app.jobs.telling import sparsely
 from app.jobs.worker import Say
 from app.rounds import Tell, timed_rounds
 from app.wire import profiles
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import FLAG, number
-from app.wire.shapes.jobs import Result
 from compiler.errors import CompileError
 from compiler.machine.keep import keep, processor
 from compiler.machine.measure import ROUNDS, measure
-from compiler.runtime.program import Program
 
 MOST_ROUNDS = 20_000
 
@@ -47,38 +46,26 @@ def profile_model(
     Errors: E-RESULT-ABSENT if the compilation was evicted or would now give other kernels, and the
     errors of the model or its inputs.
     """
-    earlier = Path(request["compiled"])
-    wanted = asked_of(earlier)
-    options = wanted["options"]
     if request["machine"]:
         say("phase", {"phase": "machine", "words": "measuring this machine"})
-        keep(measure(processor(), _counted(sparsely(say))))
+        with measuring(say, 1):
+            keep(measure(processor(), _counted(sparsely(say))))
     say("phase", {"phase": "code", "words": "generating the code again"})
-    graph = read_model(wanted).graph
-    given = {name: tuple(dims) for name, dims in wanted["shapes"].items()}
-    shapes = {**shapes_that_fit(graph, given), **given}
-    program = compiled(graph, wanted, shapes, lambda name, event: None)
-    if program.is_open:
-        first_run(program, graph, shapes, options["seed"])
-    _check_same(program, Parts(earlier).payload("result", Result))
-    inputs, why_none = try_random_inputs(graph, shapes, options["seed"])
+    again = recompiled(Path(request["compiled"]))
+    program, options = again.program, again.options
+    inputs, why_none = try_random_inputs(again.graph, again.shapes, options["seed"])
     if inputs is None:
         message = f"there are no inputs to time the program with: {why_none}"
         raise CompileError("E-INPUT-NAME", message)
     say("phase", {"phase": "measure", "words": "timing the kernels"})
-    rounds = timed_rounds(program, inputs, request["seconds"], MOST_ROUNDS, sparsely(say))
-    payload = profiles.profile(program, rounds, options["threads"], options["seed"])
+    threads = options["threads"]
+    with measuring(say, threads) as slot:
+        rounds = timed_rounds(
+            program, inputs, request["seconds"], MOST_ROUNDS, sparsely(say), slot.pause
+        )
+    payload = profiles.profile(program, rounds, threads, options["seed"], slot.disturbance())
     Parts(folder).write("profile", payload)
     say("ready", {"part": "profile"})
-
-
-def _check_same(program: Program, result: Result) -> None:
-    if [k.name for k in program.kernels] != [k["name"] for k in result["kernels"]]:
-        raise CompileError(
-            "E-RESULT-ABSENT",
-            "the model now gives other kernels than the compilation",
-            hint="compile the model again",
-        )
 
 
 def _counted(tell: Tell) -> Callable[[str], None]:

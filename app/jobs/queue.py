@@ -17,6 +17,7 @@ from typing import Any
 from app.config import Settings
 from app.jobs.child import Child, Limits
 from app.jobs.fork_server import ForkServer
+from app.jobs.measuring_slot import MeasuringSlot
 from app.jobs.records import Event, Job, is_id, load, new_id, request_in
 from app.wire import form
 from compiler.errors import CompileError
@@ -45,6 +46,7 @@ class JobQueue:
         self.logs = folder.parent / "logs"
         self.fork_server = ForkServer(settings.worker_module, self.logs)
         self.child_numbers = itertools.count()
+        self.slot = MeasuringSlot()
         self.is_stopping = False
         self.streams = threading.Semaphore(settings.n_streams)
 
@@ -241,7 +243,8 @@ class JobQueue:
             self.changed.notify_all()
 
     def _new_child(self) -> Child:
-        return Child(self.fork_server, self.logs / f"child-{next(self.child_numbers) % 50}.txt")
+        log_file = self.logs / f"child-{next(self.child_numbers) % 50}.txt"
+        return Child(self.fork_server, log_file, self.slot)
 
     def prune(self) -> None:
         """Evict the oldest finished jobs beyond the limit."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.jobs.parts import Parts
+from app.jobs.slot import Slot, measuring
 from app.jobs.telling import sparsely
 from app.jobs.worker import Say
 from app.wire import schedules as wire
@@ -73,7 +74,8 @@ def run_schedule(
         return
     say("phase", {"phase": "measure", "words": "timing both schedules, interleaved"})
     judge = Judge(computation, constants, options, original)
-    found, turns = _measured(judge, Runnable(edited, judge), sparsely(say))
+    with measuring(say, 1) as slot:
+        found, turns = _measured(judge, Runnable(edited, judge), sparsely(say), slot)
     parts.write("edited", {**made, **wire.verdict(found, turns)})
 
 
@@ -106,10 +108,10 @@ def _checked(made: Scheduled) -> Scheduled:
 
 
 def _measured(
-    judge: Judge, edited: Runnable, tell: Callable[[int, float], None]
+    judge: Judge, edited: Runnable, tell: Callable[[int, float], None], slot: Slot
 ) -> tuple[tuple[Compared, ...], Turns | None]:
     """Return the comparison of two schedules, with their times only if their numerical results
     agree."""
     found = compared(judge, edited)
     right = all(c.agrees for c in found)
-    return found, in_turns(judge, edited, MEASURE_S, tell) if right else None
+    return found, in_turns(judge, edited, MEASURE_S, tell, slot.pause) if right else None

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from app.jobs import slot
 from compiler.errors import CompileError
 from compiler.limits import Limits, limited
 
@@ -28,7 +29,8 @@ def work_once(kinds: Mapping[str, Work]) -> NoReturn:
     if not line:
         os._exit(0)
     task = json.loads(line)
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    slot.connect()
+    threading.Thread(target=_listen_to_parent, daemon=True).start()
     _limit(task)
     folder = Path(task["folder"])
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
@@ -76,10 +78,10 @@ def _take_standard_output() -> Say:
     return say
 
 
-def _die_with_parent() -> None:
-    """End the process when the parent closes the standard input."""
-    while sys.stdin.buffer.read(4096):
-        pass
+def _listen_to_parent() -> None:
+    """Handle the parent's messages; end the process when the parent closes the standard input."""
+    for message in sys.stdin.buffer:
+        slot.heard(json.loads(message))
     os._exit(1)
 
 

@@ -11,6 +11,7 @@ from app.wire import VERSION
 from app.wire.shapes import profiles as shapes
 from app.wire.shapes.jobs import Kernel, Result
 from app.wire.shapes.profiles import KernelTimes, Profile, RunTimes
+from compiler.bench.disturbance import Disturbance
 from compiler.ir.graph import Node
 from compiler.machine.keep import machine_of, measured_at, processor
 from compiler.machine.machine import LEVELS, Level, Machine
@@ -30,7 +31,9 @@ from compiler.targets.target import Target
 _SLOWEST = 0.9
 
 
-def profile(program: Program, rounds: Rounds, threads: int, seed: int) -> Profile:
+def profile(
+    program: Program, rounds: Rounds, threads: int, seed: int, disturbed: Disturbance
+) -> Profile:
     """Return the measured times, with the lower bounds on this machine."""
     machine = machine_of(program.target)
     imported = program.source
@@ -70,12 +73,26 @@ def profile(program: Program, rounds: Rounds, threads: int, seed: int) -> Profil
         "threads": threads,
         "seed": seed,
         "machine": _machine(machine, program.target, units),
-        "run": _whole(rounds.whole),
+        "disturbance": disturbance(disturbed),
+        "run": whole(rounds.whole),
         "kernels": rows,
     }
 
 
-def _whole(times: Sequence[float]) -> RunTimes:
+def disturbance(found: Disturbance) -> shapes.Disturbance:
+    """Return the disturbance of a measurement."""
+    return {
+        "threads": found.threads,
+        "n_processors": found.n_processors,
+        "busy_processors": found.busy_processors,
+        "waiting_share": found.waiting_share,
+        "steal_share": found.steal_share,
+        "causes": list(found.causes),
+    }
+
+
+def whole(times: Sequence[float]) -> RunTimes:
+    """Return the figures of whole runs."""
     low, high = median_interval(times)
     return {
         "median_s": median(times),

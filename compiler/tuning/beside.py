@@ -61,11 +61,16 @@ def _distance(value: np.ndarray, expected: np.ndarray) -> tuple[float, float]:
 
 
 def in_turns(
-    judge: Judge, edited: Runnable, seconds: float, tell: Callable[[int, float], None]
+    judge: Judge,
+    edited: Runnable,
+    seconds: float,
+    tell: Callable[[int, float], None],
+    pause: Callable[[], None] = lambda: None,
 ) -> Turns:
     """Time both kernels with warm caches.
 
-    `tell` is called with the number of finished rounds and the elapsed fraction of `seconds`.
+    `tell` is called with the number of finished rounds and the elapsed fraction of `seconds`, and
+    then `pause`.
 
     The order of the kernels alternates from round to round.
     """
@@ -81,4 +86,5 @@ def in_turns(
             times[i].append(sample(calls[i], n))
         share = max((perf_counter() - start) / seconds, len(times[0]) / MOST_ROUNDS)
         tell(len(times[0]), min(share, 1.0))
+        pause()
     return Turns(tuple(times[0]), tuple(times[1]))

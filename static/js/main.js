@@ -5,15 +5,15 @@ import { asProblem, createCompiler, submitLinked } from "./jobs/compile.js";
 import { listen, part } from "./elements/dom.js";
 import { createLayouter } from "./graph/layout.js";
 import { warmFonts } from "./graph/pen.js";
-import { headline } from "./text/headline.js";
 import { bindKeys } from "./elements/keys.js";
 import { keepGraphs, keepNeighbours } from "./jobs/loader.js";
 import { keepProfile } from "./jobs/measuring.js";
 import { EMPTY, NO_RESULT } from "./state/page.js";
+import { mountHeader } from "./panes/shell/header.js";
 import { openHelp } from "./panes/shell/help.js";
 import { showProblem } from "./panes/shell/problem.js";
 import { noteLink, noteVersion, openShare } from "./panes/shell/share.js";
-import { mountStart, nameOf } from "./panes/models/start.js";
+import { mountStart } from "./panes/models/start.js";
 import { mountWait, mountWalk } from "./panes/passes/walk.js";
 import { warmReader } from "./server/reading.js";
 import { isOfAnotherVersion, openedLink } from "./state/shared.js";
@@ -88,31 +88,7 @@ state.watch(["screen", "result"], (page) => {
   });
 });
 
-state.watch(["screen", "result", "samples", "upload", "model", "progress"], (page) => {
-  const walking = page.screen === "walk";
-  const place = part(document, "place");
-  part(document, "change").hidden = !walking;
-  part(document, "share").hidden = !walking;
-  part(document, "halt").hidden = !walking || !page.result || page.progress.state !== "running";
-  const name = page.result?.model.name ?? nameOf(page);
-  document.title = walking && name ? `${name} – Compilarium` : "Compilarium";
-  place.replaceChildren();
-  if (!walking || !page.result) return;
-  const title = document.createElement("h1");
-  const says = document.createElement("span");
-  title.textContent = page.samples ? nameOf({ ...page, upload: page.upload }) || name : name;
-  if (page.model.startsWith("upload:")) title.textContent = name;
-  says.textContent = headline(page.result);
-  // CSS may truncate both texts, so the title has them in full.
-  title.title = title.textContent ?? "";
-  says.title = says.textContent;
-  place.append(title, says);
-  if (page.progress.state === "") return;
-  const busy = document.createElement("span");
-  busy.className = "header-busy";
-  busy.textContent = page.progress.words;
-  place.append(busy);
-});
+mountHeader(document, state);
 
 // A problem during the walk is shown over the walk.
 state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) => {

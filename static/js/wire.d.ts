@@ -26,6 +26,27 @@ export interface Bisection {
   reduced: ReducedModel | null;
 }
 
+// Comparisons of two compilations of one model, timed together.
+
+export type Verdict = "faster" | "slower" | "same" | "unknown";
+/** The times of a kernel. */
+export interface ComparedKernel {
+  median_s: number; min_s: number; low_s: number; high_s: number; kernel: number;
+}
+/** The times of one of two programs: whole runs, and each kernel. `launches_s` is the median
+ * time of all launches, without the transfer of inputs and outputs. */
+export interface ComparedProgram { launches_s: number; run: RunTimes; kernels: ComparedKernel[]; }
+/** Times of two compilations A and B of one model, in interleaved rounds of one process. `other`
+ * is the compilation B. `ratio` is the time of B relative to A, and `low` to `high` its 99 %
+ * confidence interval. `verdict` is the meaning for B. The ratio compares the launches of
+ * `n_copies` copies of each program, in `n_blocks` blocks. If `is_native` is false, it compares
+ * whole runs, because a run needs more than one native call. */
+export interface Comparison {
+  other: string; verdict: Verdict; ratio: number; low: number; high: number; n_copies: number;
+  n_blocks: number; is_native: boolean; threads: number; seed: number; disturbance: Disturbance;
+  a: ComparedProgram; b: ComparedProgram;
+}
+
 // The data of each server-sent event of a job. The events come in this order: `queued` (repeated
 // when the position changes), `started`, the other events as they occur, and finally `finished`,
 // `failed` or `cancelled`.
@@ -254,7 +275,7 @@ export interface Memory {
 /** Times of whole runs on random inputs; if nothing was measured, `skipped` is the reason. */
 export interface Run {
   median_s: number | null; min_s: number | null; low_s: number | null; high_s: number | null;
-  repeats: number; threads: number; seed: number; skipped: string;
+  repeats: number; threads: number; seed: number; skipped: string; disturbance: Disturbance | null;
 }
 /** The error of an output against the reference; `scale` is the reference's largest magnitude. */
 export interface OutputError {
@@ -390,6 +411,7 @@ export interface Placement {
 
 // The measured time of each kernel of a run, with lower bounds for this machine.
 
+export type Cause = "waiting" | "steal" | "busy" | "shared";
 export type Level = "L1" | "L2" | "L3" | "DRAM";
 export type Unit = "f32" | "int8" | "bf16" | "int8_tiles" | "bf16_tiles";
 /** Peak speed of one core with one of its multiplication units. `is_used` is true if this run
@@ -402,6 +424,16 @@ export interface MemoryLevel { level: Level; bytes: number | null; bytes_per_sec
 export interface Machine {
   name: string; features: string[]; n_processors: number; is_measured: boolean;
   measured: number | null; peaks: Peak[]; levels: MemoryLevel[]; call_s: number;
+}
+/** The use of the processors during a measurement; figures that the system does not give are
+ * null. `busy_processors` is the mean number of processors that other processes used, of
+ * `n_processors`. `waiting_share` is the share of the time in which the measuring thread had no
+ * processor, and `steal_share` the share of all processor time that the hypervisor took.
+ * `causes` has the reasons to distrust the times; an empty list means an undisturbed
+ * measurement. */
+export interface Disturbance {
+  threads: number; n_processors: number; busy_processors: number | null;
+  waiting_share: number | null; steal_share: number | null; causes: Cause[];
 }
 /** Median, minimum, and the 95 % confidence interval of the median, `low_s` to `high_s`. */
 export interface Times { median_s: number; min_s: number; low_s: number; high_s: number; }
@@ -424,7 +456,8 @@ export interface KernelTimes {
 }
 /** Interleaved times of whole runs and of each kernel, on the same random inputs. */
 export interface Profile {
-  threads: number; seed: number; machine: Machine; run: RunTimes; kernels: KernelTimes[];
+  threads: number; seed: number; machine: Machine; disturbance: Disturbance; run: RunTimes;
+  kernels: KernelTimes[];
 }
 
 // Edited schedules.
@@ -494,7 +527,6 @@ export interface SharedLink {
 
 export type GroupKind = "scope" | "repeat" | "block" | "stretch";
 export type DiffMark = " " | "-" | "+" | "…";
-export type Verdict = "together" | "apart" | "not neighbours" | "gone";
 export type Outcome = "applied" | "declined";
 export type StorageKind = "splat" | "seeded" | "literal" | "blob" | "file";
 export type Edge = [string, string, number, string];
@@ -597,7 +629,8 @@ export interface Chapter {
 }
 /** A node and its reader in the model, with the fusion verdict and the reason. */
 export interface Neighbour {
-  maker: string; reader: string; verdict: Verdict; because: string; chapters: Chapter[];
+  maker: string; reader: string; verdict: "together" | "apart" | "not neighbours" | "gone";
+  because: string; chapters: Chapter[];
 }
 /** The fusion verdicts of all edges of the model. */
 export interface Neighbours { edges: Neighbour[]; }
@@ -691,7 +724,7 @@ export interface Writing {
 
 // Requests of jobs about another job's result, and their bodies.
 
-export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
+export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | ComparisonRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
 /** The request of a placement; `job` is the compilation of the model. */
 export interface PlaceRequest {
   kind: "place"; job: string; platform: string; scheduler: string; ahead: number | null;
@@ -703,6 +736,11 @@ export interface CheckRequest { kind: "check"; job: string; seed: number; }
 export interface BisectRequest { kind: "bisect"; job: string; seed: number; moved: number | null; }
 /** The request of a repeated measurement; `job` is the compilation of the model. */
 export interface ProfileRequest { kind: "profile"; job: string; seconds: number; machine: boolean; }
+/** The request of a comparison of two compilations, `job` (A) and `other` (B). `again` measures
+ * even if an equal comparison is stored. */
+export interface ComparisonRequest {
+  kind: "comparison"; job: string; other: string; seconds: number; again: boolean;
+}
 /** The request of a kernel's code for all targets; `job` is the compilation of the model. */
 export interface TargetsRequest { kind: "targets"; job: string; kernel: number; }
 /** The request of a tuning job; `job` is the compilation of the model. */
@@ -726,6 +764,8 @@ export interface CheckOptions { seed?: number; }
 export interface BisectOptions { seed?: number; moved?: number | null; }
 /** Approximate duration in seconds; `machine`: measure the speeds of the machine first. */
 export interface ProfileOptions { seconds?: number; machine?: boolean; }
+/** The compilation B, and the approximate duration in seconds. */
+export interface ComparisonOptions { other: string; seconds?: number; again?: boolean; }
 /** The kernel to compile. */
 export interface TargetOptions { kernel: number; }
 /** Duration, method and kernel; by default all kernels, the slowest first. */

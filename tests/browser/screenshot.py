@@ -130,8 +130,7 @@ def compare(playground: Playground) -> None:
     pane = playground.show_pane("compare")
     pane.locator("[data-part=preset]").select_option("O0")
     pane.locator("[data-part=run]").click()
-    intervals = pane.locator("[data-section=compare-measured] .compare-interval")
-    expect(intervals).to_have_count(2, timeout=COMPILE_MS)
+    expect(pane.locator(".compare-measured")).to_be_visible(timeout=COMPILE_MS)
 
 
 def keys(playground: Playground) -> None:

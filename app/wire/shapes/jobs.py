@@ -7,6 +7,7 @@ from typing import Literal, NotRequired, TypedDict
 from app.wire.asked import Asked
 from app.wire.shapes import Payload
 from app.wire.shapes.facts import Host, Problem
+from app.wire.shapes.profiles import Disturbance
 from app.wire.shapes.stages import KernelPart
 from compiler.machine.roofline import Bound
 
@@ -295,6 +296,7 @@ class Run(TypedDict):
     threads: int
     seed: int
     skipped: str
+    disturbance: Disturbance | None
 
 
 class OutputError(TypedDict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from app.wire.shapes import Payload
+from compiler.bench.disturbance import Cause
 from compiler.machine.machine import Level
 from compiler.machine.roofline import Bound, Unit
 
@@ -43,6 +44,24 @@ class Machine(TypedDict):
     peaks: list[Peak]
     levels: list[MemoryLevel]
     call_s: float
+
+
+class Disturbance(TypedDict):
+    """The use of the processors during a measurement; figures that the system does not give are
+    null.
+
+    `busy_processors` is the mean number of processors that other processes used, of `n_processors`.
+    `waiting_share` is the share of the time in which the measuring thread had no processor, and
+    `steal_share` the share of all processor time that the hypervisor took. `causes` has the reasons
+    to distrust the times; an empty list means an undisturbed measurement.
+    """
+
+    threads: int
+    n_processors: int
+    busy_processors: float | None
+    waiting_share: float | None
+    steal_share: float | None
+    causes: list[Cause]
 
 
 class Times(TypedDict):
@@ -91,5 +110,6 @@ class Profile(Payload):
     threads: int
     seed: int
     machine: Machine
+    disturbance: Disturbance
     run: RunTimes
     kernels: list[KernelTimes]

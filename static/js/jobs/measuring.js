@@ -64,7 +64,7 @@ export function keepProfile(state) {
  * @param {Profile} profile
  * @returns {Result}
  */
-export function withFigures(result, { run, kernels }) {
+export function withFigures(result, { run, kernels, disturbance }) {
   const of = new Map(kernels.map((each) => [each.kernel, each]));
   if (result.run?.median_s === run.median_s && result.run.repeats === run.repeats) return result;
   return {
@@ -76,6 +76,7 @@ export function withFigures(result, { run, kernels }) {
       low_s: run.low_s,
       high_s: run.high_s,
       repeats: run.repeats,
+      disturbance,
     },
     kernels: result.kernels.map((kernel) => {
       const times = of.get(kernel.kernel);

@@ -1,5 +1,6 @@
 // Compares two results of one model: rows of figures, and whether the measured times differ.
 import { liveBytes } from "../charts/memory_map.js";
+import { formatPercent } from "../text/format.js";
 
 /**
  * @typedef {import("../wire.js").Result} Result
@@ -60,6 +61,12 @@ export function faster(a, b) {
   if (a.high_s < b.low_s) return "a";
   if (b.high_s < a.low_s) return "b";
   return "same";
+}
+
+/** Format a ratio as a signed difference to 1: "+1.2 %". @param {number} ratio */
+export function signedShare(ratio) {
+  const text = formatPercent(Math.abs(ratio - 1));
+  return text === "0 %" || text === "0.0 %" ? "±0 %" : `${ratio < 1 ? "−" : "+"}${text}`;
 }
 
 /**

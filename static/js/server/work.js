@@ -35,6 +35,8 @@ export const work = {
   bisect: (job, options) => post(`${of(job)}/bisect`, options),
   /** @type {(job: string, options: import("../wire.js").ProfileOptions) => Promise<Job>} */
   measure: (job, options) => post(`${of(job)}/profile`, options),
+  /** @type {(job: string, options: import("../wire.js").ComparisonOptions) => Promise<Job>} */
+  compare: (job, options) => post(`${of(job)}/comparison`, options),
 };
 
 /** @param {string} job */

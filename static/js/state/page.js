@@ -33,6 +33,7 @@ import { START } from "./url.js";
  * @property {import("../text/writing.js").Reading | null} reading check of the model in the editor
  * @property {Progress} progress
  * @property {PageProblem | null} problem
+ * @property {boolean} trial whether the pane Compare runs the edited pipeline of B at once
  * @property {number} partial number of available stages of a failed job
  * @property {import("../server/api.js").Parts | null} parts
  * @property {import("../wire.js").Result | null} result
@@ -91,6 +92,7 @@ export const EMPTY = {
   reading: null,
   progress: IDLE,
   problem: null,
+  trial: false,
   partial: 0,
   ...NO_RESULT,
 };

@@ -6,7 +6,8 @@ import { word } from "./words.js";
 export function headline({ kernels, run, stages, complete, state }) {
   if (!complete && state !== "running") return word("header.incomplete");
   if (!complete && kernels.length === 0) return "";
-  const time = run?.median_s ? word("header.time", { time: formatSeconds(run.median_s) }) : "";
+  const key = run?.disturbance?.causes.length ? "header.time-disturbed" : "header.time";
+  const time = run?.median_s ? word(key, { time: formatSeconds(run.median_s) }) : "";
   const last = stages[stages.length - 1];
   return [
     word("header.shrunk", { from: stages[0].n_nodes, to: last.n_nodes }),

@@ -106,6 +106,18 @@ function printRow(row) {
 }
 
 /**
+ * Return the pipeline with all lines of a pass disabled; null if the pass has no line of its own.
+ * @param {string} text
+ * @param {string} pass
+ * @returns {string | null}
+ */
+export function withoutPass(text, pass) {
+  const rows = parsePipeline(text);
+  if (!rows.some(({ name, on }) => on && name === pass)) return null;
+  return printPipeline(rows.map((row) => (row.name === pass ? { ...row, on: false } : row)));
+}
+
+/**
  * Return the rows after moving a row to another place; unchanged if the row cannot move there.
  * @param {Row[]} rows
  * @param {number} from

@@ -2,8 +2,10 @@
 import { api, createParts, follow } from "../../server/api.js";
 import { bindFold } from "../../state/bindings.js";
 import { mountComparedCode } from "./comparison_code.js";
+import { mountComparedTimes } from "./compared_times.js";
 import { comparisonTables } from "./comparison_tables.js";
 import { asProblem, sentRequest } from "../../jobs/compile.js";
+import { withComparedTimes } from "../../jobs/comparing.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
 import { enabledPipeline, parsePipeline, printPipeline } from "../../text/pipeline_text.js";
 import { createState, together } from "../../state/state.js";
@@ -29,7 +31,7 @@ export function mountCompare(root, state, work) {
   let request = 0;
   let unfollow = () => {};
   let stopCode = () => {};
-  let stopped = false;
+  let stopTimes = () => {};
 
   // Edit the pipeline of B with the editor of the start screen.
   const { result, pipelines, pipeline, planned } = state.get();
@@ -107,9 +109,16 @@ export function mountCompare(root, state, work) {
       const tables = comparisonTables(a, b, graphA, graphB);
       const open = el("button", { class: "button", type: "button", onclick: () => walkB(id) }, word("compare.walk"));
       const code = el("section", { class: "section", "data-section": "compare-code" });
+      const times = el("div", { "data-part": "times" });
+      const measured = el("section", { class: "section", "data-section": "compare-measured" }, el("h3", {}, word("compare.measured")), times);
       stopCode();
-      shown.replaceChildren(...tables, code, el("p", {}, open));
-      stopCode = mountComparedCode(code, state, a, b, second);
+      stopTimes();
+      shown.replaceChildren(measured, ...tables, code, el("p", {}, open));
+      stopTimes = mountComparedTimes(times, work, a, b, (found) => {
+        if (number !== request) return;
+        stopCode();
+        stopCode = mountComparedCode(code, state, withComparedTimes(a, found?.a ?? null), withComparedTimes(b, found?.b ?? null), second);
+      });
     } catch (thrown) {
       if (number === request) fail(thrown);
     }
@@ -162,6 +171,7 @@ export function mountCompare(root, state, work) {
     state.watch(["planned"], ({ planned: text }) => text && other.set({ pipeline: text })),
     () => unfollow(),
     () => stopCode(),
+    () => stopTimes(),
     listen(run, { click: () => void start() }),
     listen(cancel, {
       click: () => {
@@ -183,9 +193,11 @@ export function mountCompare(root, state, work) {
       });
     }),
   );
-  if (!stopped) void restore();
+  if (state.get().trial) {
+    state.set({ trial: false });
+    void start();
+  } else void restore();
   return () => {
-    stopped = true;
     request += 1;
     stop();
   };

@@ -9,6 +9,7 @@ import { together } from "../../state/state.js";
 import { secondOf } from "../../state/url.js";
 import { word } from "../../text/words.js";
 import { mountPreview } from "./preview.js";
+import { mountWithout } from "./without.js";
 import { showProblem } from "../shell/problem.js";
 import { asProblem } from "../../jobs/compile.js";
 
@@ -238,6 +239,7 @@ export function mountSteps(root, state) {
     () => (request += 1),
     () => stopMaking(),
     bindButtons(outcomes, state, "outcome", "outcome"),
+    mountWithout(partOf(root, "without", HTMLButtonElement), state),
     bindSwitch(selectedOnly, state, "steps-selected"),
     listen(rule, { change: () => state.set({ rule: rule.value }) }),
     state.watch(["outcome", "rule"], relist),

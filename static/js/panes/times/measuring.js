@@ -3,6 +3,7 @@ import { bindValue } from "../../state/bindings.js";
 import { el, listen, part, partOf } from "../../elements/dom.js";
 import { formatPercent, formatSeconds } from "../../text/format.js";
 import { measureAgain, stopMeasuring } from "../../jobs/measuring.js";
+import { disturbanceWords } from "../../results/disturbance.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 import { showProblem } from "../shell/problem.js";
@@ -97,9 +98,9 @@ export function timeWithInterval({ median_s, low_s, high_s }) {
 }
 
 /** Describe the conditions of a measurement: machine, number of runs, noise. @param {Profile} profile */
-export function honestWords({ machine, run, threads }) {
+export function honestWords({ machine, run, threads, disturbance }) {
   const above = run.slow_s / run.min_s - 1;
-  return word("measured.honest", {
+  const conditions = word("measured.honest", {
     rounds: word("measured.rounds", { n: run.repeats }),
     machine: machine.name,
     features: machine.features.join(", "),
@@ -107,4 +108,5 @@ export function honestWords({ machine, run, threads }) {
     processors: word("measured.processors", { n: machine.n_processors }),
     noise: word(above > NOISY ? "measured.noisy" : "measured.quiet", { share: formatPercent(above) }),
   });
+  return `${conditions} ${disturbanceWords(disturbance)}`;
 }

@@ -1,0 +1,137 @@
+"""The measuring slot of the server: while one child measures, all other children are stopped.
+
+A child asks for the slot with the message `slot`, and waits for the answer on its standard input.
+The server stops the process groups of the other children (SIGSTOP) and continues them when the
+child gives the slot back. The limits on a child's time do not count the time in which the child was
+stopped or waited for the slot. See slot.py for the child's side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+
+from app.jobs.fork_server import Forked
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A running child. `idle_s` sums the seconds in which the child was stopped or waited."""
+
+    process: Forked
+    idle_s: float = 0.0
+    idle_since_s: float | None = None
+
+    def idle_seconds(self, now: float) -> float:
+        """Return the seconds until now in which the child was stopped or waited for the slot."""
+        return self.idle_s + (0.0 if self.idle_since_s is None else now - self.idle_since_s)
+
+
+class MeasuringSlot:
+    """Grants the machine to one child at a time, in the order of their requests.
+
+    After a measurement, the other children run for as long as they were stopped, before the next
+    measurement starts.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self.clock = clock
+        self.lock = threading.Lock()
+        self.members: list[Member] = []
+        self.waiting: deque[Member] = deque()
+        self.holder: Member | None = None
+        self.granted_s = 0.0
+        self.next_grant_s = 0.0
+
+    @contextmanager
+    def member(self, process: Forked) -> Generator[Member]:
+        """Register a child while the block runs; a new child is stopped during a measurement."""
+        each = Member(process)
+        with self.lock:
+            self.members.append(each)
+            if self.holder is not None:
+                self._stop(each)
+        try:
+            yield each
+        finally:
+            with self.lock:
+                self.members.remove(each)
+                with contextlib.suppress(ValueError):
+                    self.waiting.remove(each)
+                if self.holder is each:
+                    self._free()
+
+    def ask(self, member: Member) -> None:
+        """Queue a child that wants to measure."""
+        with self.lock:
+            member.idle_since_s = self.clock()
+            self.waiting.append(member)
+            self._grant()
+
+    def give_back(self, member: Member) -> None:
+        """End a child's measurement."""
+        with self.lock:
+            if self.holder is member:
+                self._free()
+
+    def look(self) -> None:
+        """Grant the slot if it is free and the other children have had their time."""
+        with self.lock:
+            self._grant()
+
+    def _grant(self) -> None:
+        now = self.clock()
+        if self.holder is not None or not self.waiting or now < self.next_grant_s:
+            return
+        self.holder, self.granted_s = self.waiting.popleft(), now
+        for each in self.members:
+            if each is not self.holder and each not in self.waiting:
+                self._stop(each)
+        self._end_idle(self.holder)
+        _tell(self.holder, {"slot": True})
+
+    def _free(self) -> None:
+        now = self.clock()
+        self.holder = None
+        stopped = [each for each in self.members if each.idle_since_s is not None]
+        running_again = [each for each in stopped if each not in self.waiting]
+        self.next_grant_s = now + (now - self.granted_s if running_again else 0.0)
+        for each in running_again:
+            _signal(each, signal.SIGCONT)
+            self._end_idle(each)
+        self._grant()
+
+    def _stop(self, member: Member) -> None:
+        if member.idle_since_s is None:
+            member.idle_since_s = self.clock()
+            _signal(member, signal.SIGSTOP)
+
+    def _end_idle(self, member: Member) -> None:
+        if member.idle_since_s is None:
+            return
+        seconds = self.clock() - member.idle_since_s
+        member.idle_s += seconds
+        member.idle_since_s = None
+        _tell(member, {"idle_s": seconds})
+
+
+def _signal(member: Member, number: int) -> None:
+    """Send a signal to a child and its descendants."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if not member.process.is_released:
+            os.killpg(member.process.pid, number)
+
+
+def _tell(member: Member, message: dict[str, float | bool]) -> None:
+    """Send a message to a child; a child that has ended needs none."""
+    with contextlib.suppress(OSError, ValueError):
+        member.process.stdin.write(json.dumps(message).encode() + b"\n")
+        member.process.stdin.flush()

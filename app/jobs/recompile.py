@@ -1,0 +1,53 @@
+"""The program of a finished compilation, compiled again in another job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.jobs.compile import compiled, first_run
+from app.jobs.models import asked_of, read_model, shapes_that_fit
+from app.jobs.parts import Parts
+from app.wire.shapes.jobs import Result
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.runtime.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Recompiled:
+    """A program equal to that of an earlier compilation, with its model, shapes and options."""
+
+    graph: Graph
+    program: Program
+    shapes: Mapping[str, tuple[int, ...]]
+    options: Mapping[str, Any]
+
+
+def recompiled(earlier: Path) -> Recompiled:
+    """Repeat the compilation whose job has this folder.
+
+    Errors: E-RESULT-ABSENT if the compilation was evicted or would now give other kernels, and the
+    errors of the model.
+    """
+    wanted = asked_of(earlier)
+    options = wanted["options"]
+    graph = read_model(wanted).graph
+    given = {name: tuple(dims) for name, dims in wanted["shapes"].items()}
+    shapes = {**shapes_that_fit(graph, given), **given}
+    program = compiled(graph, wanted, shapes, lambda name, event: None)
+    if program.is_open:
+        first_run(program, graph, shapes, options["seed"])
+    _check_same(program, Parts(earlier).payload("result", Result))
+    return Recompiled(graph, program, shapes, options)
+
+
+def _check_same(program: Program, result: Result) -> None:
+    if [k.name for k in program.kernels] != [k["name"] for k in result["kernels"]]:
+        raise CompileError(
+            "E-RESULT-ABSENT",
+            "the model now gives other kernels than the compilation",
+            hint="compile the model again",
+        )

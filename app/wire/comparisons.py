@@ -1,0 +1,63 @@
+"""Payloads of comparisons of two compilations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.rounds import Rounds
+from app.wire import VERSION
+from app.wire.profiles import disturbance, whole
+from app.wire.shapes.comparisons import ComparedKernel, ComparedProgram, Comparison
+from compiler.bench.disturbance import Disturbance
+from compiler.bench.versus import Versus
+from compiler.runtime.program import Program
+
+
+def comparison(
+    other: str,
+    found: Versus,
+    programs: tuple[Program, Program],
+    rounds: tuple[Rounds, Rounds],
+    options: Mapping[str, int],
+    disturbed: Disturbance,
+    *,
+    is_native: bool,
+) -> Comparison:
+    """Return the verdict on two programs, with the times of both."""
+    value, low, high = found.ratio
+    sides = [
+        _side(program, each, seconds)
+        for program, each, seconds in zip(programs, rounds, found.seconds, strict=True)
+    ]
+    return {
+        "version": VERSION,
+        "other": other,
+        "verdict": found.verdict,
+        "ratio": value,
+        "low": low,
+        "high": high,
+        "n_copies": len(found.a),
+        "n_blocks": found.n_blocks,
+        "is_native": is_native,
+        "threads": options["threads"],
+        "seed": options["seed"],
+        "disturbance": disturbance(disturbed),
+        "a": sides[0],
+        "b": sides[1],
+    }
+
+
+def _side(program: Program, rounds: Rounds, launches_s: float) -> ComparedProgram:
+    times = rounds.profile
+    kernels: list[ComparedKernel] = [
+        {
+            "kernel": number,
+            "median_s": times.medians[k.name],
+            "min_s": times[k.name],
+            "low_s": times.intervals[k.name][0],
+            "high_s": times.intervals[k.name][1],
+        }
+        for number, k in enumerate(program.kernels)
+        if k.name in times
+    ]
+    return {"launches_s": launches_s, "run": whole(rounds.whole), "kernels": kernels}

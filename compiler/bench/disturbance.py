@@ -1,0 +1,144 @@
+"""Disturbance of a measurement: processor time that other processes and the hypervisor took."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Literal
+
+from compiler.dataclass import dataclass
+
+Cause = Literal["waiting", "steal", "busy", "shared"]
+"""The reasons to distrust a time: the measuring thread waited for a processor, the hypervisor took
+processor time, too few processors were free, or another measurement ran."""
+
+WAITING_LIMIT = 0.05
+STEAL_LIMIT = 0.02
+BUSY_SLACK = 0.25
+"""Processors beyond those of the machine that may be busy before a time counts as disturbed."""
+LEAST_SECONDS = 0.1
+"""Shorter measurements have too few clock ticks of the system for these figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """The use of the processors during a measurement of `seconds`.
+
+    `busy_processors` is the mean number of processors that other processes used, of `n_processors`.
+    `waiting_share` is the share of the time in which the measuring thread had no processor, and
+    `steal_share` the share of all processor time that the hypervisor took. Unknown figures are
+    None. `is_exclusive` is False if another measurement of this user ran.
+    """
+
+    seconds: float
+    threads: int
+    n_processors: int
+    busy_processors: float | None
+    waiting_share: float | None
+    steal_share: float | None
+    is_exclusive: bool = True
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """Return the reasons to distrust the times; () for an undisturbed measurement."""
+        free = self.n_processors - self.threads + BUSY_SLACK
+        found: dict[Cause, bool] = {
+            "waiting": (self.waiting_share or 0.0) > WAITING_LIMIT,
+            "steal": (self.steal_share or 0.0) > STEAL_LIMIT,
+            "busy": (self.busy_processors or 0.0) > free,
+            "shared": not self.is_exclusive,
+        }
+        return tuple(cause for cause, holds in found.items() if holds)
+
+
+class Watch:
+    """An observation of the processors, in one or more intervals."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.is_exclusive = True
+        self._begun: _Counters | None = None
+        self._sum = _Counters(0.0, 0.0, 0.0, 0.0)
+
+    def begin(self) -> None:
+        """Begin an interval."""
+        self._begun = _Counters.now()
+
+    def end(self) -> None:
+        """End the interval."""
+        if self._begun is not None:
+            self._sum = self._sum.plus(_Counters.now().minus(self._begun))
+            self._begun = None
+
+    def disturbance(self) -> Disturbance:
+        """Return the disturbance during all intervals that have ended."""
+        s, n = self._sum, os.cpu_count() or 1
+        busy = steal = waiting = None
+        if s.wall >= LEAST_SECONDS:
+            if s.busy is not None:
+                busy = min(max(s.busy - s.own, 0.0) / s.wall, float(n))
+            if s.steal is not None:
+                steal = min(max(s.steal, 0.0) / s.wall / n, 1.0)
+            if self.threads == 1:  # idle threads of a pool are not waiting for a processor
+                waiting = min(max(1.0 - s.own / s.wall, 0.0), 1.0)
+        return Disturbance(s.wall, self.threads, n, busy, waiting, steal, self.is_exclusive)
+
+
+@contextmanager
+def watched(threads: int) -> Generator[Watch]:
+    """Observe the processors during the block, which measures with this number of threads."""
+    watch = Watch(threads)
+    watch.begin()
+    try:
+        yield watch
+    finally:
+        watch.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Counters:
+    """Seconds by the clock, of this process, and busy and stolen seconds of all processors.
+
+    The latter two are None if the system does not count them.
+    """
+
+    wall: float
+    own: float
+    busy: float | None
+    steal: float | None
+
+    @staticmethod
+    def now() -> _Counters:
+        busy, steal = _system_seconds()
+        return _Counters(perf_counter(), process_time(), busy, steal)
+
+    def plus(self, other: _Counters) -> _Counters:
+        return self._combined(other, 1)
+
+    def minus(self, other: _Counters) -> _Counters:
+        return self._combined(other, -1)
+
+    def _combined(self, other: _Counters, sign: int) -> _Counters:
+        def sum_of(a: float | None, b: float | None) -> float | None:
+            return None if a is None or b is None else a + sign * b
+
+        return _Counters(
+            self.wall + sign * other.wall,
+            self.own + sign * other.own,
+            sum_of(self.busy, other.busy),
+            sum_of(self.steal, other.steal),
+        )
+
+
+def _system_seconds() -> tuple[float | None, float | None]:
+    """Return the busy and the stolen seconds of all processors, from Linux's /proc/stat."""
+    try:
+        first = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
+        user, nice, system, _, _, irq, softirq, steal = (int(x) for x in first[1:9])
+        ticks = os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, AttributeError):
+        return None, None
+    return (user + nice + system + irq + softirq) / ticks, steal / ticks

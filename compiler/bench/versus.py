@@ -1,0 +1,190 @@
+"""A/B comparison of two programs: interleaved blocks of runs of several copies, and the verdict.
+
+The times of two copies of one program differ, because their code and buffers have other addresses.
+A repeated measurement of the same two copies repeats this difference and does not average it out.
+The sample of the test is therefore the copies, not the runs.
+Sources: Mytkowicz et al. 2009, Producing wrong data without doing anything obviously wrong;
+Kalibera and Jones 2013, Rigorous benchmarking in reasonable time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import exp, inf, log
+from statistics import fmean, median
+from time import perf_counter
+from typing import Literal
+
+from compiler.bench.timing import Call
+from compiler.dataclass import dataclass
+
+Verdict = Literal["faster", "slower", "same", "unknown"]
+"""B compared with A: faster or slower with significance, no difference shown, too few data."""
+
+N_COPIES, LEAST_COPIES = 12, 5
+"""Number of copies of each program; fewer than the second give no interval with this
+significance."""
+SAMPLES = 12
+"""Number of runs of each copy to aim for."""
+SIGNIFICANCE = 0.01
+"""Probability that equal programs are called different."""
+EQUAL_SHARE = 0.003
+"""Relative difference of times below which two programs count as equal."""
+EQUAL_SHARE_OF_ONE = 0.02
+"""The same for a single copy of each program, whose addresses may explain such a difference."""
+BLOCKS = 25
+SAMPLE_SECONDS = 2e-5
+"""Duration below which several runs are timed together."""
+LEAST_BLOCKS = 8
+"""Minimum number of blocks: fewer give no interval with this significance."""
+
+Pause = Callable[[], None]
+"""Called between blocks, when no program runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """Minimum times of each copy of A and B in each block. Units: seconds of one run."""
+
+    a: tuple[tuple[float, ...], ...]
+    b: tuple[tuple[float, ...], ...]
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """Return the median over copies and blocks of the times of A, and of B."""
+        return _middle(self.a), _middle(self.b)
+
+    @property
+    def n_blocks(self) -> int:
+        """Return the number of blocks."""
+        return len(self.a[0])
+
+    @property
+    def ratio(self) -> tuple[float, float, float]:
+        """Return the time of B relative to A, with the confidence interval of the verdict."""
+        if len(self.a) == 1:
+            ratios = sorted(b / a for a, b in zip(self.a[0], self.b[0], strict=True))
+            out = _outside_of_median(len(ratios))
+            return median(ratios), ratios[out], ratios[-1 - out]
+        a, b = _levels((*self.a, *self.b), len(self.a))
+        gaps = sorted(y - x for x in a for y in b)
+        out = _outside_of_gaps(len(a), len(b))
+        return exp(median(gaps)), exp(gaps[out]), exp(gaps[-1 - out])
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return the verdict: an interval without 1, and a difference that is not negligible."""
+        if self.n_blocks < LEAST_BLOCKS:
+            return "unknown"
+        value, low, high = self.ratio
+        least = 1 + (EQUAL_SHARE if len(self.a) > 1 else EQUAL_SHARE_OF_ONE)
+        if value > least and low > 1:
+            return "slower"
+        return "faster" if value < 1 / least and high < 1 else "same"
+
+
+def n_copies(run_seconds: float, copy_bytes: int, seconds: float, limit_bytes: int) -> int:
+    """Return the number of copies of each program that time and memory allow.
+
+    `run_seconds` is the time of a run of A and a run of B, `copy_bytes` the memory of their copies.
+    """
+    in_time = int(seconds / SAMPLES / 2 / max(run_seconds, 1e-9))
+    found = min(N_COPIES, in_time, limit_bytes // max(copy_bytes, 1))
+    return found if found >= LEAST_COPIES else 1
+
+
+def versus(
+    a: Sequence[Call], b: Sequence[Call], seconds: float, pause: Pause = lambda: None
+) -> Versus:
+    """Time equally many copies of A and of B for about `seconds`, interleaved in blocks.
+
+    In a block, each copy runs several times, and its minimum counts: a preemption of one run does
+    not affect the block. Slow changes of the machine's speed affect all copies of a block alike.
+    """
+    assert len(a) == len(b), "equally many copies"
+    calls = (*a, *b)
+    for call in calls:
+        call()
+    ones = [_timed(call, 1) for call in calls]
+    runs = max(1, int(SAMPLE_SECONDS / max(median(ones), 1e-7)))
+    size = max(1, int(seconds / BLOCKS / (runs + 1) / max(sum(ones), 1e-7)))
+    times: list[list[float]] = [[] for _ in calls]
+    order, chance = list(range(len(calls))), random.Random(0)
+    end = perf_counter() + seconds
+    while len(times[0]) < LEAST_BLOCKS or (len(times[0]) < BLOCKS and perf_counter() < end):
+        least = [inf] * len(calls)
+        for _ in range(size):
+            chance.shuffle(order)
+            for i in order:
+                calls[i]()  # An untimed run loads the program's data into the caches.
+                least[i] = min(least[i], _timed(calls[i], runs))
+        for each, found in zip(times, least, strict=True):
+            each.append(found)
+        pause()
+    rows = tuple(tuple(each) for each in times)
+    return Versus(rows[: len(a)], rows[len(a) :])
+
+
+def _timed(call: Call, n: int) -> float:
+    """Return the seconds of one run, averaged over n runs."""
+    start = perf_counter()
+    for _ in range(n):
+        call()
+    return (perf_counter() - start) / n
+
+
+def _middle(rows: Sequence[Sequence[float]]) -> float:
+    return median(seconds for row in rows for seconds in row)
+
+
+def _levels(rows: Sequence[Sequence[float]], n: int) -> tuple[list[float], list[float]]:
+    """Return the logarithmic time of each copy relative to its blocks: the first n, and the rest.
+
+    The mean of a block is subtracted, so slow changes of the machine's speed have no effect.
+    """
+    logs = [[log(seconds) for seconds in row] for row in rows]
+    means = [fmean(block) for block in zip(*logs, strict=True)]
+    levels = [median(x - m for x, m in zip(row, means, strict=True)) for row in logs]
+    return levels[:n], levels[n:]
+
+
+@cache
+def _outside_of_gaps(n: int, m: int) -> int:
+    """Return the number of differences below the interval of the shift between two samples.
+
+    Source: Hodges and Lehmann 1963, from the distribution of the Mann-Whitney statistic.
+    """
+    counts = _rank_sums(n, m)
+    total, below = sum(counts), 0
+    for u, count in enumerate(counts):
+        below += count
+        if 2 * below > SIGNIFICANCE * total:
+            return u
+    raise AssertionError("the whole distribution exceeds the significance")
+
+
+@cache
+def _rank_sums(n: int, m: int) -> tuple[int, ...]:
+    """Return the number of orders of two samples for each value of the Mann-Whitney statistic."""
+    if n == 0 or m == 0:
+        return (1,)
+    found = [0] * (n * m + 1)
+    for u, count in enumerate(_rank_sums(n - 1, m)):
+        found[u + m] += count
+    for u, count in enumerate(_rank_sums(n, m - 1)):
+        found[u] += count
+    return tuple(found)
+
+
+@cache
+def _outside_of_median(n: int) -> int:
+    """Return the number of values below the interval of the median of n values (sign test)."""
+    below, count = 0.0, 0.5**n
+    for k in range(n):
+        below += count
+        if 2 * below > SIGNIFICANCE:
+            return k
+        count *= (n - k) / (k + 1)
+    return 0

@@ -1,0 +1,42 @@
+"""Tests of the machine's measuring slot: one process at a time, and a bounded wait."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compiler.bench.machine_slot import machine_slot
+
+HOLD = """
+import sys
+from compiler.bench.machine_slot import machine_slot
+with machine_slot() as granted:
+    print(granted, flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks are for POSIX systems")
+def test_another_process_waits_until_the_slot_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path))
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "True\n"
+    with machine_slot(0.05) as granted:
+        assert not granted
+    holder.communicate("\n")
+    with machine_slot(0.05) as granted:
+        assert granted
+
+
+def test_without_a_cache_folder_measurements_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMPILARIUM_CACHE", "")
+    with machine_slot() as granted:
+        assert granted
