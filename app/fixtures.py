@@ -43,6 +43,7 @@ _QUIET = {
     "waiting_share": 0.0,
     "steal_share": 0.0,
     "causes": [],
+    "words": "Undisturbed: other processes used 0.1 of 2 processors.",
 }
 _MACHINE = {
     "versions": {"compilarium": "0.1.0"},

@@ -26,6 +26,8 @@ from compilarium.options import (
 )
 from compilarium.output import count_text, progress, report, reporting, table
 from compilarium.summary import making_json, making_lines
+from compiler.bench.disturbance import Disturbance, watched
+from compiler.bench.machine_slot import machine_slot
 from compiler.bench.peers import first_run, load_peer
 from compiler.bench.timing import Ratio, Times, interleaved, pinned, ratio_of_minima
 from compiler.dataclass import dataclass
@@ -55,6 +57,7 @@ class Result:
     n_fallback: int
     making: Mapping[str, Any]
     """Times and reasons of code generation, as `making_json` returns them."""
+    disturbance: Disturbance
 
     def to_json(self) -> dict[str, Any]:
         """Return the data that `--json` prints. Units: seconds."""
@@ -68,6 +71,12 @@ class Result:
             "n_native": self.n_native,
             "n_fallback": self.n_fallback,
             **self.making,
+            "disturbance": {
+                "busy_processors": self.disturbance.busy_processors,
+                "waiting_share": self.disturbance.waiting_share,
+                "steal_share": self.disturbance.steal_share,
+                "causes": list(self.disturbance.causes),
+            },
             "programs": {
                 name: {
                     "version": self.versions[name],
@@ -133,7 +142,9 @@ def measure(
         errors = {p.name: worst(compare(outputs, first_run(p, inputs))) for p in peers}
         calls = {OURS: lambda: program.run(inputs)}
         calls.update((p.name, lambda p=p: p.run(inputs)) for p in peers)
-        times = interleaved(calls, seconds)
+        with machine_slot() as is_exclusive, watched(threads) as watch:
+            times = interleaved(calls, seconds)
+        watch.is_exclusive = is_exclusive
     return Result(
         name,
         given,
@@ -147,6 +158,7 @@ def measure(
         sum(k.native for k in program.kernels),
         sum(not k.native for k in program.kernels),
         making_json(program),
+        watch.disturbance(),
     )
 
 
@@ -235,5 +247,5 @@ def _show(console: Console, r: Result) -> None:
         f"{count_text(r.n_fallback, 'fallback')}, {count_text(r.threads, 'thread')}{where}; "
         f"compiled in {r.compile_seconds:.2f} s"
     )
-    for line in making_lines(r.making):
+    for line in (*making_lines(r.making), r.disturbance.words):
         console.print(line)

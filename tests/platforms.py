@@ -17,4 +17,5 @@ OWN_THREADS = IS_LINUX and platform.machine() in {"x86_64", "aarch64"}
 
 needs_own_threads = pytest.mark.skipif(not OWN_THREADS, reason="threads come from OpenMP here")
 needs_fork = pytest.mark.skipif(not IS_LINUX, reason="elsewhere processes may not be forked")
+needs_file_locks = pytest.mark.skipif(sys.platform == "win32", reason="locks are of POSIX systems")
 needs_affinity = pytest.mark.skipif(not IS_LINUX, reason="elsewhere processors cannot be chosen")

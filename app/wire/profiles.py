@@ -88,6 +88,7 @@ def disturbance(found: Disturbance) -> shapes.Disturbance:
         "waiting_share": found.waiting_share,
         "steal_share": found.steal_share,
         "causes": list(found.causes),
+        "words": found.words,
     }
 
 

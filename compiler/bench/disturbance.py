@@ -53,6 +53,25 @@ class Disturbance:
         }
         return tuple(cause for cause, holds in found.items() if holds)
 
+    @property
+    def words(self) -> str:
+        """Return a sentence about the use of the processors."""
+        used, n = self.busy_processors or 0.0, self.n_processors
+        busy = f"other processes used {used:.1f} of {n} processors"
+        reasons: dict[Cause, str] = {
+            "waiting": "the measuring thread waited "
+            f"{100 * (self.waiting_share or 0.0):.1f} % of the time for a processor",
+            "steal": "the hypervisor took "
+            f"{100 * (self.steal_share or 0.0):.1f} % of the processor time",
+            "busy": busy,
+            "shared": "another measurement ran at the same time",
+        }
+        if self.causes:
+            return f"Disturbed: {'; '.join(reasons[cause] for cause in self.causes)}."
+        if self.busy_processors is None:
+            return "The load of the processors is unknown."
+        return f"Undisturbed: {busy}."
+
 
 class Watch:
     """An observation of the processors, in one or more intervals."""

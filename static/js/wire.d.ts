@@ -430,10 +430,10 @@ export interface Machine {
  * `n_processors`. `waiting_share` is the share of the time in which the measuring thread had no
  * processor, and `steal_share` the share of all processor time that the hypervisor took.
  * `causes` has the reasons to distrust the times; an empty list means an undisturbed
- * measurement. */
+ * measurement. `words` is a sentence about these figures. */
 export interface Disturbance {
   threads: number; n_processors: number; busy_processors: number | null;
-  waiting_share: number | null; steal_share: number | null; causes: Cause[];
+  waiting_share: number | null; steal_share: number | null; causes: Cause[]; words: string;
 }
 /** Median, minimum, and the 95 % confidence interval of the median, `low_s` to `high_s`. */
 export interface Times { median_s: number; min_s: number; low_s: number; high_s: number; }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from compiler.bench.machine_slot import machine_slot
+from tests.platforms import needs_file_locks
 
 HOLD = """
 import sys
@@ -19,7 +20,7 @@ with machine_slot() as granted:
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="locks are for POSIX systems")
+@needs_file_locks
 def test_another_process_waits_until_the_slot_is_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

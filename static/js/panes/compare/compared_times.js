@@ -1,9 +1,9 @@
 // The measured times of A and B: the progress of the comparison, its verdict and its figures.
 import { asProblem } from "../../jobs/compile.js";
 import { compareRuns } from "../../jobs/comparing.js";
-import { disturbanceWords, isUndisturbed } from "../../results/disturbance.js";
+import { isUndisturbed } from "../../results/disturbance.js";
 import { el } from "../../elements/dom.js";
-import { formatSeconds } from "../../text/format.js";
+import { formatPercent, formatSeconds } from "../../text/format.js";
 import { signedShare } from "../../results/comparison.js";
 import { word } from "../../text/words.js";
 import { showProblem } from "../shell/problem.js";
@@ -55,7 +55,7 @@ export function mountComparedTimes(root, work, a, b, onEnd) {
 
   function end(/** @type {Comparison | null} */ found) {
     const again = el("button", { class: "button", type: "button", onclick: () => void start(true) }, word("comparing.again"));
-    root.replaceChildren(...(found ? verdict(found) : [el("p", { class: "muted" }, word("comparing.none"))]), el("p", {}, again));
+    root.replaceChildren(...(found ? verdict(found) : [el("p", { class: "muted" }, word("comparing.none"))]), el("p", { class: "compare-run" }, again));
     onEnd(found);
   }
 
@@ -76,7 +76,8 @@ export function mountComparedTimes(root, work, a, b, onEnd) {
  * @param {Comparison} found
  */
 function verdict(found) {
-  const figures = { share: signedShare(found.ratio), low: signedShare(found.low), high: signedShare(found.high) };
+  const shown = found.verdict === "slower" || found.verdict === "faster" ? distance : signedShare;
+  const figures = { share: shown(found.ratio), low: shown(found.low), high: shown(found.high) };
   const trusted = isUndisturbed(found.disturbance);
   return [
     el(
@@ -86,10 +87,13 @@ function verdict(found) {
       axis(found),
       table(found),
       el("p", { class: "muted" }, word(found.is_native ? "comparing.native" : "comparing.whole", { n: found.n_copies, blocks: found.n_blocks })),
-      el("p", { class: trusted ? "muted" : "disturbed" }, disturbanceWords(found.disturbance)),
+      el("p", { class: trusted ? "muted" : "disturbed" }, found.disturbance.words),
     ),
   ];
 }
+
+/** Format the distance of a ratio from 1. @param {number} ratio */
+const distance = (ratio) => formatPercent(Math.abs(ratio - 1));
 
 /** Draw the interval of the ratio around "equal". @param {Comparison} found */
 function axis({ ratio, low, high }) {
@@ -110,7 +114,8 @@ function table({ a, b, is_native }) {
     row("comparing.run", a.run.median_s, b.run.median_s),
   ];
   const head = ["", "A", "B", "B − A"].map((text, i) => (i ? el("th", { scope: "col", class: "number" }, text) : el("td", {})));
-  return el("table", { class: "table" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows));
+  const table = el("table", { class: "table" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows));
+  return el("div", { class: "table-wrap", tabIndex: 0, role: "region", "aria-label": word("compare.measured") }, table);
 }
 
 /**

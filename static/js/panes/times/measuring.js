@@ -3,7 +3,6 @@ import { bindValue } from "../../state/bindings.js";
 import { el, listen, part, partOf } from "../../elements/dom.js";
 import { formatPercent, formatSeconds } from "../../text/format.js";
 import { measureAgain, stopMeasuring } from "../../jobs/measuring.js";
-import { disturbanceWords } from "../../results/disturbance.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 import { showProblem } from "../shell/problem.js";
@@ -108,5 +107,5 @@ export function honestWords({ machine, run, threads, disturbance }) {
     processors: word("measured.processors", { n: machine.n_processors }),
     noise: word(above > NOISY ? "measured.noisy" : "measured.quiet", { share: formatPercent(above) }),
   });
-  return `${conditions} ${disturbanceWords(disturbance)}`;
+  return `${conditions} ${disturbance.words}`;
 }
