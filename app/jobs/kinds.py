@@ -13,6 +13,7 @@ from app.jobs.check import CheckRequest, check_compiled
 from app.jobs.comparison import ComparisonRequest, compare_compiled
 from app.jobs.compile import compile_model, host_facts, inspect_model
 from app.jobs.export import ExportRequest, export_stage
+from app.jobs.peer import PeerRequest, compare_with_peer
 from app.jobs.place import PlaceRequest, place_model
 from app.jobs.profile import ProfileRequest, profile_model
 from app.jobs.schedule import ScheduleRequest, run_schedule
@@ -27,6 +28,7 @@ ABOUT_A_RESULT: dict[type[Asked], Work] = {
     BisectRequest: bisect_compiled,
     ProfileRequest: profile_model,
     ComparisonRequest: compare_compiled,
+    PeerRequest: compare_with_peer,
     TargetsRequest: make_targets,
     TuneRequest: tune_model,
     ScheduleRequest: run_schedule,

@@ -25,10 +25,19 @@ class Peer:
     run: Callable[[Mapping[str, Any]], Outputs]
 
 
+def names() -> tuple[str, ...]:
+    """Return the names of all known peers."""
+    return tuple(_LOADERS)
+
+
+def package_of(name: str) -> str:
+    """Return the Python package of a peer, as `pip install` takes it."""
+    return _PACKAGES.get(name, name)
+
+
 def installed(name: str) -> bool:
     """Return whether a peer is installed."""
-    package = _PACKAGES.get(name, name)
-    return name in _LOADERS and importlib.util.find_spec(package) is not None
+    return name in _LOADERS and importlib.util.find_spec(package_of(name)) is not None
 
 
 def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
@@ -41,7 +50,7 @@ def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
             "E-OPTION-VALUE", f"no peer is named {name!r:.40}; peers: {', '.join(_LOADERS)}"
         )
     if not installed(name):
-        package = _PACKAGES.get(name, name)
+        package = package_of(name)
         raise CompileError(
             "E-OPTION-VALUE", f"{package} is not installed", hint=f"pip install {package}"
         )

@@ -351,6 +351,23 @@ export interface CheckedValues {
   stage: number; tolerance: number; n_values: number; places: number[]; values: CheckedValue[];
 }
 
+// Comparisons of a compilation with other runtimes.
+
+/** Another runtime. `install` is the command that installs it; `is_installed` is about the
+ * server. */
+export interface Peer { name: string; title: string; is_installed: boolean; install: string; }
+/** The runtimes with which programs can be compared. */
+export interface Peers { peers: Peer[]; }
+/** Times of a program and of another runtime, in interleaved rounds of one process. `ratio` is
+ * the time of the peer relative to the program, and `low` to `high` its 99 % confidence
+ * interval. `verdict` is the meaning for the peer. `relative_error` is the largest difference of
+ * the results, relative to the largest magnitude. */
+export interface PeerComparison {
+  peer: string; title: string; peer_version: string; verdict: Verdict; ratio: number; low: number;
+  high: number; n_blocks: number; threads: number; seed: number; relative_error: number | null;
+  disturbance: Disturbance; ours: RunTimes; theirs: RunTimes;
+}
+
 // Platforms, schedulers, and their schedules.
 
 /** A memory of one or several devices; `nbytes` is its size, null if unlimited. */
@@ -724,7 +741,7 @@ export interface Writing {
 
 // Requests of jobs about another job's result, and their bodies.
 
-export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | ComparisonRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
+export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | ComparisonRequest | PeerRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
 /** The request of a placement; `job` is the compilation of the model. */
 export interface PlaceRequest {
   kind: "place"; job: string; platform: string; scheduler: string; ahead: number | null;
@@ -741,6 +758,8 @@ export interface ProfileRequest { kind: "profile"; job: string; seconds: number;
 export interface ComparisonRequest {
   kind: "comparison"; job: string; other: string; seconds: number; again: boolean;
 }
+/** The request of a comparison with another runtime; `job` is the compilation of the model. */
+export interface PeerRequest { kind: "peer"; job: string; peer: string; seconds: number; }
 /** The request of a kernel's code for all targets; `job` is the compilation of the model. */
 export interface TargetsRequest { kind: "targets"; job: string; kernel: number; }
 /** The request of a tuning job; `job` is the compilation of the model. */
@@ -766,6 +785,8 @@ export interface BisectOptions { seed?: number; moved?: number | null; }
 export interface ProfileOptions { seconds?: number; machine?: boolean; }
 /** The compilation B, and the approximate duration in seconds. */
 export interface ComparisonOptions { other: string; seconds?: number; again?: boolean; }
+/** The other runtime, and the approximate duration in seconds. */
+export interface PeerOptions { peer: string; seconds?: number; }
 /** The kernel to compile. */
 export interface TargetOptions { kernel: number; }
 /** Duration, method and kernel; by default all kernels, the slowest first. */

@@ -186,3 +186,14 @@ def test_a_link_to_what_is_not_there_compares_as_if_it_named_nothing(
     against = playground.part("passes").locator("[data-part=base]")
     expect(against).to_have_value("-1")
     expect(playground.show_pane("text").locator("[data-part=base]")).to_have_value("-1")
+
+
+def test_another_runtime_is_timed_together_with_the_program(playground: Playground) -> None:
+    pane = playground.show_pane("compare")
+    expect(pane.get_by_text("is not installed on this server").first).to_be_visible()
+    pane.get_by_role("button", name="ONNX Runtime").click()
+    verdict = pane.locator("[data-peer=onnxruntime]")
+    expect(verdict).to_contain_text("ONNX Runtime is", timeout=COMPILE_MS)
+    expect(verdict).to_contain_text("99 % confidence interval")
+    inspector = Inspector(playground.page)
+    assert inspector.violations(".walk-side") + inspector.unreachable(".walk-side") == []

@@ -37,6 +37,8 @@ export const work = {
   measure: (job, options) => post(`${of(job)}/profile`, options),
   /** @type {(job: string, options: import("../wire.js").ComparisonOptions) => Promise<Job>} */
   compare: (job, options) => post(`${of(job)}/comparison`, options),
+  /** @type {(job: string, options: import("../wire.js").PeerOptions) => Promise<Job>} */
+  comparePeer: (job, options) => post(`${of(job)}/peer`, options),
 };
 
 /** @param {string} job */

@@ -4,6 +4,7 @@ import { bindFold } from "../../state/bindings.js";
 import { mountComparedCode } from "./comparison_code.js";
 import { mountComparedTimes } from "./compared_times.js";
 import { comparisonTables } from "./comparison_tables.js";
+import { mountPeers } from "./peers.js";
 import { asProblem, sentRequest } from "../../jobs/compile.js";
 import { withComparedTimes } from "../../jobs/comparing.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
@@ -172,6 +173,7 @@ export function mountCompare(root, state, work) {
     () => unfollow(),
     () => stopCode(),
     () => stopTimes(),
+    mountPeers(part(root, "peers"), state, work),
     listen(run, { click: () => void start() }),
     listen(cancel, {
       click: () => {

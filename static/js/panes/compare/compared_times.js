@@ -3,9 +3,8 @@ import { asProblem } from "../../jobs/compile.js";
 import { compareRuns } from "../../jobs/comparing.js";
 import { isUndisturbed } from "../../results/disturbance.js";
 import { el } from "../../elements/dom.js";
-import { formatPercent, formatSeconds } from "../../text/format.js";
-import { signedShare } from "../../results/comparison.js";
 import { word } from "../../text/words.js";
+import { axis, timesTable, verdictWords } from "./compared_view.js";
 import { showProblem } from "../shell/problem.js";
 
 /**
@@ -13,8 +12,7 @@ import { showProblem } from "../shell/problem.js";
  * @typedef {import("../../wire.js").Result} Result
  */
 
-/** Half of the width of the axis, as a share, if the interval is short. */
-const LEAST_REACH = 0.02;
+const NAMES = { a: "A", b: "B" };
 
 /**
  * @param {HTMLElement} root
@@ -76,55 +74,21 @@ export function mountComparedTimes(root, work, a, b, onEnd) {
  * @param {Comparison} found
  */
 function verdict(found) {
-  const shown = found.verdict === "slower" || found.verdict === "faster" ? distance : signedShare;
-  const figures = { share: shown(found.ratio), low: shown(found.low), high: shown(found.high) };
-  const trusted = isUndisturbed(found.disturbance);
+  const { a, b, disturbance, is_native: isNative } = found;
+  const rows = [
+    ...(isNative ? [{ key: "comparing.launches", a: a.launches_s, b: b.launches_s }] : []),
+    { key: "comparing.run", a: a.run.median_s, b: b.run.median_s },
+  ];
+  const how = word(isNative ? "comparing.native" : "comparing.whole", { n: found.n_copies, blocks: found.n_blocks });
   return [
     el(
       "div",
       { class: "compare-measured", "data-verdict": found.verdict },
-      el("p", {}, el("strong", {}, word(`comparing.${found.verdict}`, figures))),
+      el("p", {}, el("strong", {}, verdictWords(found, NAMES))),
       axis(found),
-      table(found),
-      el("p", { class: "muted" }, word(found.is_native ? "comparing.native" : "comparing.whole", { n: found.n_copies, blocks: found.n_blocks })),
-      el("p", { class: trusted ? "muted" : "disturbed" }, found.disturbance.words),
+      timesTable(rows, NAMES),
+      el("p", { class: "muted" }, how),
+      el("p", { class: isUndisturbed(disturbance) ? "muted" : "disturbed" }, disturbance.words),
     ),
   ];
-}
-
-/** Format the distance of a ratio from 1. @param {number} ratio */
-const distance = (ratio) => formatPercent(Math.abs(ratio - 1));
-
-/** Draw the interval of the ratio around "equal". @param {Comparison} found */
-function axis({ ratio, low, high }) {
-  const reach = 1.1 * Math.max(LEAST_REACH, Math.abs(low - 1), Math.abs(high - 1));
-  const at = (/** @type {number} */ value) => String((value - 1 + reach) / (2 * reach));
-  const bar = el("div", { class: "compare-axis", "aria-hidden": "true" }, el("i", {}), el("b", {}), el("span", {}));
-  bar.style.setProperty("--low", at(low));
-  bar.style.setProperty("--high", at(high));
-  bar.style.setProperty("--value", at(ratio));
-  const ends = [signedShare(1 - reach), word("comparing.equal"), signedShare(1 + reach)];
-  return el("div", { class: "compare-scale" }, bar, el("div", { class: "compare-ends muted", "aria-hidden": "true" }, ...ends.map((text) => el("span", {}, text))));
-}
-
-/** @param {Comparison} found */
-function table({ a, b, is_native }) {
-  const rows = [
-    ...(is_native ? [row("comparing.launches", a.launches_s, b.launches_s)] : []),
-    row("comparing.run", a.run.median_s, b.run.median_s),
-  ];
-  const head = ["", "A", "B", "B − A"].map((text, i) => (i ? el("th", { scope: "col", class: "number" }, text) : el("td", {})));
-  const table = el("table", { class: "table" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows));
-  return el("div", { class: "table-wrap", tabIndex: 0, role: "region", "aria-label": word("compare.measured") }, table);
-}
-
-/**
- * @param {string} key
- * @param {number} a
- * @param {number} b
- */
-function row(key, a, b) {
-  const change = `${b < a ? "−" : "+"}${formatSeconds(Math.abs(b - a))} (${signedShare(b / a)})`;
-  const cells = [formatSeconds(a), formatSeconds(b), change];
-  return el("tr", {}, el("th", { scope: "row" }, word(key)), ...cells.map((text) => el("td", { class: "number" }, text)));
 }

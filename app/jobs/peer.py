@@ -1,0 +1,62 @@
+"""The job that times a compiled model and another runtime together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.jobs.models import asked_of, model_file, try_random_inputs
+from app.jobs.parts import Parts
+from app.jobs.recompile import recompiled
+from app.jobs.slot import measuring
+from app.jobs.worker import Say
+from app.wire import peers as wire
+from app.wire.asked import Asked, Sent, asked
+from app.wire.fields import choice, number
+from compiler.bench import peers
+from compiler.bench.versus import versus
+from compiler.errors import CompileError
+from compiler.runtime.compare import compare, worst
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRequest(Asked):
+    """The request of a comparison with another runtime; `job` is the compilation of the model."""
+
+    kind = "peer"
+    sent = Sent("PeerOptions", "The other runtime, and the approximate duration in seconds.")
+
+    peer: str = asked(choice(peers.names()))
+    seconds: float = asked(number(0.5, 20.0), 3.0)
+
+
+def compare_with_peer(
+    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+) -> None:
+    """Repeat a finished compilation, and time its program and a peer on the same inputs.
+
+    Errors: E-OPTION-VALUE if the peer is not installed or rejects the model, E-RESULT-ABSENT if the
+    compilation was evicted, and the errors of the model or its inputs.
+    """
+    say("phase", {"phase": "code", "words": "generating the code again"})
+    again = recompiled(Path(request["compiled"]))
+    seed, threads = again.options["seed"], again.options["threads"]
+    inputs, why_none = try_random_inputs(again.graph, again.shapes, seed)
+    if inputs is None:
+        message = f"there are no inputs to time the programs with: {why_none}"
+        raise CompileError("E-INPUT-NAME", message)
+    say("phase", {"phase": "peer", "words": "loading the model in the other runtime"})
+    model = model_file(asked_of(Path(request["compiled"])))
+    peer = peers.load_peer(request["peer"], model, threads)
+    ours, theirs = again.program.run(inputs), peers.first_run(peer, inputs)
+    error = worst(compare(ours, theirs))
+    say("phase", {"phase": "measure", "words": "timing both programs, interleaved"})
+    calls = (lambda: again.program.run(inputs), lambda: peer.run(inputs))
+    with measuring(say, threads) as slot:
+        found = versus([calls[0]], [calls[1]], request["seconds"], slot.pause)
+    options = {"threads": threads, "seed": seed}
+    payload = wire.peer_comparison(peer, found, error, options, slot.disturbance())
+    Parts(folder).write("peer", payload)
+    say("ready", {"part": "peer"})
