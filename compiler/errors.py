@@ -311,7 +311,7 @@ CODES: dict[str, Code] = {
     ),
     "E-TUNE-MODEL": Code(
         "A model cannot be tuned: a required package is missing, or the model has open sizes.",
-        "install compilarium[tuning], or give shapes with --shape",
+        "install the package that the hint names, or give shapes with --shape",
     ),
     "E-PLAN-INPUT": Code(
         "A planning problem has a negative size, an empty lifetime, a repeated id, or pinned "

@@ -23,7 +23,7 @@ from compiler.errors import CompileError
 from compiler.passes import parse_pipeline
 from compiler.tuning.explore import Trial
 from compiler.tuning.task import Task
-from compiler.tuning.tune import Watch, tune
+from compiler.tuning.tune import Watch, default_search, tune
 
 SCHEDULES, STOP = "schedules.sqlite", "stop"
 """Files in the folder of a tuning job: the schedules found, and the request to stop."""
@@ -44,7 +44,7 @@ class TuneRequest(Asked):
     )
 
     budget_seconds: float = asked(number(1, inf), BUDGET_S)
-    search: SearchName = asked(choice(get_args(SearchName)), "annealing")  # noqa: RUF009 - a field
+    search: SearchName = asked(choice(get_args(SearchName)), default_search())  # noqa: RUF009 - a field
     kernel: int | None = asked(or_null(whole(0, N_KERNELS - 1)), None)
     seed: int = asked(whole(0, 2**31 - 1), 0)
 

@@ -66,7 +66,8 @@ export function mountTuning(root, state, findings) {
   const first = shownKernel(result, state.get()) ?? longest(kernels);
   kernel.value = kernels.includes(/** @type {any} */ (first)) ? String(first?.kernel) : "";
   const asked = readTune(state.get().tune);
-  if (asked.search) search.value = asked.search;
+  const offered = [...search.options].find((each) => each.value === asked.search);
+  if (offered && !offered.disabled) search.value = asked.search;
   if (asked.seconds) kernel.value = asked.kernel;
 
   function fail(/** @type {unknown} */ thrown) {
