@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Watch
@@ -150,6 +151,34 @@ def test_open_sizes_can_be_given(playground: Playground) -> None:
     playground.show_pane("steps").get_by_role("button", name="the first pass that").click()
     playground.expect_stage(changed)
     expect(playground.show_pane("text").locator(".code")).to_contain_text("[3,1,8,8]")
+
+
+@pytest.mark.parametrize("typed", ["abc", "1,1,8", "1,,8,8"])
+def test_compile_refuses_sizes_that_do_not_fit_and_keeps_them(
+    playground: Playground, page: Page, typed: str
+) -> None:
+    sent: list[str] = []
+    page.on("request", lambda r: sent.append(r.url) if r.method == "POST" else None)
+    playground.pick("digits_cnn")
+    field = playground.part("shape-fields").locator("input").first
+    field.fill(typed)
+    playground.part("compile").click()
+    expect(playground.part("problem")).to_contain_text("sizes of image: needs")
+    expect(playground.part("problem")).to_contain_text("such as 1,1,8,8")
+    expect(field).to_be_focused()
+    expect(field).to_have_value(typed)
+    expect(field).to_have_attribute("aria-invalid", "true")
+    assert not any(url.endswith("/jobs") for url in sent)
+    # The link keeps the text, and a correction removes the message.
+    expect(page).to_have_url(re.compile("shape="))
+    page.reload()
+    expect(field).to_have_value(typed)
+    expect(field).to_have_attribute("aria-invalid", "true")
+    playground.part("compile").click()
+    expect(playground.part("problem")).to_be_visible()
+    field.fill("1,1,8,8")
+    expect(field).to_have_attribute("aria-invalid", "false")
+    expect(playground.part("problem")).to_be_hidden()
 
 
 def test_the_page_can_be_used_in_the_dark_and_remembers_it(
