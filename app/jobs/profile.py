@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.jobs.compile import compiled, first_run
-from app.jobs.models import asked_of, read_model, shapes_that_fit, try_random_inputs
+from app.jobs.models import asked_of, read_model, try_random_inputs
 from app.jobs.parts import Parts
 from app.jobs.telling import sparsely
 from app.jobs.worker import Say
@@ -20,6 +20,7 @@ from app.wire.shapes.jobs import Result
 from compiler.errors import CompileError
 from compiler.machine.keep import keep, processor
 from compiler.machine.measure import ROUNDS, measure
+from compiler.runtime.assumed import shapes_that_fit
 from compiler.runtime.program import Program
 
 MOST_ROUNDS = 20_000

@@ -154,4 +154,5 @@ def empty_summary(request: Mapping[str, Any]) -> Result:
         "run": None,
         "check": None,
         "accuracy": None,
+        "empty": {"outputs": [], "n_values": 0, "first": ""},
     }

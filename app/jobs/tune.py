@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, get_args
 
-from app.jobs.models import asked_of, read_model, shapes_that_fit
+from app.jobs.models import asked_of, read_model
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import tuning as wire
@@ -21,6 +21,7 @@ from app.wire.fields import N_KERNELS, choice, number, or_null, whole
 from app.wire.shapes.tuning import SearchName
 from compiler.errors import CompileError
 from compiler.passes import parse_pipeline
+from compiler.runtime.assumed import shapes_that_fit
 from compiler.tuning.explore import Trial
 from compiler.tuning.task import Task
 from compiler.tuning.tune import Watch, default_search, tune

@@ -266,6 +266,10 @@ export interface Check { outputs: OutputError[]; seed: number; skipped: string; 
 export interface Accuracy {
   n: number; reference: number; compiled: number; n_agree: number; words: string;
 }
+/** Values without elements for the sizes of the compilation. `outputs` are the names of outputs.
+ * `n_values` counts the other values of nodes that are empty only because of these sizes, and
+ * `first` is the first of these values. */
+export interface Empty { outputs: string[]; n_values: number; first: string; }
 /** The summary of a job; parts that the job has not computed are null or empty. */
 export interface Result {
   job: string; state: JobState; complete: boolean; error: Problem | null; model: Model;
@@ -273,7 +277,7 @@ export interface Result {
   options: JobOptions; reproduce: string; versions: Record<string, string>; host: Host;
   timings: Timing[]; result_prefix: string; stages: Stage[]; kernels: Kernel[];
   running: Running | null; memory: Memory | null; run: Run | null; check: Check | null;
-  accuracy: Accuracy | null;
+  accuracy: Accuracy | null; empty: Empty;
 }
 
 // Results of checking a compiled model: errors of stages, of values, and of the program.

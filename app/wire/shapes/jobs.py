@@ -325,6 +325,18 @@ class Accuracy(TypedDict):
     words: str
 
 
+class Empty(TypedDict):
+    """Values without elements for the sizes of the compilation.
+
+    `outputs` are the names of outputs. `n_values` counts the other values of nodes that are empty
+    only because of these sizes, and `first` is the first of these values.
+    """
+
+    outputs: list[str]
+    n_values: int
+    first: str
+
+
 class Result(Payload):
     """The summary of a job; parts that the job has not computed are null or empty."""
 
@@ -350,3 +362,4 @@ class Result(Payload):
     run: Run | None
     check: Check | None
     accuracy: Accuracy | None
+    empty: Empty
