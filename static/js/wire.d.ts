@@ -30,8 +30,9 @@ export interface Bisection {
 // when the position changes), `started`, the other events as they occur, and finally `finished`,
 // `failed` or `cancelled`.
 
-/** The job waits; `position` in the queue counts from 1. */
-export interface QueuedEvent { position: number; }
+/** The job waits; `position` in the queue counts from 1. `wait_s` is the estimated waiting time
+ * in seconds, from the durations of recent jobs; null if there are none. */
+export interface QueuedEvent { position: number; wait_s: number | null; }
 /** A child process has started the job. */
 export interface StartedEvent { }
 /** A phase has begun. */
@@ -165,10 +166,11 @@ export interface JobRequest {
   kind: "compile" | "inspect"; model: ModelChoice; pipeline?: string;
   shapes?: Record<string, number[]>; options?: JobOptions; tuned?: string; without?: string[];
 }
-/** The state of a job. */
+/** The state of a job. `wait_s` is the estimated waiting time of a queued job in seconds; null
+ * if it is unknown. */
 export interface Job {
-  id: string; kind: string; state: JobState; position: number; phase: string; n_stages: number;
-  last_event: number; created: number; seconds: number; error: Problem | null;
+  id: string; kind: string; state: JobState; position: number; wait_s: number | null; phase: string;
+  n_stages: number; last_event: number; created: number; seconds: number; error: Problem | null;
   request: JobRequest | Asked; model_name: string;
 }
 /** The stored jobs that have examined another job's result, newest first. `report` is the

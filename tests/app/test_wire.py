@@ -58,7 +58,8 @@ def test_the_listing_of_a_kernel_ends_before_the_constants_of_the_next_kernel():
     program = compiler.compile(
         compiler.parse(
             "graph g(x: f32[5,9]) {\n  a: f32[5,9] = exp(x)\n"
-            "  b: f32[9,5] = transpose(a, perm=[1,0])\n  c: f32[9,5] = softmax(b, axis=-1)\n  return a, c\n}"
+            "  b: f32[9,5] = transpose(a, perm=[1,0])\n"
+            "  c: f32[9,5] = softmax(b, axis=-1)\n  return a, c\n}"
         ),
         target="x86-64-v3",
     )

@@ -56,12 +56,16 @@ class JobRequest(TypedDict):
 
 
 class Job(Payload):
-    """The state of a job."""
+    """The state of a job.
+
+    `wait_s` is the estimated waiting time of a queued job in seconds; null if it is unknown.
+    """
 
     id: str
     kind: str
     state: JobState
     position: int
+    wait_s: float | None
     phase: str
     n_stages: int
     last_event: int

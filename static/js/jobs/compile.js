@@ -4,6 +4,7 @@ import { IDLE, NO_RESULT } from "../state/page.js";
 import { enabledPipeline, parsePipeline } from "../text/pipeline_text.js";
 import { clampStage } from "../results/stages.js";
 import { parseDims, wrongSizes } from "../text/sizes.js";
+import { cancelOwn, queuedWords } from "./waiting.js";
 import { hasWord, word } from "../text/words.js";
 import { splitText } from "../text/writing.js";
 
@@ -196,7 +197,7 @@ export function createCompiler(state, submit, note = () => {}) {
     const move = (/** @type {Partial<import("../state/page.js").Progress>} */ patch) =>
       state.set({ progress: { ...progress, ...patch } });
     if (name === "queued")
-      move({ state: "queued", words: word("progress.queued", { n: data.position }) });
+      move({ state: "queued", words: queuedWords(data) });
     else if (name === "started")
       move({ state: "running", words: word("progress.started"), passes: [] });
     else if (name === "phase") {
@@ -306,7 +307,14 @@ export function createCompiler(state, submit, note = () => {}) {
     /** Cancel the running job and keep its results so far. */
     halt() {
       const { job } = state.get();
-      if (job) void api.cancel(job).catch(() => {});
+      const number = request;
+      if (job)
+        void cancelOwn(job, () => {
+          if (number !== request) return;
+          unfollow();
+          request += 1;
+          state.set({ progress: IDLE });
+        });
     },
     /** Discard the running job. */
     cancel() {

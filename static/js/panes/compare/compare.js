@@ -4,6 +4,7 @@ import { bindFold } from "../../state/bindings.js";
 import { mountComparedCode } from "./comparison_code.js";
 import { comparisonTables } from "./comparison_tables.js";
 import { asProblem, sentRequest } from "../../jobs/compile.js";
+import { keepAwaited, queuedWords } from "../../jobs/waiting.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
 import { enabledPipeline, parsePipeline, printPipeline } from "../../text/pipeline_text.js";
 import { createState, together } from "../../state/state.js";
@@ -80,7 +81,8 @@ export function mountCompare(root, state, work) {
   function watch(/** @type {string} */ id, /** @type {number} */ number) {
     unfollow = follow(id, (name, data) => {
       if (number !== request) return;
-      if (name === "phase") busy(hasWord(`phase.${data.phase}`) ? word(`phase.${data.phase}`) : data.words);
+      if (name === "queued") busy(queuedWords(data));
+      else if (name === "phase") busy(hasWord(`phase.${data.phase}`) ? word(`phase.${data.phase}`) : data.words);
       else if (name === "pass") busy(word("progress.pass", { name: data.name }));
       else if (name === "finished") void show(id, number);
       else if (name === "failed") {
@@ -160,7 +162,11 @@ export function mountCompare(root, state, work) {
     mountPipeline(root, other, state),
     bindFold(partOf(root, "editor", HTMLDetailsElement), state, "compare-editor"),
     state.watch(["planned"], ({ planned: text }) => text && other.set({ pipeline: text })),
-    () => unfollow(),
+    () => {
+      unfollow();
+      // The comparison continues, and is shown when the pane opens again.
+      if (state.get().other) void keepAwaited(state.get().other);
+    },
     () => stopCode(),
     listen(run, { click: () => void start() }),
     listen(cancel, {
