@@ -18,11 +18,12 @@ from app.wire.shapes.jobs import Model as Facts
 from compiler.errors import CompileError
 from compiler.frontend.random_weights import random_weights
 from compiler.frontend.written import PAGE_LIMITS, decoded, graph_of, language_of
-from compiler.ir.graph import Graph
+from compiler.ir.graph import Graph, all_nodes
 from compiler.ir.types import TensorType
 from compiler.limits import UPLOAD_LIMITS
 from compiler.options import Options
 from compiler.passes.engine.known_rules import all_but
+from compiler.passes.pipeline.precision import suiting
 from compiler.runtime.assumed import empty_values, is_empty
 from compiler.runtime.inputs import random_inputs
 
@@ -148,6 +149,7 @@ def _facts(
         ),
         "constant_bytes": sum(map(graphs.constant_bytes, constants)),
         "operators": graphs.counts(n.op for n in graph.nodes),
+        "precisions": suiting(n.op for n in all_nodes(graph)),
     }
 
 

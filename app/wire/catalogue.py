@@ -50,7 +50,7 @@ def _preset(name: str, p: Pipeline) -> shapes.Preset:
 
 
 def _precision(p: Precision) -> shapes.PrecisionInfo:
-    return {"name": p.name, "words": p.words, "tolerance": p.tolerance}
+    return {"name": p.name, "words": p.words, "tolerance": p.tolerance, "needs": p.needs_words}
 
 
 def _pass(p: Pass) -> shapes.PassInfo:

@@ -89,11 +89,12 @@ export interface Host { name: string; triple: string; vector_bytes: number; }
 export interface About {
   program: string; limits: Limits; versions: Record<string, string>; host: Host;
 }
-/** A built-in model. `shapes` suggests sizes for open dimensions. */
+/** A built-in model. `shapes` suggests sizes for open dimensions. `precisions` lists the
+ * precision modes that suit the model. */
 export interface Sample {
   id: string; title: string; words: string; bytes: number; n_nodes: number;
   weights: "trained" | "seeded"; has_labels: boolean; accuracy: number | null;
-  shapes: Record<string, number[]>;
+  shapes: Record<string, number[]>; precisions: string[];
 }
 /** All sample models. */
 export interface Samples { samples: Sample[]; }
@@ -117,8 +118,10 @@ export interface RuleInfo {
 }
 /** A pipeline with a name; `lines` gives the reason for each pass. */
 export interface Preset { name: string; words: string; text: string; lines: PresetLine[]; }
-/** A precision mode: its guarantee, and the tolerance of model outputs relative to their scale. */
-export interface PrecisionInfo { name: string; words: string; tolerance: number; }
+/** A precision mode: its guarantee, and the tolerance of model outputs relative to their scale.
+ * `needs` is the requirement on models, "" if the mode suits every model. See `precisions` of
+ * `Sample` and of `Model`. */
+export interface PrecisionInfo { name: string; words: string; tolerance: number; needs: string; }
 /** One pass of a preset, and the reason for its position. */
 export interface PresetLine { text: string; because: string; }
 /** Presets, passes and rules. */
@@ -178,10 +181,11 @@ export interface Job {
 export interface Beside { jobs: Job[]; report: string; }
 /** The number of nodes of an operator. */
 export interface OperatorCount { op: string; count: number; }
-/** Facts about an imported model. */
+/** Facts about an imported model. `precisions` lists the precision modes that suit it. */
 export interface Model {
   name: string; source: "sample" | "upload"; id: string; bytes: number; n_nodes: number;
   n_constants: number; n_parameters: number; constant_bytes: number; operators: OperatorCount[];
+  precisions: string[];
 }
 /** A value's name and type as text. */
 export interface TypedName { name: string; type: string; }

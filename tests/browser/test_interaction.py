@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Watch
@@ -151,6 +155,27 @@ def test_open_sizes_can_be_given(playground: Playground) -> None:
     playground.show_pane("steps").get_by_role("button", name="the first pass that").click()
     playground.expect_stage(changed)
     expect(playground.show_pane("text").locator(".code")).to_contain_text("[3,1,8,8]")
+
+
+def test_int8_is_offered_only_for_quantized_models(playground: Playground, tmp_path: Path) -> None:
+    option = playground.part("precision").locator("option[value=int8]")
+    playground.pick("digits_cnn")
+    expect(option).to_be_disabled()
+    expect(option).to_have_text("int8 (requires a quantized model)")
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"]),
+    ]
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 3]) for n in "xy")
+    numbers = [numpy_helper.from_array(np.array(0.5, np.float32), "scale"),
+               numpy_helper.from_array(np.array(3, np.uint8), "zero")]  # fmt: skip
+    graph = helper.make_graph(nodes, "quantized", [x], [y], numbers)
+    path = tmp_path / "quantized.onnx"
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+    playground.drop(path)
+    expect(option).to_be_enabled()
+    expect(option).to_have_text("int8")
 
 
 @pytest.mark.parametrize("typed", ["abc", "1,1,8", "1,,8,8"])

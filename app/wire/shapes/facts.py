@@ -66,7 +66,10 @@ class About(Payload):
 
 
 class Sample(TypedDict):
-    """A built-in model. `shapes` suggests sizes for open dimensions."""
+    """A built-in model. `shapes` suggests sizes for open dimensions.
+
+    `precisions` lists the precision modes that suit the model.
+    """
 
     id: str
     title: str
@@ -77,6 +80,7 @@ class Sample(TypedDict):
     has_labels: bool
     accuracy: float | None
     shapes: dict[str, list[int]]
+    precisions: list[str]
 
 
 class Samples(Payload):
@@ -145,11 +149,16 @@ class Preset(TypedDict):
 
 class PrecisionInfo(TypedDict):
     """A precision mode: its guarantee, and the tolerance of model outputs relative to their
-    scale."""
+    scale.
+
+    `needs` is the requirement on models, "" if the mode suits every model. See `precisions` of
+    `Sample` and of `Model`.
+    """
 
     name: str
     words: str
     tolerance: float
+    needs: str
 
 
 class PresetLine(TypedDict):

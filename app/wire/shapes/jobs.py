@@ -95,7 +95,7 @@ class OperatorCount(TypedDict):
 
 
 class Model(TypedDict):
-    """Facts about an imported model."""
+    """Facts about an imported model. `precisions` lists the precision modes that suit it."""
 
     name: str
     source: Literal["sample", "upload"]
@@ -106,6 +106,7 @@ class Model(TypedDict):
     n_parameters: int
     constant_bytes: int
     operators: list[OperatorCount]
+    precisions: list[str]
 
 
 class TypedName(TypedDict):
