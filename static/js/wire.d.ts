@@ -116,8 +116,11 @@ export interface RuleInfo {
   name: string; words: string; pattern: string; exact: boolean; error: number; example: RuleExample;
   near_miss: string; source: string;
 }
-/** A pipeline with a name; `lines` gives the reason for each pass. */
-export interface Preset { name: string; words: string; text: string; lines: PresetLine[]; }
+/** A pipeline with a name; `lines` gives the reason for each pass. `imitates` is the compiler
+ * whose pipeline the preset imitates with our passes, "" for our own. */
+export interface Preset {
+  name: string; words: string; imitates: string; text: string; lines: PresetLine[];
+}
 /** A precision mode: its guarantee, and the tolerance of model outputs relative to their scale.
  * `needs` is the requirement on models, "" if the mode suits every model. See `precisions` of
  * `Sample` and of `Model`. */

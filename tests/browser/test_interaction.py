@@ -240,3 +240,12 @@ def test_a_name_from_a_model_is_text_and_never_markup(playground: Playground, tm
             expect(shown).to_contain_text("The arena is empty")
     assert playground.page.evaluate("window.broken") is None
     assert playground.page.locator("img").count() == 0
+
+
+def test_presets_of_other_compilers_are_called_imitations(playground: Playground) -> None:
+    preset = playground.part("preset")
+    group = preset.locator("optgroup[label='Imitations of other compilers']")
+    expect(group.locator("option[value=xla]")).to_have_text(re.compile("^xla, like XLA"))
+    expect(group.locator("option[value=O3]")).to_have_count(0)
+    preset.select_option("xla")
+    expect(playground.part("preset-words")).to_contain_text("An imitation of XLA")

@@ -139,10 +139,14 @@ class RuleInfo(TypedDict):
 
 
 class Preset(TypedDict):
-    """A pipeline with a name; `lines` gives the reason for each pass."""
+    """A pipeline with a name; `lines` gives the reason for each pass.
+
+    `imitates` is the compiler whose pipeline the preset imitates with our passes, "" for our own.
+    """
 
     name: str
     words: str
+    imitates: str
     text: str
     lines: list[PresetLine]
 
