@@ -24,6 +24,7 @@ from app.wire.shared_links import link_payload
 from compiler import __version__
 from compiler.errors import CompileError
 from compiler.tuning.tune import SEARCHES, missing_for
+from compiler.units import bytes_text
 
 bp = Blueprint("page", __name__)
 
@@ -32,11 +33,15 @@ _digests: dict[tuple[str, int, int], str] = {}
 
 
 def register(app: Flask) -> None:
-    """Serve the page, and give templates the functions `asset`, `templates_in` and `searches`."""
+    """Serve the page, and give templates the functions `asset`, `templates_in` and `searches`.
+
+    The filter `bytes_text` writes a number of bytes with its unit.
+    """
     app.register_blueprint(bp)
     app.add_template_global(asset)
     app.add_template_global(templates_in)
     app.add_template_global(searches)
+    app.add_template_filter(bytes_text)
 
 
 def asset(name: str) -> str:

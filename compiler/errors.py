@@ -399,7 +399,10 @@ CODES: dict[str, Code] = {
         "This part of a job's result is not available, or not available yet.",
         "wait until the job has finished; if its result has been removed, compile again",
     ),
-    "E-UPLOAD-SIZE": Code("The file exceeds the size limit of uploads.", "use a smaller model"),
+    "E-UPLOAD-SIZE": Code(
+        "The file exceeds the size limit of uploads.",
+        "start the server with --upload-limit, or use compilarium report",
+    ),
     "E-LINK-FULL": Code(
         "The server's storage for links, or for their models, is full.",
         "share the full link, which needs no storage on the server, or the report",

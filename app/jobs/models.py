@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,7 +93,14 @@ def _load_upload(path: Path, name: str) -> Graph:
     """Read an upload: a model file, or a text in the language given by its name."""
     language = language_of(name)
     if not language:
-        return compiler.load(path, UPLOAD_LIMITS)
+        # The server has accepted the size of the file, whatever its limit is.
+        n_bytes = path.stat().st_size
+        limits = replace(
+            UPLOAD_LIMITS,
+            file_bytes=max(UPLOAD_LIMITS.file_bytes, n_bytes),
+            tensor_elements=max(UPLOAD_LIMITS.tensor_elements, n_bytes),
+        )
+        return compiler.load(path, limits)
     return graph_of(decoded(path.read_bytes(), name), language, name, PAGE_LIMITS)
 
 

@@ -57,8 +57,10 @@ def yardstick_of(
     Our reference replaces onnx.reference if onnx.reference fails, or if a peer agrees only with our
     reference. `source` is the model's graph for these inputs. Errors: E-RUN-*.
     """
-    is_onnx = not isinstance(model, Graph) and not is_written(model)
-    outputs, note = run_reference(model, inputs) if is_onnx else (None, "")
+    if isinstance(model, Graph) or is_written(model):
+        outputs, note = None, ""
+    else:
+        outputs, note = run_reference(model, inputs)
     if outputs is None:
         return Yardstick(reference(source, inputs), OURS, note)
     theirs = Yardstick(outputs, YARDSTICK, note)

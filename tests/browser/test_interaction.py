@@ -17,6 +17,16 @@ from tests.browser.playground import Playground
 
 Compiled = Callable[[str], Playground]
 
+_DROP_SEVERAL = """
+(names) => {
+  const transfer = new DataTransfer();
+  const text = "graph g(x: f32[2]) {\\n  y: f32[2] = relu(x)\\n  return y\\n}\\n";
+  for (const name of names) transfer.items.add(new File([text], name));
+  const options = {dataTransfer: transfer, bubbles: true, cancelable: true};
+  document.querySelector('[data-part="drop"]').dispatchEvent(new DragEvent("drop", options));
+}
+"""
+
 _DROP_LARGE = """
 (n_bytes) => {
   const transfer = new DataTransfer();
@@ -136,7 +146,47 @@ def test_a_file_over_the_limit_is_refused_before_it_is_sent(
     page.evaluate(_DROP_LARGE, 65 * 2**20)
     expect(playground.part("problem")).to_contain_text("E-UPLOAD-SIZE")
     expect(playground.part("problem")).to_contain_text("64")
+    expect(playground.part("problem")).to_contain_text("--upload-limit")
+    expect(playground.part("problem")).to_contain_text("compilarium report large.onnx")
     assert not sent
+
+
+def test_of_several_dropped_files_the_ignored_files_are_named(
+    playground: Playground, page: Page
+) -> None:
+    page.evaluate(_DROP_SEVERAL, ["a.onnx", "b.onnx"])
+    expect(playground.part("problem")).to_contain_text("2 files were dropped")
+    expect(playground.part("problem")).to_contain_text("a.onnx, b.onnx")
+    page.evaluate(_DROP_SEVERAL, ["own.ir", "weights.data"])
+    expect(playground.part("file-name")).to_have_text("own.ir")
+    expect(playground.part("problem")).to_contain_text("own.ir was taken; ignored: weights.data")
+    expect(playground.part("problem")).to_contain_text("external data")
+    expect(playground.part("compile")).to_be_enabled()
+
+
+def test_the_start_screen_leads_back_to_the_result(playground: Playground, page: Page) -> None:
+    back = playground.part("return")
+    expect(back).to_be_hidden()
+    playground.pick("digits_mlp").compile()
+    playground.show_pane("memory")
+    sent: list[str] = []
+    page.on("request", lambda r: sent.append(r.url) if r.method == "POST" else None)
+    playground.part("change").click()
+    playground.pick("digits_cnn")
+    playground.part("precision").select_option("fast")
+    back.click()
+    playground.wait_for_walk()
+    expect(playground.part("place")).to_contain_text("Digits, MLP")
+    expect(page.locator("#pane")).to_have_attribute("data-pane", "memory")
+    expect(page).to_have_url(re.compile("model=sample:digits_mlp"))
+    expect(page).not_to_have_url(re.compile("precision=fast"))
+    assert not any(url.endswith("/jobs") for url in sent)
+    # The browser's own button leads back, too.
+    playground.part("change").click()
+    expect(back).to_be_visible()
+    page.go_back()
+    playground.wait_for_walk()
+    expect(playground.part("place")).to_contain_text("Digits, MLP")
 
 
 def test_open_sizes_can_be_given(playground: Playground) -> None:

@@ -282,6 +282,7 @@ export function createCompiler(state, submit, note = () => {}) {
       const walking = screen === "walk";
       state.set({
         screen: "walk",
+        left: null,
         job: id,
         parts,
         result,
