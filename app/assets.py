@@ -23,6 +23,8 @@ from app.wire.shapes.shared_links import SharedLink
 from app.wire.shared_links import link_payload
 from compiler import __version__
 from compiler.errors import CompileError
+from compiler.tuning.tune import SEARCHES, missing_for
+from compiler.units import bytes_text
 
 bp = Blueprint("page", __name__)
 
@@ -31,10 +33,15 @@ _digests: dict[tuple[str, int, int], str] = {}
 
 
 def register(app: Flask) -> None:
-    """Serve the page, and give templates the functions `asset` and `templates_in`."""
+    """Serve the page, and give templates the functions `asset`, `templates_in` and `searches`.
+
+    The filter `bytes_text` writes a number of bytes with its unit.
+    """
     app.register_blueprint(bp)
     app.add_template_global(asset)
     app.add_template_global(templates_in)
+    app.add_template_global(searches)
+    app.add_template_filter(bytes_text)
 
 
 def asset(name: str) -> str:
@@ -46,6 +53,11 @@ def asset(name: str) -> str:
 def templates_in(folder: str) -> list[str]:
     """Return the names of the templates in a folder, in alphabetical order."""
     return current_app.jinja_env.list_templates(filter_func=lambda n: n.startswith(f"{folder}/"))
+
+
+def searches() -> dict[str, str]:
+    """Return each search for schedules with the command that installs what it lacks, else ""."""
+    return {search: missing_for(search) for search in SEARCHES}
 
 
 def _digest(path: Path) -> str:

@@ -59,7 +59,11 @@ class Settings:
     worker_module: str = "app.jobs.fork_server_process"
 
     drawn_nodes_limit: int = 500
-    heartbeat_s: float = 15.0
+    heartbeat_s: float = 3.0
+    """Interval of comments in a silent event stream; a closed connection is noticed by the second
+    comment."""
+    abandoned_after_s: float = 20.0
+    """A job is cancelled this long after all of its clients have closed their event streams."""
     stream_limit_s: float = 60.0
     n_streams: int = 32
 

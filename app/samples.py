@@ -71,10 +71,11 @@ def find_sample(sample_id: str) -> Sample:
 
 
 @cache
-def n_nodes(path: Path) -> int:
-    """Return the number of nodes of a sample; the file must be trusted, since the server parses
-    it."""
-    return len(onnx.load(path, load_external_data=False).graph.node)
+def operators(path: Path) -> tuple[str, ...]:
+    """Return the ONNX operator of each node of a sample; the file must be trusted, since the server
+    parses it."""
+    nodes = onnx.load(path, load_external_data=False).graph.node
+    return tuple(f"{n.domain}:{n.op_type}" if n.domain else n.op_type for n in nodes)
 
 
 def labelled(sample: Sample) -> Labelled | None:

@@ -29,6 +29,8 @@ log = logging.getLogger("compilarium.web")
 
 _SILENT_CONNECTION_S = 75.0
 _BACKLOG = 128
+_UPLOADS_KEPT = 4
+"""The number of the largest uploads that the server can keep."""
 
 
 class Handler(WSGIRequestHandler):
@@ -56,6 +58,7 @@ def serve(
     port: int = 8000,
     *,
     data_folder: Path | None = None,
+    upload_limit_bytes: int | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the playground until interrupted; report its URL once through `say`.
@@ -64,7 +67,7 @@ def serve(
     machine.
     Errors: E-OPTION-VALUE if the server cannot listen at this address.
     """
-    app = create_app(settings_for(host, data_folder))
+    app = create_app(settings_for(host, data_folder, upload_limit_bytes))
     server = listen(app, host, port)
     jobs: JobQueue = app.extensions["jobs"]
     jobs.warm_up()
@@ -81,9 +84,15 @@ def serve(
         server.server_close()
 
 
-def settings_for(host: str, data_folder: Path | None) -> Settings:
-    """Return the settings of a server at this host."""
+def settings_for(
+    host: str, data_folder: Path | None, upload_limit_bytes: int | None = None
+) -> Settings:
+    """Return the settings of a server at this host; None means the default."""
     differences: dict[str, Any] = {}
+    if upload_limit_bytes is not None:
+        differences["upload_limit_bytes"] = upload_limit_bytes
+        kept = max(Settings().uploads_kept_bytes, _UPLOADS_KEPT * upload_limit_bytes)
+        differences["uploads_kept_bytes"] = kept
     if data_folder is not None:
         differences["data_folder"] = data_folder
     if is_local(host):

@@ -27,6 +27,10 @@ _ID = re.compile(r"[0-9a-f]{64}")
 _CHUNK_BYTES = 256 * 1024
 _NAME_LIMIT = 200
 _GRACE_S = 3600.0
+TOO_LARGE_HINT = (
+    "start the server with a larger --upload-limit (compilarium serve --upload-limit 500MB), or "
+    "write the report on the command line: compilarium report MODEL"
+)
 
 
 class Stream(Protocol):
@@ -200,6 +204,7 @@ class UploadStore:
         return CompileError(
             "E-UPLOAD-SIZE",
             f"an upload has at most {limit}, this one has at least {n_bytes:,} B",
+            hint=TOO_LARGE_HINT,
         )
 
 

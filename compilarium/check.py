@@ -35,6 +35,7 @@ from compiler.check.rewrites import Judged
 from compiler.check.stepwise import Wanted
 from compiler.check.yardstick import Run
 from compiler.errors import CompileError
+from compiler.frontend.written import is_written
 from compiler.passes.pipeline.precision import precision_mode
 from compiler.targets.options import Schedules
 from compiler.units import error_text, seconds_text
@@ -102,10 +103,12 @@ def command(
 
 def _peers(text: str | None, model: bytes | Path) -> dict[str, Run]:
     """Return functions that run the requested peers; the default peer is onnxruntime, if
-    installed."""
+    installed and able to read the model."""
     if text is not None:
         asked = [p.strip() for p in text.split(",") if p.strip()]
         return {name: partial(first_run, load_peer(name, model)) for name in asked}
+    if is_written(model):
+        return {}
     return {p: _willing(p, model) for p in ("onnxruntime",) if installed(p)}
 
 

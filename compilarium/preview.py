@@ -15,7 +15,8 @@ from compiler.ir.operator import Array
 from compiler.passes.control_flow.declare import specialised
 from compiler.passes.control_flow.parameters import needed_parameters, possible_parameters
 from compiler.passes.pipeline.run import run_pipeline
-from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs, shape_texts
+from compiler.runtime.assumed import Shapes, assumed_shapes, shape_texts
+from compiler.runtime.inputs import random_inputs
 from compiler.runtime.open.build import NotOpen, choose_open
 from compiler.runtime.preview import FATES, Fate, Preview, fates, preview
 from compiler.targets.options import CodeOptions

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from compilarium.options import Bytes
+
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address of the server.")
@@ -16,8 +18,14 @@ import click
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for uploads and results; default: the user's data folder.",
 )
-def command(host: str, port: int, data_folder: Path | None) -> None:
+@click.option(
+    "--upload-limit",
+    type=Bytes(),
+    metavar="SIZE",
+    help="Largest model file that the page accepts, such as 500MB; default: 64MB.",
+)
+def command(host: str, port: int, data_folder: Path | None, upload_limit: int | None) -> None:
     """Serve the web playground until interrupted."""
     from app.serve import serve  # imports Flask, which `--help` does not need
 
-    serve(host, port, data_folder=data_folder, say=click.echo)
+    serve(host, port, data_folder=data_folder, upload_limit_bytes=upload_limit, say=click.echo)

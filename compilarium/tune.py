@@ -46,8 +46,9 @@ class Duration(click.ParamType):
 @model_argument()
 @click.option("--budget", type=Duration(), default="60s", show_default=True,
               help="Time of the whole search, such as 90s or 1.5m.")  # fmt: skip
-@click.option("--search", type=click.Choice(list(SEARCHES)), default="annealing",
-              show_default=True, help="Search strategy for candidates.")  # fmt: skip
+@click.option("--search", type=click.Choice(list(SEARCHES)), default=None,
+              show_default="annealing, or genetic without xgboost",
+              help="Search strategy for candidates.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
               help="Seed of the search.")  # fmt: skip
 @click.option("--database", type=click.Path(path_type=Path, dir_okay=False),
@@ -59,7 +60,7 @@ class Duration(click.ParamType):
 def command(
     model: Path,
     budget: float,
-    search: SearchName,
+    search: SearchName | None,
     seed: int,
     database: Path | None,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],

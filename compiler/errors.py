@@ -311,7 +311,7 @@ CODES: dict[str, Code] = {
     ),
     "E-TUNE-MODEL": Code(
         "A model cannot be tuned: a required package is missing, or the model has open sizes.",
-        "install compilarium[tuning], or give shapes with --shape",
+        "install the package that the hint names, or give shapes with --shape",
     ),
     "E-PLAN-INPUT": Code(
         "A planning problem has a negative size, an empty lifetime, a repeated id, or pinned "
@@ -399,7 +399,10 @@ CODES: dict[str, Code] = {
         "This part of a job's result is not available, or not available yet.",
         "wait until the job has finished; if its result has been removed, compile again",
     ),
-    "E-UPLOAD-SIZE": Code("The file exceeds the size limit of uploads.", "use a smaller model"),
+    "E-UPLOAD-SIZE": Code(
+        "The file exceeds the size limit of uploads.",
+        "start the server with --upload-limit, or use compilarium report",
+    ),
     "E-LINK-FULL": Code(
         "The server's storage for links, or for their models, is full.",
         "share the full link, which needs no storage on the server, or the report",

@@ -15,6 +15,7 @@ from app.jobs.compile import host_facts, versions
 from app.wire import VERSION, catalogue, requests
 from app.wire.shapes import facts as shapes
 from compiler.passes import parse_pipeline
+from compiler.passes.pipeline.precision import suiting
 
 ROUTES = Table()
 
@@ -41,11 +42,12 @@ def samples() -> Response:
             "title": s.title,
             "words": s.words,
             "bytes": s.path.stat().st_size,
-            "n_nodes": sample_models.n_nodes(s.path),
+            "n_nodes": len(sample_models.operators(s.path)),
             "weights": "trained" if s.seed is None else "seeded",
             "has_labels": s.test is not None,
             "accuracy": s.accuracy,
             "shapes": dict(s.shapes),
+            "precisions": suiting(sample_models.operators(s.path)),
         }
         for s in sample_models.samples().values()
     ]

@@ -38,7 +38,7 @@ _MAX_NUMBER = 10**9
     fails=(400, 404, 413, 503),
 )
 def new_job() -> Response:
-    """Queue a job and return its id."""
+    """Queue a job and return its id; equal requests share a queued or running job."""
     wanted = JobRequest.from_json(body())
     parse_pipeline(wanted.pipeline)
     if "sample" in wanted.model:
@@ -50,10 +50,9 @@ def new_job() -> Response:
         name = kept.name
         private = {"path": str(store.path(kept.id).resolve()), "name": name}
     reuse = whole_number(request.args.get("reuse"), "reuse", 0, 0, 1)
-    done = queue().find_done(wanted.to_json()) if reuse else None
     if wanted.tuned:
         private["schedules"] = _schedules(wanted.tuned)
-    return accepted(done or queue().submit(wanted.to_json(), name, private))
+    return accepted(queue().obtain(wanted.to_json(), name, private, done=bool(reuse)))
 
 
 def _schedules(tuning_id: str) -> str:
@@ -72,8 +71,8 @@ def job_state(job_id: str) -> Response:
 
 @ROUTES.route("DELETE", "/jobs/<job_id>", shapes.Job, fails=(404,))
 def cancel_job(job_id: str) -> Response:
-    """Cancel a queued or running job."""
-    return answer(job_payload(queue().cancel(job_id)))
+    """Cancel a queued or running job, unless another client has requested the same job."""
+    return answer(job_payload(queue().release(job_id)))
 
 
 @ROUTES.route(
@@ -85,20 +84,21 @@ def cancel_job(job_id: str) -> Response:
 )
 def job_events(job_id: str) -> Response:
     """Stream all past and future events of a job as server-sent events."""
-    job = queue().find(job_id)
+    jobs = queue()
+    job = jobs.find(job_id)
     known = request.headers.get("Last-Event-ID") or request.args.get("after")
     after = whole_number(known, "the last event's number", 0, 0, _MAX_NUMBER)
     if job.is_over and after >= len(job.events):
         return Response(status=204)  # tells the browser not to reconnect
-    if not queue().streams.acquire(blocking=False):
+    if not jobs.follow(job_id, again=after > 0):
         raise CompileError(
             "E-LIMIT-QUEUE",
             f"event streams open: {settings().n_streams}, which is the limit of this server",
         )
-    response = Response(_stream(queue(), job, after, settings()), mimetype="text/event-stream")
+    response = Response(_stream(jobs, job, after, settings()), mimetype="text/event-stream")
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
-    response.call_on_close(queue().streams.release)
+    response.call_on_close(lambda: jobs.unfollow(job_id))
     return response
 
 

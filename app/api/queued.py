@@ -23,10 +23,9 @@ def accepted(job: Job) -> Response:
 def queued_after(compiled: Kept, asked: Asked, *, again: bool = False, **private: Any) -> Response:
     """Queue a job about another job's result, or answer with an equal earlier job.
 
-    `again` forces a new job. Only the child process that runs the job receives `private`. Errors:
-    E-LIMIT-QUEUE.
+    With `again`, a finished job is not used; an equal queued or running job is shared in any case.
+    Only the child process that runs the job receives `private`. Errors: E-LIMIT-QUEUE.
     """
-    request = asked.to_json()
-    found = None if again else queue().find_done(request)
     private = {"compiled": compiled.folder, **private}
-    return accepted(found or queue().submit(request, compiled.job.model_name, private))
+    name = compiled.job.model_name
+    return accepted(queue().obtain(asked.to_json(), name, private, done=not again))

@@ -11,7 +11,7 @@ from typing import Any
 
 import compiler
 from app.jobs.check import refused
-from app.jobs.models import asked_of, model_file, options_of, shapes_that_fit
+from app.jobs.models import asked_of, model_file, options_of
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import bisect as wire
@@ -28,6 +28,7 @@ from compiler.errors import CompileError
 from compiler.frontend.written import LANGUAGES, PAGE_LIMITS
 from compiler.ir.infer import specialize
 from compiler.passes.pipeline.precision import precision_mode
+from compiler.runtime.assumed import shapes_that_fit
 from compiler.runtime.inputs import random_inputs
 
 FILE = "model.onnx"

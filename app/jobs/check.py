@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import compiler
-from app.jobs.models import asked_of, model_file, options_of, shapes_that_fit
+from app.jobs.models import asked_of, model_file, options_of
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import numerics
@@ -22,6 +22,7 @@ from compiler.check.stepwise import Check, Wanted, begin_check
 from compiler.check.yardstick import Run
 from compiler.errors import CompileError
 from compiler.passes.pipeline.precision import precision_mode
+from compiler.runtime.assumed import shapes_that_fit
 from compiler.trace import Event
 
 MORE_S = 3.0

@@ -15,10 +15,10 @@ import compiler
 from app.jobs.measures import accuracy, check, measure
 from app.jobs.models import (
     Model,
+    empty_row,
     options_of,
     read_model,
     shape_rows,
-    shapes_that_fit,
     try_random_inputs,
 )
 from app.jobs.parts import Parts
@@ -34,6 +34,7 @@ from app.wire.shapes.facts import Host
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.passes import parse_pipeline
+from compiler.runtime.assumed import shapes_that_fit
 from compiler.runtime.program import Program
 from compiler.targets.target import host
 from compiler.trace import Event
@@ -122,6 +123,7 @@ class _Job:
         )
         program = compiled(model.graph, self.request, shapes, self.progress)
         self.recorder.close()
+        self.summary["empty"] = empty_row(model.graph, program.source)
         if program.is_open and self.options["target"] == "host":
             first_run(program, model.graph, shapes, self.options["seed"])
         self.keep(program)

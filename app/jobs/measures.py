@@ -146,11 +146,16 @@ def _wide(values: Array) -> Array:
     return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
 
 
-def accuracy(program: Any, graph: Graph, data: Labelled) -> Accuracy:
-    """Classify the held-out images with the imported graph and with the program."""
+def accuracy(program: Any, graph: Graph, data: Labelled) -> Accuracy | None:
+    """Classify the held-out images with the imported graph and with the program.
+
+    Returns None if the program was compiled for empty batches.
+    """
     wanted = program.source.inputs[0].type
     batch = wanted.dims[0] if isinstance(wanted, TensorType) and wanted.shape else len(data.labels)
     batch = batch if isinstance(batch, int) else len(data.labels)
+    if not batch:
+        return None
     images = data.images.astype(_dtype(graph, data.input))
     before = _classes(lambda x: compiler.reference(graph, {data.input: x}), images, batch)
     after = _classes(lambda x: program.run({data.input: x}), images, batch)

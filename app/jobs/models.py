@@ -5,27 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import compiler
 from app.samples import Labelled, Sample, find_sample, labelled
 from app.wire import graphs
+from app.wire.shapes.jobs import Empty, Shape
 from app.wire.shapes.jobs import Model as Facts
-from app.wire.shapes.jobs import Shape
 from compiler.errors import CompileError
 from compiler.frontend.random_weights import random_weights
 from compiler.frontend.written import PAGE_LIMITS, decoded, graph_of, language_of
-from compiler.ir.graph import Graph
-from compiler.ir.infer import specialize
+from compiler.ir.graph import Graph, all_nodes
 from compiler.ir.types import TensorType
 from compiler.limits import UPLOAD_LIMITS
 from compiler.options import Options
 from compiler.passes.engine.known_rules import all_but
-from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs, shape_texts
+from compiler.passes.pipeline.precision import suiting
+from compiler.runtime.assumed import empty_values, is_empty
+from compiler.runtime.inputs import random_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,14 @@ def _load_upload(path: Path, name: str) -> Graph:
     """Read an upload: a model file, or a text in the language given by its name."""
     language = language_of(name)
     if not language:
-        return compiler.load(path, UPLOAD_LIMITS)
+        # The server has accepted the size of the file, whatever its limit is.
+        n_bytes = path.stat().st_size
+        limits = replace(
+            UPLOAD_LIMITS,
+            file_bytes=max(UPLOAD_LIMITS.file_bytes, n_bytes),
+            tensor_elements=max(UPLOAD_LIMITS.tensor_elements, n_bytes),
+        )
+        return compiler.load(path, limits)
     return graph_of(decoded(path.read_bytes(), name), language, name, PAGE_LIMITS)
 
 
@@ -149,55 +156,8 @@ def _facts(
         ),
         "constant_bytes": sum(map(graphs.constant_bytes, constants)),
         "operators": graphs.counts(n.op for n in graph.nodes),
+        "precisions": suiting(n.op for n in all_nodes(graph)),
     }
-
-
-# Common sizes of images: height and width.
-_SIDES = ((48, 192), (32, 128), (64, 256), (256, 256), (299, 299), (32, 32), (28, 28))
-
-
-def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
-    """Choose shapes for inputs with open dimensions: the first guessed shapes that the model
-    accepts.
-
-    Other image sizes are tried if the default image sizes do not fit.
-    Errors: the errors of the model for the given shapes, or for the first guess; a note states this
-    guess.
-    """
-    first = assumed_shapes(graph, given)
-    if not first:
-        return first
-    try:
-        specialize(graph, {**given, **first})
-        return first
-    except CompileError as e:
-        problem = e
-    for height, width in _SIDES:
-        guess = {name: _resized(graph, name, dims, height, width) for name, dims in first.items()}
-        with suppress(CompileError):
-            specialize(graph, {**given, **guess})
-            return guess
-    tried = "; ".join(shape_texts(first))
-    note = f"open sizes of the model were assumed: {tried}"
-    raise CompileError(
-        problem.code,
-        problem.message,
-        where=problem.where,
-        notes=[*problem.notes, note],
-        hint="give the shapes of the inputs explicitly",
-    )
-
-
-def _resized(
-    graph: Graph, name: str, dims: tuple[int, ...], height: int, width: int
-) -> tuple[int, ...]:
-    """Return an image's shape with this height and width in those dimensions that the model leaves
-    open."""
-    t = next(v.type for v in graph.inputs if v.name == name)
-    if len(dims) != 4 or not isinstance(t, TensorType):
-        return dims
-    sides = (dims[0], dims[1], height, width)
-    return tuple(d if isinstance(d, int) else size for d, size in zip(t.dims, sides, strict=True))
 
 
 def shape_rows(
@@ -212,6 +172,15 @@ def shape_rows(
         known = [d if isinstance(d, int) else str(d) for d in dims]
         rows[v.name] = {"dims": known, "assumed": v.name in assumed and v.name not in given}
     return rows
+
+
+def empty_row(imported: Graph, source: Graph) -> Empty:
+    """Return the values without elements in a graph with the sizes of the compilation."""
+    results = {r.value: r.name for r in source.results}
+    always = set(empty_values(imported))
+    values = [v for v in empty_values(source) if v not in always and v not in results]
+    outputs = [v.name for v in source.outputs if is_empty(v.type)]
+    return {"outputs": outputs, "n_values": len(values), "first": values[0] if values else ""}
 
 
 def try_random_inputs(

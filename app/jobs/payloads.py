@@ -18,6 +18,7 @@ def job_payload(job: Job) -> shapes.Job:
         "kind": job.request["kind"],
         "state": job.state,
         "position": job.position,
+        "wait_s": job.wait_s,
         "phase": job.phase,
         "n_stages": job.n_stages,
         "last_event": len(job.events),

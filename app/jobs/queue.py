@@ -17,8 +17,10 @@ from typing import Any
 from app.config import Settings
 from app.jobs.child import Child, Limits
 from app.jobs.fork_server import ForkServer
+from app.jobs.interest import Interests
 from app.jobs.measuring_slot import MeasuringSlot
 from app.jobs.records import Event, Job, is_id, load, new_id, request_in
+from app.jobs.waiting import Durations
 from app.wire import form
 from compiler.errors import CompileError
 
@@ -43,14 +45,39 @@ class JobQueue:
         self.waiting: deque[str] = deque()
         self.cancels: dict[str, threading.Event] = {}
         self.threads: list[threading.Thread] = []
+        self.watcher: threading.Thread | None = None
+        self.stopped = threading.Event()
         self.logs = folder.parent / "logs"
         self.fork_server = ForkServer(settings.worker_module, self.logs)
         self.child_numbers = itertools.count()
         self.slot = MeasuringSlot()
         self.is_stopping = False
+        self.interests = Interests()
+        self.durations = Durations()
         self.streams = threading.Semaphore(settings.n_streams)
 
     # Methods that requests call.
+
+    def obtain(
+        self,
+        request: Mapping[str, Any],
+        model_name: str,
+        private: Mapping[str, Any] | None = None,
+        *,
+        done: bool = False,
+    ) -> Job:
+        """Return the queued or running job with the same request, or queue a new job.
+
+        With `done`, a finished job with a stored result is also returned. Errors: E-LIMIT-QUEUE.
+        """
+        with self.changed:
+            found = self.find_done(request) if done else None
+            found = found or self._find_unfinished(request)
+            if found is None:
+                return self.submit(request, model_name, private)
+            if not found.is_over:
+                self.interests.requested(found.id)
+            return found
 
     def submit(
         self, request: Mapping[str, Any], model_name: str, private: Mapping[str, Any] | None = None
@@ -69,6 +96,7 @@ class JobQueue:
             self.jobs[job.id] = job
             self.cancels[job.id] = threading.Event()
             self.waiting.append(job.id)
+            self.interests.requested(job.id)
             self._renumber()
             self._start_threads()
             self.changed.notify_all()
@@ -77,6 +105,7 @@ class JobQueue:
     def find(self, job_id: str) -> Job:
         """Find a job by id, in memory or on disk. Errors: E-REQUEST-UNKNOWN."""
         with self.changed:
+            self.interests.seen(job_id)
             job = self.jobs.get(job_id)
             if job is None and is_id(job_id):
                 job = load(self.folder / job_id)
@@ -96,6 +125,40 @@ class JobQueue:
         with self.changed:
             done = (j for j in self.jobs.values() if j.state == "succeeded")
             return next((j for j in done if j.request == request), None)
+
+    def _find_unfinished(self, request: Mapping[str, Any]) -> Job | None:
+        """Find a queued or running job with the same request, unless it is being cancelled."""
+        for job_id, cancel in self.cancels.items():
+            job = self.jobs[job_id]
+            if not job.is_over and not cancel.is_set() and job.request == request:
+                return job
+        return None
+
+    def release(self, job_id: str) -> Job:
+        """Cancel a job for one of its clients: the job continues while other clients await it.
+
+        Errors: E-REQUEST-UNKNOWN.
+        """
+        with self.changed:
+            is_last = self.interests.released(job_id)
+        return self.cancel(job_id) if is_last else self.find(job_id)
+
+    def follow(self, job_id: str, *, again: bool) -> bool:
+        """Count a new event stream of a job; return False if too many streams are open.
+
+        `again` marks the reconnection of a client.
+        """
+        if not self.streams.acquire(blocking=False):
+            return False
+        with self.changed:
+            self.interests.opened(job_id, again=again)
+        return True
+
+    def unfollow(self, job_id: str) -> None:
+        """Count the end of an event stream."""
+        self.streams.release()
+        with self.changed:
+            self.interests.closed(job_id)
 
     def beside(self, job_id: str) -> list[Job]:
         """Return the stored jobs that have examined this job's result, newest first.
@@ -146,6 +209,7 @@ class JobQueue:
 
     def stop(self) -> None:
         """Cancel all jobs and end the child processes, when the server or a test ends."""
+        self.stopped.set()
         with self.changed:
             self.is_stopping = True
             self.waiting.clear()
@@ -170,11 +234,23 @@ class JobQueue:
 
     def _renumber(self) -> None:
         """Record an event for each waiting job whose position in the queue has changed."""
+        waits = self._waits()
         for position, job_id in enumerate(self.waiting, 1):
             job = self.jobs[job_id]
             if job.position != position:
-                job.position = position
-                job.add("queued", {"position": position})
+                job.position, job.wait_s = position, waits[job_id]
+                job.add("queued", {"position": position, "wait_s": job.wait_s})
+
+    def _waits(self) -> dict[str, float | None]:
+        """Return the estimated waiting time of each queued job in seconds."""
+        running = [
+            (str(job.request["kind"]), job.seconds)
+            for job in (self.jobs[i] for i in self.cancels)
+            if job.state == "running"
+        ]
+        kinds = [str(self.jobs[i].request["kind"]) for i in self.waiting]
+        waits = self.durations.waits(running, kinds, self.settings.n_workers)
+        return dict(zip(self.waiting, waits, strict=True))
 
     def _start_threads(self) -> None:
         while len(self.threads) < self.settings.n_workers:
@@ -182,6 +258,19 @@ class JobQueue:
             thread = threading.Thread(target=self._work, name=name, daemon=True)
             self.threads.append(thread)
             thread.start()
+        if self.watcher is None:
+            self.watcher = threading.Thread(target=self._watch, name="jobs-left", daemon=True)
+            self.watcher.start()
+
+    def _watch(self) -> None:
+        """Cancel the jobs that all clients have left."""
+        after_s = self.settings.abandoned_after_s
+        while not self.stopped.wait(min(1.0, after_s / 4)):
+            with self.changed:
+                left = self.interests.abandoned(after_s)
+            for job_id in left:
+                log.info("job %s is cancelled: its clients have left", job_id)
+                self.cancel(job_id)
 
     def _work(self) -> None:
         while True:
@@ -190,7 +279,8 @@ class JobQueue:
                 if self.is_stopping:
                     return
                 job = self.jobs[self.waiting.popleft()]
-                job.state, job.position, job.started_s = "running", 0, time.time()
+                job.state, job.position, job.wait_s = "running", 0, None
+                job.started_s = time.time()
                 job.save()
                 job.add("started", {})
                 self._renumber()
@@ -229,6 +319,9 @@ class JobQueue:
             job.end(state, error)
         except OSError:
             log.exception("job %s could not be written", job.id)
+        if state == "succeeded":
+            self.durations.add(str(job.request["kind"]), job.seconds)
+        self.interests.ended(job.id)
         self.cancels.pop(job.id, None)
         self.changed.notify_all()
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from app.jobs.compile import compiled, first_run
-from app.jobs.models import asked_of, read_model, shapes_that_fit
+from app.jobs.models import asked_of, read_model
 from app.jobs.parts import Parts
 from app.wire.shapes.jobs import Result
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
+from compiler.runtime.assumed import shapes_that_fit
 from compiler.runtime.program import Program
 
 

@@ -136,6 +136,7 @@ def empty_summary(request: Mapping[str, Any]) -> Result:
             "n_parameters": 0,
             "constant_bytes": 0,
             "operators": [],
+            "precisions": [],
         },
         "inputs": [],
         "outputs": [],
@@ -154,4 +155,5 @@ def empty_summary(request: Mapping[str, Any]) -> Result:
         "run": None,
         "check": None,
         "accuracy": None,
+        "empty": {"outputs": [], "n_values": 0, "first": ""},
     }

@@ -56,6 +56,8 @@ class Job:
     state: State = "queued"
     phase: str = ""
     position: int = 0
+    wait_s: float | None = None
+    """Estimated waiting time at the last change of `position`; None if unknown."""
     n_stages: int = 0
     error: Mapping[str, Any] | None = None
     created_s: float = field(default_factory=time.time)
@@ -90,7 +92,7 @@ class Job:
         """End the job: set the state, add the terminal event, and save."""
         self.state = state
         self.ended_s = time.time()
-        self.position = 0
+        self.position, self.wait_s = 0, None
         self.error = error.to_json() if error else None
         data: dict[str, Any] = {"n_stages": self.n_stages, "seconds": self.seconds}
         if error:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from app.jobs.models import asked_of, options_of, read_model, shapes_that_fit
+from app.jobs.models import asked_of, options_of, read_model
 from app.jobs.parts import Parts
 from app.wire.shapes.stages import StageText
 from app.wire.texts import stage_text
@@ -14,6 +14,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
 from compiler.passes.pipeline.run import run_pipeline
+from compiler.runtime.assumed import shapes_that_fit
 from compiler.trace import Event
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, get_args
 
-from app.jobs.models import asked_of, read_model, shapes_that_fit
+from app.jobs.models import asked_of, read_model
 from app.jobs.parts import Parts
 from app.jobs.slot import measuring
 from app.jobs.worker import Say
@@ -22,9 +22,10 @@ from app.wire.fields import N_KERNELS, choice, number, or_null, whole
 from app.wire.shapes.tuning import SearchName
 from compiler.errors import CompileError
 from compiler.passes import parse_pipeline
+from compiler.runtime.assumed import shapes_that_fit
 from compiler.tuning.explore import Trial
 from compiler.tuning.task import Task
-from compiler.tuning.tune import Watch, tune
+from compiler.tuning.tune import Watch, default_search, tune
 
 SCHEDULES, STOP = "schedules.sqlite", "stop"
 """Files in the folder of a tuning job: the schedules found, and the request to stop."""
@@ -45,7 +46,7 @@ class TuneRequest(Asked):
     )
 
     budget_seconds: float = asked(number(1, inf), BUDGET_S)
-    search: SearchName = asked(choice(get_args(SearchName)), "annealing")  # noqa: RUF009 - a field
+    search: SearchName = asked(choice(get_args(SearchName)), default_search())  # noqa: RUF009 - a field
     kernel: int | None = asked(or_null(whole(0, N_KERNELS - 1)), None)
     seed: int = asked(whole(0, 2**31 - 1), 0)
 

@@ -8,15 +8,17 @@ from compiler.ir.operator import OPERATORS, Operator
 from compiler.passes import PASSES, Pass, Pipeline, Rule, presets
 from compiler.passes.engine.declaration import Option
 from compiler.passes.pipeline.precision import PRECISIONS, Precision
+from compiler.passes.pipeline.presets import manners
 
 
 def pipelines() -> shapes.Pipelines:
     """Return all presets, passes and rules."""
     known = presets()
+    systems = {m.name: m.system for m in manners()}
     rules = {r.name: r for p in PASSES.values() for r in p.rules}
     return {
         "version": VERSION,
-        "presets": [_preset(name, p) for name, p in known.items()],
+        "presets": [_preset(name, p, systems.get(name, "")) for name, p in known.items()],
         "precisions": [_precision(p) for p in PRECISIONS.values() if not p.refused],
         "passes": [_pass(p) for p in PASSES.values()],
         "rules": [_rule(r) for r in rules.values()],
@@ -40,17 +42,18 @@ def operators() -> shapes.Operators:
     return {"version": VERSION, "operators": [_operator(o) for _, o in sorted(OPERATORS.items())]}
 
 
-def _preset(name: str, p: Pipeline) -> shapes.Preset:
+def _preset(name: str, p: Pipeline, system: str) -> shapes.Preset:
     return {
         "name": name,
         "words": p.words,
+        "imitates": system,
         "text": str(p),
         "lines": [{"text": str(x), "because": x.because} for x in p.lines],
     }
 
 
 def _precision(p: Precision) -> shapes.PrecisionInfo:
-    return {"name": p.name, "words": p.words, "tolerance": p.tolerance}
+    return {"name": p.name, "words": p.words, "tolerance": p.tolerance, "needs": p.needs_words}
 
 
 def _pass(p: Pass) -> shapes.PassInfo:

@@ -12,6 +12,7 @@ from app.wire.shapes import Payload
 from app.wire.shapes.jobs import LaunchOrder, Memory, Method, TypedName
 from app.wire.shapes.stages import KernelPart, KernelText, OnnxNode, Provenance, ScheduleStep
 from app.wire.texts import cut_text
+from compiler.codegen.listing import own_lines
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node, Value, all_nodes
 from compiler.memory.account import fullest_step, handovers, live_by_step, used_by_step
@@ -127,14 +128,16 @@ def split_llvm(text: str) -> dict[str, str]:
     return found
 
 
-_LABEL = re.compile(r"^([A-Za-z_$][\w.$]*):", re.MULTILINE)
+_LABEL = re.compile(r"^(?!L(?:BB|CPI|JTI|tmp|func_)\w+:)([A-Za-z_$][\w.$]*):", re.MULTILINE)
+"""The label of a function; the pattern excludes the local labels of Mach-O."""
 
 
 def split_assembly(text: str) -> dict[str, str]:
-    """Return the lines of each function, from its label to the next label."""
-    labels = [m for m in _LABEL.finditer(text) if not m[1].startswith(".")]
+    """Return the lines of each function, from its label to its end."""
+    labels = list(_LABEL.finditer(text))
     ends = [m.start() for m in labels[1:]] + [len(text)]
-    return {m[1]: text[m.start() : end].rstrip() for m, end in zip(labels, ends, strict=True)}
+    found = {m[1]: text[m.start() : end].rstrip() for m, end in zip(labels, ends, strict=True)}
+    return {name: "\n".join(own_lines(body.split("\n"))) for name, body in found.items()}
 
 
 def memory_row(program: Program) -> Memory:

@@ -12,6 +12,7 @@ import numpy as np
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
+from compiler.frontend.written import is_written
 
 Outputs = dict[str, Any]
 
@@ -53,6 +54,12 @@ def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
         package = package_of(name)
         raise CompileError(
             "E-OPTION-VALUE", f"{package} is not installed", hint=f"pip install {package}"
+        )
+    if is_written(model):
+        raise CompileError(
+            "E-OPTION-VALUE",
+            f"{name} cannot read a written model: {model}",
+            hint=f"export it: compilarium compile {model} --emit onnx -o model.onnx",
         )
     with _refusing(name):
         return _LOADERS[name](model, threads)

@@ -13,7 +13,8 @@ from compiler.ir import affine
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Array
 from compiler.ir.types import DType, SequenceType, TensorType, Type
-from compiler.runtime.inputs import assumed_shapes, random_array
+from compiler.runtime.assumed import assumed_shapes
+from compiler.runtime.inputs import random_array
 
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 3.0, 6.5, -7.25, 1e-3, *2 * (np.nan, np.inf, -np.inf))
 """Special values (signed zeros, infinities, NaN) and ordinary numbers."""

@@ -34,8 +34,9 @@ from compiler.passes.engine.known_rules import require_known_rules
 from compiler.passes.pipeline.precision import precision_mode
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.reference import check_inputs, reference
+from compiler.runtime.assumed import assumed_shapes, shape_texts
 from compiler.runtime.compare import TOLERANCE, compare, worst
-from compiler.runtime.inputs import assumed_shapes, inputs_of, shape_texts
+from compiler.runtime.inputs import inputs_of
 from compiler.runtime.program import Program
 from compiler.trace import AllBut, Event
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compiler.dataclass import dataclass
 from compiler.targets.target import Target
@@ -128,6 +128,16 @@ def _dialect(target: Target) -> _Dialect:
         return _ARM
     assert kind.startswith(("riscv", "wasm")), f"{target.triple} has no dialect"
     return _RISCV if kind.startswith("riscv") else _WASM
+
+
+_ENDS = (".Lfunc_end", ".size", ".cfi_endproc", "Lfunc_end", ".section", ".globl", "end_function")
+"""The beginnings of the first line after a function; constants of the next function may follow."""
+
+
+def own_lines(lines: Sequence[str]) -> list[str]:
+    """Return the lines of the function with which a listing begins, up to the function's end."""
+    after = (i for i, line in enumerate(lines) if line.lstrip().startswith(_ENDS))
+    return list(lines[: next(after, len(lines))])
 
 
 def counts(asm: str, target: Target) -> Counts:

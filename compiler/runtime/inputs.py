@@ -10,57 +10,9 @@ import numpy as np
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Value
-from compiler.ir.infer import specialize
-from compiler.ir.types import Dim, DType, SequenceType, TensorType, Type
+from compiler.ir.types import DType, SequenceType, TensorType, Type
+from compiler.runtime.assumed import ASSUMED_LENGTH, assumed_shapes
 from compiler.targets.memory import machine_bytes
-
-Shapes = dict[str, tuple[int, ...]]
-
-ASSUMED_CHANNELS = 3
-ASSUMED_IMAGE_PIXELS = 224
-ASSUMED_LENGTH = 16
-
-
-def assumed_shapes(graph: Graph, given: Mapping[str, Sequence[int]] | None = None) -> Shapes:
-    """Return assumed shapes for the tensor inputs that have open dimensions and no `given` shape.
-
-    Batches have one example; images have 3 channels and 224 x 224 pixels. If only the height is
-    fixed, the width is four times the height. Other open dimensions are 16. A named dimension has
-    the same size in all inputs.
-    Errors: those of `specialize` for given shapes.
-    """
-    shapes = {name: tuple(int(d) for d in shape) for name, shape in (given or {}).items()}
-    known = specialize(graph, shapes) if shapes else graph
-    sizes: dict[str, int] = {}
-    assumed: Shapes = {}
-    for v, decided in zip(graph.inputs, known.inputs, strict=True):
-        t = decided.type
-        if isinstance(v.type, TensorType) and not v.type.is_static and v.name not in shapes:
-            dims = t.shape if isinstance(t, TensorType) and t.shape is not None else ()
-            assumed[v.name] = tuple(
-                d if isinstance(d, int) else sizes.setdefault(str(d), _assumed(i, dims))
-                for i, d in enumerate(dims)
-            )
-    return assumed
-
-
-def shape_texts(shapes: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return each shape as the option `--shape` takes it: `x=1,3,224,224`."""
-    return [f"{name}={','.join(map(str, shape))}" for name, shape in shapes.items()]
-
-
-def _assumed(axis: int, dims: Sequence[Dim]) -> int:
-    """Return a size for one open dimension."""
-    if axis == 0:
-        return 1
-    if len(dims) != 4:
-        return ASSUMED_LENGTH
-    if axis == 1:
-        return ASSUMED_CHANNELS
-    other = dims[5 - axis]
-    if not isinstance(other, int):
-        return ASSUMED_IMAGE_PIXELS
-    return 4 * other if axis == 3 and other > 1 else other
 
 
 def random_inputs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.codegen.debug import with_locations, without_locations
 from compiler.codegen.jit import assembly, code_bytes
-from compiler.codegen.listing import Counts, counts
+from compiler.codegen.listing import Counts, counts, own_lines
 from compiler.codegen.llvm import function_lines
 from compiler.codegen.module import module_of
 from compiler.compute.computation import Computation
@@ -72,9 +72,4 @@ def _function_of(asm: str) -> list[str]:
     """Return the lines of the function in a listing: from its label to its size directive."""
     lines = asm.rstrip().split("\n")
     first = next(i for i, line in enumerate(lines) if line.lstrip("_").startswith(f"{SYMBOL}:"))
-    rest = lines[first:]
-    after = (i for i, line in enumerate(rest) if line.lstrip().startswith(_ENDS))
-    return rest[: next(after, len(rest))]
-
-
-_ENDS = (".Lfunc_end", ".size", ".cfi_endproc", "Lfunc_end", ".section", "end_function")
+    return own_lines(lines[first:])

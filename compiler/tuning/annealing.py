@@ -11,6 +11,7 @@ AutoTVM, Chen et al. 2018 (arXiv:1805.08166).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cache
@@ -41,6 +42,10 @@ BAD = log(3.0)
 """The logarithm of the relative time that is assigned to rejected candidates in training."""
 
 N_TREES = 60
+
+
+INSTALL = f"pip install 'xgboost{'-cpu' if sys.platform == 'linux' else ''}>=3.2,<4'"
+"""The command that installs the learned cost model."""
 
 
 @cache
@@ -80,7 +85,7 @@ class AnnealingSearch(Search):
             raise CompileError(
                 "E-TUNE-MODEL",
                 "the learned cost model needs the package xgboost",
-                hint="pip install compilarium[tuning], or tune with --search genetic",
+                hint=f"{INSTALL}, or tune with --search genetic",
             )
         self.seed = seed
         self.experience = Experience() if experience is None else experience

@@ -8,7 +8,7 @@ process, so noise affects both kernels alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf
+from math import inf, prod
 from time import perf_counter
 from typing import Any, Literal
 
@@ -197,8 +197,10 @@ class Runnable:
         found: dict[str, Array] = {}
         for name in self.outputs:
             t = self.tensors[name]
-            physical = self.arrays[name].view(t.dtype.numpy)
             shape = t.layout.physical_shape(t.static_shape)
+            # An empty result has one unused byte of memory.
+            n_bytes = prod(shape) * t.dtype.nbytes
+            physical = self.arrays[name][:n_bytes].view(t.dtype.numpy)
             found[name] = np.array(to_logical(physical.reshape(shape), t))
         return found
 

@@ -24,7 +24,7 @@ from compiler.options import Options
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
 from compiler.runtime.threads import code_options
-from compiler.tuning.annealing import AnnealingSearch, Experience
+from compiler.tuning.annealing import INSTALL, AnnealingSearch, Experience, has_model
 from compiler.tuning.explore import Trial, Walk, explore
 from compiler.tuning.features import features
 from compiler.tuning.judge import Judge, Verdict
@@ -39,6 +39,19 @@ SEARCHES: Mapping[SearchName, type[Search]] = {
     "genetic": GeneticSearch,
     "random": RandomSearch,
 }
+LEARNED: SearchName = "annealing"
+"""The search that needs the learned cost model."""
+
+
+def missing_for(search: SearchName) -> str:
+    """Return the command that installs what a search needs; "" if the search can run here."""
+    return INSTALL if search == LEARNED and not has_model() else ""
+
+
+def default_search() -> SearchName:
+    """Return the first search that can run here."""
+    return next(search for search in SEARCHES if not missing_for(search))
+
 
 NOISE = 0.02
 """The minimum relative speedup for which a schedule is retained."""
@@ -82,7 +95,7 @@ def tune(
     graph: Graph | str | PathLike[str] | bytes,
     *,
     budget_seconds: float = 60.0,
-    search: SearchName = "annealing",
+    search: SearchName | None = None,
     seed: int = 0,
     database: str | PathLike[str] | None = None,
     tell: Tell = lambda what: None,
@@ -92,12 +105,14 @@ def tune(
     """Tune a model's kernels on this machine and store faster schedules in a database.
 
     `options` are the options of `compile`; later programs with these options use the schedules. The
-    default database is in the user's cache folder. An interrupted search retains its results, so
-    that a later search can continue.
+    default database is in the user's cache folder. The default search is the first of `SEARCHES`
+    that can run here. An interrupted search retains its results, so that a later search can
+    continue.
     Errors: those of `compile`, E-TUNE-MODEL, E-TUNE-DATABASE, E-OPTION-VALUE.
     """
-    if search not in SEARCHES:
-        raise CompileError("E-OPTION-VALUE", f"{search!r:.40} is not one of {', '.join(SEARCHES)}")
+    chosen = search or default_search()
+    if chosen not in SEARCHES:
+        raise CompileError("E-OPTION-VALUE", f"{chosen!r:.40} is not one of {', '.join(SEARCHES)}")
     if not 0 < budget_seconds < inf:
         words = f"expected a positive number of seconds as budget, got {budget_seconds}"
         raise CompileError("E-OPTION-VALUE", words)
@@ -105,7 +120,7 @@ def tune(
         words = f"expected a seed from 0 to {MOST_SEEDS - 1}, got {seed}"
         raise CompileError("E-OPTION-VALUE", words)
     asked = Options(**options)
-    tuning = _Tuning(graph, asked, search, seed, _database(database), tell, watch or Watch())
+    tuning = _Tuning(graph, asked, chosen, seed, _database(database), tell, watch or Watch())
     return tuning.run(budget_seconds)
 
 

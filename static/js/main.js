@@ -20,7 +20,7 @@ import { isOfAnotherVersion, openedLink } from "./state/shared.js";
 import { createState } from "./state/state.js";
 import { colors, startTheme, toggleTheme } from "./elements/theme.js";
 import { inOwnTask, whenIdle } from "./elements/scheduling.js";
-import { PLACE_KEYS, fromFragment, toFragment } from "./state/url.js";
+import { PLACE_KEYS, fromFragment, shareable, toFragment } from "./state/url.js";
 import { word } from "./text/words.js";
 import { canCompile } from "./text/writing.js";
 import { work } from "./server/work.js";
@@ -80,7 +80,7 @@ state.watch(["screen", "result"], (page) => {
   // A screen is mounted in a separate task.
   stopScreen = inOwnTask(() => {
     document.body.dataset.screen = next;
-    if (next === "start") return mountStart(main, state, compiler);
+    if (next === "start") return mountStart(main, state, compiler, goBack);
     if (next === "wait") return mountWait(main, state);
     const walk = mountWalk(main, state, layouter);
     actions = { ...general, ...walk.actions };
@@ -166,19 +166,29 @@ addEventListener("hashchange", () => {
   if (other) void compiler.restore();
 });
 
+/** Show the start screen, and remember the view of the result for the way back. */
+function goStart() {
+  const page = state.get();
+  const isResult = page.screen === "walk" && page.result?.complete;
+  compiler.leave();
+  state.set({ screen: "start", problem: null, ...(isResult ? { left: shareable(page) } : {}) });
+}
+/** Return to the result, with the model and the settings that belong to it. */
+function goBack() {
+  const { left, parts } = state.get();
+  if (!left) return;
+  const isHere = parts?.id === left.job;
+  compiler.leave();
+  state.set({ ...left, ...(isHere ? {} : NO_RESULT), upload: null, inspected: null, left: null, problem: null });
+  if (!isHere) void compiler.restore();
+}
 listen(part(document, "home"), {
   click: (event) => {
     event.preventDefault();
-    compiler.leave();
-    state.set({ screen: "start", problem: null });
+    goStart();
   },
 });
-listen(part(document, "change"), {
-  click: () => {
-    compiler.leave();
-    state.set({ screen: "start", problem: null });
-  },
-});
+listen(part(document, "change"), { click: goStart });
 listen(part(document, "halt"), { click: compiler.halt });
 listen(part(document, "theme"), { click: toggleTheme });
 listen(part(document, "help"), { click: () => openHelp(help) });

@@ -51,8 +51,9 @@ export interface Comparison {
 // when the position changes), `started`, the other events as they occur, and finally `finished`,
 // `failed` or `cancelled`.
 
-/** The job waits; `position` in the queue counts from 1. */
-export interface QueuedEvent { position: number; }
+/** The job waits; `position` in the queue counts from 1. `wait_s` is the estimated waiting time
+ * in seconds, from the durations of recent jobs; null if there are none. */
+export interface QueuedEvent { position: number; wait_s: number | null; }
 /** A child process has started the job. */
 export interface StartedEvent { }
 /** A phase has begun. */
@@ -109,11 +110,12 @@ export interface Host { name: string; triple: string; vector_bytes: number; }
 export interface About {
   program: string; limits: Limits; versions: Record<string, string>; host: Host;
 }
-/** A built-in model. `shapes` suggests sizes for open dimensions. */
+/** A built-in model. `shapes` suggests sizes for open dimensions. `precisions` lists the
+ * precision modes that suit the model. */
 export interface Sample {
   id: string; title: string; words: string; bytes: number; n_nodes: number;
   weights: "trained" | "seeded"; has_labels: boolean; accuracy: number | null;
-  shapes: Record<string, number[]>;
+  shapes: Record<string, number[]>; precisions: string[];
 }
 /** All sample models. */
 export interface Samples { samples: Sample[]; }
@@ -135,10 +137,15 @@ export interface RuleInfo {
   name: string; words: string; pattern: string; exact: boolean; error: number; example: RuleExample;
   near_miss: string; source: string;
 }
-/** A pipeline with a name; `lines` gives the reason for each pass. */
-export interface Preset { name: string; words: string; text: string; lines: PresetLine[]; }
-/** A precision mode: its guarantee, and the tolerance of model outputs relative to their scale. */
-export interface PrecisionInfo { name: string; words: string; tolerance: number; }
+/** A pipeline with a name; `lines` gives the reason for each pass. `imitates` is the compiler
+ * whose pipeline the preset imitates with our passes, "" for our own. */
+export interface Preset {
+  name: string; words: string; imitates: string; text: string; lines: PresetLine[];
+}
+/** A precision mode: its guarantee, and the tolerance of model outputs relative to their scale.
+ * `needs` is the requirement on models, "" if the mode suits every model. See `precisions` of
+ * `Sample` and of `Model`. */
+export interface PrecisionInfo { name: string; words: string; tolerance: number; needs: string; }
 /** One pass of a preset, and the reason for its position. */
 export interface PresetLine { text: string; because: string; }
 /** Presets, passes and rules. */
@@ -186,10 +193,11 @@ export interface JobRequest {
   kind: "compile" | "inspect"; model: ModelChoice; pipeline?: string;
   shapes?: Record<string, number[]>; options?: JobOptions; tuned?: string; without?: string[];
 }
-/** The state of a job. */
+/** The state of a job. `wait_s` is the estimated waiting time of a queued job in seconds; null
+ * if it is unknown. */
 export interface Job {
-  id: string; kind: string; state: JobState; position: number; phase: string; n_stages: number;
-  last_event: number; created: number; seconds: number; error: Problem | null;
+  id: string; kind: string; state: JobState; position: number; wait_s: number | null; phase: string;
+  n_stages: number; last_event: number; created: number; seconds: number; error: Problem | null;
   request: JobRequest | Asked; model_name: string;
 }
 /** The stored jobs that have examined another job's result, newest first. `report` is the
@@ -197,10 +205,11 @@ export interface Job {
 export interface Beside { jobs: Job[]; report: string; }
 /** The number of nodes of an operator. */
 export interface OperatorCount { op: string; count: number; }
-/** Facts about an imported model. */
+/** Facts about an imported model. `precisions` lists the precision modes that suit it. */
 export interface Model {
   name: string; source: "sample" | "upload"; id: string; bytes: number; n_nodes: number;
   n_constants: number; n_parameters: number; constant_bytes: number; operators: OperatorCount[];
+  precisions: string[];
 }
 /** A value's name and type as text. */
 export interface TypedName { name: string; type: string; }
@@ -287,6 +296,10 @@ export interface Check { outputs: OutputError[]; seed: number; skipped: string; 
 export interface Accuracy {
   n: number; reference: number; compiled: number; n_agree: number; words: string;
 }
+/** Values without elements for the sizes of the compilation. `outputs` are the names of outputs.
+ * `n_values` counts the other values of nodes that are empty only because of these sizes, and
+ * `first` is the first of these values. */
+export interface Empty { outputs: string[]; n_values: number; first: string; }
 /** The summary of a job; parts that the job has not computed are null or empty. */
 export interface Result {
   job: string; state: JobState; complete: boolean; error: Problem | null; model: Model;
@@ -294,7 +307,7 @@ export interface Result {
   options: JobOptions; reproduce: string; versions: Record<string, string>; host: Host;
   timings: Timing[]; result_prefix: string; stages: Stage[]; kernels: Kernel[];
   running: Running | null; memory: Memory | null; run: Run | null; check: Check | null;
-  accuracy: Accuracy | null;
+  accuracy: Accuracy | null; empty: Empty;
 }
 
 // Results of checking a compiled model: errors of stages, of values, and of the program.

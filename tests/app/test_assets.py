@@ -7,6 +7,7 @@ import re
 import pytest
 
 from app import assets, paths
+from compiler.tuning import tune
 
 
 @pytest.fixture
@@ -58,3 +59,15 @@ def test_a_file_that_was_not_built_has_an_address_without_a_digest(site):
 )
 def test_only_the_bundle_is_served(site, client, name):
     assert client.get(f"/static/dist/{name}").status_code in (404, 308)
+
+
+@pytest.mark.parametrize("has_model", [True, False])
+def test_a_search_that_cannot_run_here_is_disabled_with_the_command_to_install(
+    client, monkeypatch, has_model
+) -> None:
+    monkeypatch.setattr(tune, "has_model", lambda: has_model)
+    text = client.get("/").get_data(as_text=True)
+    options = dict(re.findall(r'<option value="(annealing|genetic|random)"( disabled)?', text))
+    assert options == {"annealing": "" if has_model else " disabled", "genetic": "", "random": ""}
+    assert ("pip install" in text) is not has_model
+    assert tune.default_search() == ("annealing" if has_model else "genetic")

@@ -180,3 +180,12 @@ def _child_of(pid: int) -> int:
 
     until(has_some)
     return int(children[0])
+
+
+def test_the_limit_of_uploads_is_an_option(tmp_path, make_app):
+    assert settings_for("127.0.0.1", tmp_path).upload_limit_bytes == 64_000_000
+    settings = settings_for("127.0.0.1", tmp_path, 3_000_000_000)
+    assert settings.upload_limit_bytes == 3_000_000_000
+    assert settings.uploads_kept_bytes == 12_000_000_000
+    page = make_app(upload_limit_bytes=500_000_000).test_client().get("/").get_data(as_text=True)
+    assert "up to 500 MB; parsed" in page

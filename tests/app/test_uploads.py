@@ -71,6 +71,8 @@ def test_an_upload_over_the_limit_is_refused_and_the_limit_is_named(client, form
     error = answer.get_json()["error"]
     assert error["code"] == "E-UPLOAD-SIZE"
     assert "at most 100 kB" in error["message"]
+    assert "--upload-limit" in error["hint"]
+    assert "compilarium report" in error["hint"]
     assert kept_files(client) == []
 
 

@@ -51,7 +51,25 @@ def test_modules_are_split_into_their_functions():
     assert split_llvm(llvm) == {"a.b": first, "c": second}
     asm = "\t.text\n\t.globl\ta.b\na.b:\n.LBB0_1:\n\tretq\n.Lfunc_end0:\nc:\n\tretq\n"
     assert set(split_assembly(asm)) == {"a.b", "c"}
-    assert split_assembly(asm)["a.b"].startswith("a.b:\n.LBB0_1:\n\tretq")
+    assert split_assembly(asm)["a.b"] == "a.b:\n.LBB0_1:\n\tretq"
+
+
+def test_the_listing_of_a_kernel_ends_before_the_constants_of_the_next_kernel():
+    program = compiler.compile(
+        compiler.parse(
+            "graph g(x: f32[5,9]) {\n  a: f32[5,9] = exp(x)\n"
+            "  b: f32[9,5] = transpose(a, perm=[1,0])\n"
+            "  c: f32[9,5] = softmax(b, axis=-1)\n  return a, c\n}"
+        ),
+        target="x86-64-v3",
+    )
+    functions = split_assembly(str(program.emit("asm")))
+    assert len(program.kernels) > 1
+    for kernel in program.kernels:
+        *_, last = functions[kernel.symbol].split("\n")
+        assert last.strip().startswith(("ret", "jmp")), functions[kernel.symbol]
+        assert ".LCPI0_0:" not in functions[kernel.symbol]
+        assert ".section" not in functions[kernel.symbol]
 
 
 def a_choice() -> Program:

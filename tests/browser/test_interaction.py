@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Watch
 from tests.browser.playground import Playground
 
 Compiled = Callable[[str], Playground]
+
+_DROP_SEVERAL = """
+(names) => {
+  const transfer = new DataTransfer();
+  const text = "graph g(x: f32[2]) {\\n  y: f32[2] = relu(x)\\n  return y\\n}\\n";
+  for (const name of names) transfer.items.add(new File([text], name));
+  const options = {dataTransfer: transfer, bubbles: true, cancelable: true};
+  document.querySelector('[data-part="drop"]').dispatchEvent(new DragEvent("drop", options));
+}
+"""
 
 _DROP_LARGE = """
 (n_bytes) => {
@@ -131,7 +146,47 @@ def test_a_file_over_the_limit_is_refused_before_it_is_sent(
     page.evaluate(_DROP_LARGE, 65 * 2**20)
     expect(playground.part("problem")).to_contain_text("E-UPLOAD-SIZE")
     expect(playground.part("problem")).to_contain_text("64")
+    expect(playground.part("problem")).to_contain_text("--upload-limit")
+    expect(playground.part("problem")).to_contain_text("compilarium report large.onnx")
     assert not sent
+
+
+def test_of_several_dropped_files_the_ignored_files_are_named(
+    playground: Playground, page: Page
+) -> None:
+    page.evaluate(_DROP_SEVERAL, ["a.onnx", "b.onnx"])
+    expect(playground.part("problem")).to_contain_text("2 files were dropped")
+    expect(playground.part("problem")).to_contain_text("a.onnx, b.onnx")
+    page.evaluate(_DROP_SEVERAL, ["own.ir", "weights.data"])
+    expect(playground.part("file-name")).to_have_text("own.ir")
+    expect(playground.part("problem")).to_contain_text("own.ir was taken; ignored: weights.data")
+    expect(playground.part("problem")).to_contain_text("external data")
+    expect(playground.part("compile")).to_be_enabled()
+
+
+def test_the_start_screen_leads_back_to_the_result(playground: Playground, page: Page) -> None:
+    back = playground.part("return")
+    expect(back).to_be_hidden()
+    playground.pick("digits_mlp").compile()
+    playground.show_pane("memory")
+    sent: list[str] = []
+    page.on("request", lambda r: sent.append(r.url) if r.method == "POST" else None)
+    playground.part("change").click()
+    playground.pick("digits_cnn")
+    playground.part("precision").select_option("fast")
+    back.click()
+    playground.wait_for_walk()
+    expect(playground.part("place")).to_contain_text("Digits, MLP")
+    expect(page.locator("#pane")).to_have_attribute("data-pane", "memory")
+    expect(page).to_have_url(re.compile("model=sample:digits_mlp"))
+    expect(page).not_to_have_url(re.compile("precision=fast"))
+    assert not any(url.endswith("/jobs") for url in sent)
+    # The browser's own button leads back, too.
+    playground.part("change").click()
+    expect(back).to_be_visible()
+    page.go_back()
+    playground.wait_for_walk()
+    expect(playground.part("place")).to_contain_text("Digits, MLP")
 
 
 def test_open_sizes_can_be_given(playground: Playground) -> None:
@@ -150,6 +205,55 @@ def test_open_sizes_can_be_given(playground: Playground) -> None:
     playground.show_pane("steps").get_by_role("button", name="the first pass that").click()
     playground.expect_stage(changed)
     expect(playground.show_pane("text").locator(".code")).to_contain_text("[3,1,8,8]")
+
+
+def test_int8_is_offered_only_for_quantized_models(playground: Playground, tmp_path: Path) -> None:
+    option = playground.part("precision").locator("option[value=int8]")
+    playground.pick("digits_cnn")
+    expect(option).to_be_disabled()
+    expect(option).to_have_text("int8 (requires a quantized model)")
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"]),
+    ]
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 3]) for n in "xy")
+    numbers = [numpy_helper.from_array(np.array(0.5, np.float32), "scale"),
+               numpy_helper.from_array(np.array(3, np.uint8), "zero")]  # fmt: skip
+    graph = helper.make_graph(nodes, "quantized", [x], [y], numbers)
+    path = tmp_path / "quantized.onnx"
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+    playground.drop(path)
+    expect(option).to_be_enabled()
+    expect(option).to_have_text("int8")
+
+
+@pytest.mark.parametrize("typed", ["abc", "1,1,8", "1,,8,8"])
+def test_compile_refuses_sizes_that_do_not_fit_and_keeps_them(
+    playground: Playground, page: Page, typed: str
+) -> None:
+    sent: list[str] = []
+    page.on("request", lambda r: sent.append(r.url) if r.method == "POST" else None)
+    playground.pick("digits_cnn")
+    field = playground.part("shape-fields").locator("input").first
+    field.fill(typed)
+    playground.part("compile").click()
+    expect(playground.part("problem")).to_contain_text("sizes of image: needs")
+    expect(playground.part("problem")).to_contain_text("such as 1,1,8,8")
+    expect(field).to_be_focused()
+    expect(field).to_have_value(typed)
+    expect(field).to_have_attribute("aria-invalid", "true")
+    assert not any(url.endswith("/jobs") for url in sent)
+    # The link keeps the text, and a correction removes the message.
+    expect(page).to_have_url(re.compile("shape="))
+    page.reload()
+    expect(field).to_have_value(typed)
+    expect(field).to_have_attribute("aria-invalid", "true")
+    playground.part("compile").click()
+    expect(playground.part("problem")).to_be_visible()
+    field.fill("1,1,8,8")
+    expect(field).to_have_attribute("aria-invalid", "false")
+    expect(playground.part("problem")).to_be_hidden()
 
 
 def test_the_page_can_be_used_in_the_dark_and_remembers_it(
@@ -186,3 +290,12 @@ def test_a_name_from_a_model_is_text_and_never_markup(playground: Playground, tm
             expect(shown).to_contain_text("The arena is empty")
     assert playground.page.evaluate("window.broken") is None
     assert playground.page.locator("img").count() == 0
+
+
+def test_presets_of_other_compilers_are_called_imitations(playground: Playground) -> None:
+    preset = playground.part("preset")
+    group = preset.locator("optgroup[label='Imitations of other compilers']")
+    expect(group.locator("option[value=xla]")).to_have_text(re.compile("^xla, like XLA"))
+    expect(group.locator("option[value=O3]")).to_have_count(0)
+    preset.select_option("xla")
+    expect(playground.part("preset-words")).to_contain_text("An imitation of XLA")

@@ -134,3 +134,18 @@ def test_bisect_names_a_broken_pass_and_its_folder_replays(
         assert "still wrong" in invoke("bisect", "--replay", folder).output
     assert told("bisect", "--replay", folder)["ok"] is True
     assert "no longer fails" in invoke("bisect", "--replay", folder).output
+
+
+def test_a_written_model_is_not_offered_to_runtimes_that_cannot_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "own.ir"
+    path.write_text("graph g(x: f32[2,3]) {\n  y: f32[2,3] = relu(x)\n  return y\n}\n")
+    verdict = told("check", path)
+    assert verdict["ok"] is True
+    assert verdict["note"] == ""
+    assert verdict["stages"][-1]["stage"] == "program"
+    said = invoke("check", path).output
+    assert "onnx" not in said
+    refused = invoke("check", path, "--peers", "onnxruntime")
+    assert refused.exit_code != 0
+    assert "written model" in refused.output
+    assert "--emit onnx" in refused.output

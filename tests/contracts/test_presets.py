@@ -44,3 +44,10 @@ def test_a_manner_is_a_preset_with_a_text_form(manner: Manner) -> None:
     pipeline = presets()[manner.name]
     assert str(parse_pipeline(str(pipeline))) == str(pipeline)
     assert parse_pipeline(manner.name) is pipeline
+
+
+def test_the_presets_of_other_compilers_say_that_they_are_imitations() -> None:
+    for manner in manners():
+        words = presets()[manner.name].words
+        assert words == manner.pipeline.words
+        assert words.startswith(f"An imitation of {manner.system}, with our own passes")

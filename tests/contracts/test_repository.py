@@ -114,6 +114,11 @@ def test_both_environments_pin_the_same_versions() -> None:
     assert pins["serve"].items() <= pins["dev"].items()
 
 
+def test_the_environment_of_the_server_has_what_the_first_search_needs() -> None:
+    text = (REPOSITORY / "setup" / "serve.txt").read_text(encoding="utf-8")
+    assert {"xgboost", "xgboost-cpu", "scipy"} <= set(re.findall(r"(?m)^([\w.-]+)==", text))
+
+
 def test_nothing_is_left_unfinished() -> None:
     assert not lines_with(UNFINISHED)
 

@@ -21,7 +21,8 @@ from typing import Any, NoReturn
 import compiler
 from compiler import CompileError, Limits
 from compiler.ir.types import TensorType
-from compiler.runtime.inputs import assumed_shapes, random_inputs
+from compiler.runtime.assumed import assumed_shapes
+from compiler.runtime.inputs import random_inputs
 from tests.malformed.hostile import Hostile
 
 SECONDS, BYTES = 10.0, 1 << 30

@@ -13,9 +13,14 @@ from app.wire.shapes.facts import Problem
 
 
 class QueuedEvent(Payload):
-    """The job waits; `position` in the queue counts from 1."""
+    """The job waits; `position` in the queue counts from 1.
+
+    `wait_s` is the estimated waiting time in seconds, from the durations of recent jobs; null if
+    there are none.
+    """
 
     position: int
+    wait_s: float | None
 
 
 class StartedEvent(Payload):

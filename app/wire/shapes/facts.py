@@ -66,7 +66,10 @@ class About(Payload):
 
 
 class Sample(TypedDict):
-    """A built-in model. `shapes` suggests sizes for open dimensions."""
+    """A built-in model. `shapes` suggests sizes for open dimensions.
+
+    `precisions` lists the precision modes that suit the model.
+    """
 
     id: str
     title: str
@@ -77,6 +80,7 @@ class Sample(TypedDict):
     has_labels: bool
     accuracy: float | None
     shapes: dict[str, list[int]]
+    precisions: list[str]
 
 
 class Samples(Payload):
@@ -135,21 +139,30 @@ class RuleInfo(TypedDict):
 
 
 class Preset(TypedDict):
-    """A pipeline with a name; `lines` gives the reason for each pass."""
+    """A pipeline with a name; `lines` gives the reason for each pass.
+
+    `imitates` is the compiler whose pipeline the preset imitates with our passes, "" for our own.
+    """
 
     name: str
     words: str
+    imitates: str
     text: str
     lines: list[PresetLine]
 
 
 class PrecisionInfo(TypedDict):
     """A precision mode: its guarantee, and the tolerance of model outputs relative to their
-    scale."""
+    scale.
+
+    `needs` is the requirement on models, "" if the mode suits every model. See `precisions` of
+    `Sample` and of `Model`.
+    """
 
     name: str
     words: str
     tolerance: float
+    needs: str
 
 
 class PresetLine(TypedDict):

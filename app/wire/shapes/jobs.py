@@ -57,12 +57,16 @@ class JobRequest(TypedDict):
 
 
 class Job(Payload):
-    """The state of a job."""
+    """The state of a job.
+
+    `wait_s` is the estimated waiting time of a queued job in seconds; null if it is unknown.
+    """
 
     id: str
     kind: str
     state: JobState
     position: int
+    wait_s: float | None
     phase: str
     n_stages: int
     last_event: int
@@ -92,7 +96,7 @@ class OperatorCount(TypedDict):
 
 
 class Model(TypedDict):
-    """Facts about an imported model."""
+    """Facts about an imported model. `precisions` lists the precision modes that suit it."""
 
     name: str
     source: Literal["sample", "upload"]
@@ -103,6 +107,7 @@ class Model(TypedDict):
     n_parameters: int
     constant_bytes: int
     operators: list[OperatorCount]
+    precisions: list[str]
 
 
 class TypedName(TypedDict):
@@ -327,6 +332,18 @@ class Accuracy(TypedDict):
     words: str
 
 
+class Empty(TypedDict):
+    """Values without elements for the sizes of the compilation.
+
+    `outputs` are the names of outputs. `n_values` counts the other values of nodes that are empty
+    only because of these sizes, and `first` is the first of these values.
+    """
+
+    outputs: list[str]
+    n_values: int
+    first: str
+
+
 class Result(Payload):
     """The summary of a job; parts that the job has not computed are null or empty."""
 
@@ -352,3 +369,4 @@ class Result(Payload):
     run: Run | None
     check: Check | None
     accuracy: Accuracy | None
+    empty: Empty

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from compiler.errors import CompileError
 from compiler.frontend.written.ir import read_ir
@@ -23,6 +24,11 @@ def language_of(name: str) -> str:
     """Return the language of a file by its name; "" for a binary model."""
     ending = name.rpartition(".")[2].lower()
     return ending if "." in name and ending in LANGUAGES else ""
+
+
+def is_written(model: object) -> bool:
+    """Return whether a model is the path of a text, which only this compiler can read."""
+    return isinstance(model, Path) and language_of(model.name) != ""
 
 
 def graph_of(text: str, language: str, source: str, limits: WritingLimits | None = None) -> Graph:

@@ -213,8 +213,9 @@ def _copy_image(ed: Editor, node: Node, unit: Unit, log: Log) -> None:
     origins = node.origins if maker is None else maker.origins
     ed.add(Node("relayout", (unit.data,), (made,), (laid,), {}, made, origins))
     ed.update(node, node.with_inputs({unit.data: made}))
+    order = str(laid.layout) or "plain order"
     because = (
-        f"{x} is copied to {laid.layout}, the layout that Winograd tiles read; the copy moves "
+        f"{x} is copied to {order}, the layout that Winograd tiles read; the copy moves "
         f"{x.nbytes + laid.nbytes:,} bytes"
     )
     log.applied("relayout", unit.data, because, [unit.data], [made])

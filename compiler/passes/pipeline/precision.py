@@ -6,14 +6,14 @@ shows its effects with reasons and error budgets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, all_nodes
-from compiler.ir.operator import with_trait
+from compiler.ir.operator import OPERATORS, Trait, with_trait
 from compiler.passes.algorithms.cycles import Products
 from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
 
@@ -23,6 +23,8 @@ class Precision:
     """A precision mode; `tolerance` limits the error of a model, relative to its output scale.
 
     `lines` changes the pipeline. `refused` is the reason that a mode is not offered yet, or "".
+    If `needs` is a trait of operators, the mode suits only models with such an operator, and
+    `needs_words` states this requirement.
     """
 
     name: str
@@ -33,6 +35,8 @@ class Precision:
     on_tiles: Products | None = None
     """The option `direct` of `choose_algorithms` on machines with bf16 matrix tiles; None keeps the
     default."""
+    needs: Trait | Literal[""] = ""
+    needs_words: str = ""
 
     @property
     def in_parts(self) -> bool:
@@ -107,7 +111,13 @@ PRECISIONS = {
             _with_bf16,
             on_tiles="bf16_tiles",
         ),
-        Precision("int8", "A quantized model, computed in its integer types.", F32_TOLERANCE),
+        Precision(
+            "int8",
+            "A quantized model, computed in its integer types.",
+            F32_TOLERANCE,
+            needs="quantized",
+            needs_words="requires a quantized model",
+        ),
     )
 }
 """All modes by name."""
@@ -146,16 +156,30 @@ def with_precision(pipeline: Pipeline, precision: str, *, has_tiles: bool = Fals
     return made
 
 
+def suiting(operators: Iterable[str]) -> list[str]:
+    """Return the modes that suit a model with these operators, by our names or by ONNX's."""
+    known = set(operators)
+    return [p.name for p in PRECISIONS.values() if not p.refused and _suits(p, known)]
+
+
+def _suits(mode: Precision, operators: set[str]) -> bool:
+    if not mode.needs:
+        return True
+    needed = with_trait(mode.needs)
+    onnx_names = {name for op in needed for name in OPERATORS[op].onnx_names}
+    return not operators.isdisjoint({*needed, *onnx_names})
+
+
 def check_suits(graph: Graph, precision: str) -> None:
     """Reject int8 for a model that is not quantized: quantization would need calibration data.
 
     Errors: E-OPTION-VALUE.
     """
-    quantized = with_trait("quantized")
-    if precision == "int8" and not any(n.op in quantized for n in all_nodes(graph)):
+    mode = PRECISIONS.get(precision)
+    if mode is not None and not _suits(mode, {n.op for n in all_nodes(graph)}):
         raise CompileError(
             "E-OPTION-VALUE",
-            f"precision int8 requires a quantized model, and {graph.name!r:.60} is not quantized",
+            f"precision {precision} {mode.needs_words}, and {graph.name!r:.60} is not {mode.needs}",
             hint="quantize the model first, for example with onnxruntime.quantization; quantized "
             "models run in integers in every mode",
         )

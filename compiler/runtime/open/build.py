@@ -14,9 +14,9 @@ from compiler.ir.affine import ASSUMED_SIZE
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.infer import specialize
 from compiler.ir.types import Dim, TensorType, Type, open_symbols
+from compiler.runtime.assumed import assumed_shapes
 from compiler.runtime.built import Built
 from compiler.runtime.code import Code, Stage, segments, written_functions
-from compiler.runtime.inputs import assumed_shapes
 from compiler.runtime.open.cut import HostNode, cut
 from compiler.runtime.open.infos import host_info, joined_infos, joined_plans, part_infos
 from compiler.runtime.open.part import OpenPart

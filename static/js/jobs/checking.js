@@ -3,6 +3,7 @@ import { api, follow, numericsParts } from "../server/api.js";
 import { LINKED, jobBeside } from "./beside.js";
 import { asProblem } from "./compile.js";
 import { NOT_CHECKED } from "../state/page.js";
+import { cancelOwn, queuedWords } from "./waiting.js";
 import { hasWord, word } from "../text/words.js";
 
 /** @typedef {import("../state/page.js").PageState} PageState */
@@ -106,7 +107,7 @@ function createChecker(state) {
    * @param {any} data
    */
   function onEvent(name, data) {
-    if (name === "queued") move({ words: word("progress.queued", { n: data.position }) });
+    if (name === "queued") move({ words: queuedWords(data) });
     else if (name === "phase") {
       const key = `numerics-phase.${data.phase}`;
       move({ words: hasWord(key) ? word(key) : data.words });
@@ -219,7 +220,13 @@ function createChecker(state) {
     start,
     /** Cancel the check and keep its findings so far. */
     cancel() {
-      if (id) void api.cancel(id).catch(() => {});
+      const number = request;
+      if (id)
+        void cancelOwn(id, () => {
+          if (number !== request) return;
+          unfollow();
+          end("cancelled");
+        });
     },
   };
 }

@@ -1,5 +1,6 @@
 // A job about the compilation that a pane starts, follows to its end, or cancels.
 import { ApiError, api, follow } from "../server/api.js";
+import { cancelOwn, keepAwaited } from "./waiting.js";
 
 /** @typedef {import("../wire.js").Job} Job */
 
@@ -13,10 +14,14 @@ const AGAIN_MS = 1000;
 export function childJob(submit, onEvent) {
   let unfollow = () => {};
   let over = false;
+  let isCancelled = false;
+  /** Ends the waiting for a cancelled job that continues for another client. @type {(job: Job) => void} */
+  let stopWaiting = () => {};
 
   /** @param {Job} job @returns {Promise<Job>} */
   function ended(job) {
     return new Promise((resolve, reject) => {
+      stopWaiting = resolve;
       const ask = () => api.job(job.id).then(settle, reject);
       /** @param {Job} now */
       function settle(now) {
@@ -45,9 +50,14 @@ export function childJob(submit, onEvent) {
       unfollow();
     }),
     /** Stop listening; the job continues. */
-    leave: () => unfollow(),
+    leave() {
+      unfollow();
+      if (!over && !isCancelled) void id.then(keepAwaited, () => {});
+    },
     cancel() {
-      if (!over) void submitted.then(({ id }) => api.cancel(id)).catch(() => {});
+      if (over || isCancelled) return;
+      isCancelled = true;
+      void submitted.then(({ id }) => cancelOwn(id, stopWaiting)).catch(() => {});
     },
   };
 }

@@ -3,6 +3,8 @@ import { ApiError, api, createParts, follow, upload } from "../server/api.js";
 import { IDLE, NO_RESULT } from "../state/page.js";
 import { enabledPipeline, parsePipeline } from "../text/pipeline_text.js";
 import { clampStage } from "../results/stages.js";
+import { parseDims, wrongSizes } from "../text/sizes.js";
+import { cancelOwn, queuedWords } from "./waiting.js";
 import { hasWord, word } from "../text/words.js";
 import { splitText } from "../text/writing.js";
 
@@ -46,7 +48,7 @@ const SHARES = {
 };
 
 /**
- * Return the compile request for a state of the page.
+ * Return the compile request for a state of the page. Errors: ApiError for sizes that are not numbers.
  * @param {import("../state/url.js").Place} place
  * @returns {JobRequest}
  */
@@ -55,7 +57,12 @@ export function requestFor(place) {
   const id = place.model.slice(cut + 1);
   /** @type {Record<string, number[]>} */
   const shapes = {};
-  for (const [name, dims] of Object.entries(place.shapes)) shapes[name] = parseDims(dims) ?? [];
+  for (const [name, text] of Object.entries(place.shapes)) {
+    const dims = parseDims(text);
+    // The page refuses such a text before it compiles; only the link of another page can contain it.
+    if (!dims) throw new ApiError(400, { code: "E-INPUT-SHAPE", message: word("shapes.link", { name, text }) });
+    if (dims.length) shapes[name] = dims;
+  }
   return {
     kind: "compile",
     model: place.model.startsWith("upload:") ? { upload: id } : { sample: id },
@@ -97,17 +104,6 @@ export async function submitLinked(submit, request, note) {
     note(word("tuning.lost"));
     return submit({ ...request, tuned: "" }, true);
   }
-}
-
-/**
- * Parse "1, 3,224" or "1x3x224" into numbers; null for any other text.
- * @param {string} text
- * @returns {number[] | null}
- */
-export function parseDims(text) {
-  if (text.trim() === "") return [];
-  const parts = text.split(/[,x×]/).map((each) => each.trim());
-  return parts.every((each) => /^\d{1,9}$/.test(each)) ? parts.map(Number) : null;
 }
 
 /**
@@ -153,6 +149,11 @@ export function createCompiler(state, submit, note = () => {}) {
    * @returns {Promise<void>}
    */
   async function start(ofLink = false) {
+    const wrong = ofLink ? null : wrongSizes(state.get());
+    if (wrong) {
+      const message = word("shapes.wrong", { name: wrong.name, why: word(wrong.key, wrong.values) });
+      return state.set({ problem: { code: "E-INPUT-SHAPE", message } });
+    }
     leave();
     const number = request;
     restoring = ofLink;
@@ -196,7 +197,7 @@ export function createCompiler(state, submit, note = () => {}) {
     const move = (/** @type {Partial<import("../state/page.js").Progress>} */ patch) =>
       state.set({ progress: { ...progress, ...patch } });
     if (name === "queued")
-      move({ state: "queued", words: word("progress.queued", { n: data.position }) });
+      move({ state: "queued", words: queuedWords(data) });
     else if (name === "started")
       move({ state: "running", words: word("progress.started"), passes: [] });
     else if (name === "phase") {
@@ -281,6 +282,7 @@ export function createCompiler(state, submit, note = () => {}) {
       const walking = screen === "walk";
       state.set({
         screen: "walk",
+        left: null,
         job: id,
         parts,
         result,
@@ -306,7 +308,14 @@ export function createCompiler(state, submit, note = () => {}) {
     /** Cancel the running job and keep its results so far. */
     halt() {
       const { job } = state.get();
-      if (job) void api.cancel(job).catch(() => {});
+      const number = request;
+      if (job)
+        void cancelOwn(job, () => {
+          if (number !== request) return;
+          unfollow();
+          request += 1;
+          state.set({ progress: IDLE });
+        });
     },
     /** Discard the running job. */
     cancel() {

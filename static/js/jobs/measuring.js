@@ -4,6 +4,7 @@ import { api } from "../server/api.js";
 import { LINKED, jobBeside } from "./beside.js";
 import { childJob } from "./child_job.js";
 import { asProblem } from "./compile.js";
+import { queuedWords } from "./waiting.js";
 import { word } from "../text/words.js";
 
 /**
@@ -105,7 +106,7 @@ export async function measureAgain(state, options) {
   state.set({ measuring: { share: 0, words: word("measuring.starts"), problem: null } });
   try {
     running = childJob(() => work.measure(parts.id, options), (name, data) => {
-      if (name === "queued") is({ words: word("progress.queued", { n: data.position }) });
+      if (name === "queued") is({ words: queuedWords(data) });
       else if (name === "phase") is({ words: word(`measuring.${data.phase}`) });
       else if (name === "round")
         is({ share: data.share, words: word("measuring.round", { n: data.done }) });

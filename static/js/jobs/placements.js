@@ -1,6 +1,7 @@
 // Runs jobs that place kernels on a platform, and follows the jobs to their end.
 import { ApiError, api, placementParts } from "../server/api.js";
 import { childJob } from "./child_job.js";
+import { queuedWords } from "./waiting.js";
 
 /**
  * @typedef {import("../wire.js").Placement} Placement
@@ -94,7 +95,11 @@ function startPlacing(submit) {
   const waiting = new Map();
   /** @type {Set<string>} */
   const ready = new Set();
+  let queued = "";
+  /** @type {(words: string) => void} */
+  let onQueue = () => {};
   const job = childJob(submit, (name, data) => {
+    if (name === "queued" || name === "started") onQueue((queued = name === "queued" ? queuedWords(data) : ""));
     if (name !== "ready") return;
     ready.add(data.part);
     for (const go of waiting.get(data.part) ?? []) go();
@@ -130,10 +135,18 @@ function startPlacing(submit) {
       if (refused) throw new ApiError(200, refused);
       return placementParts.one(await job.id, scheduler);
     },
+    /**
+     * Call a listener with the words about the queue while the job waits, and with "" when it starts.
+     * @param {(words: string) => void} listener
+     */
+    watchQueue(listener) {
+      onQueue = listener;
+      if (queued) listener(queued);
+    },
     cancel: job.cancel,
     stop() {
-      job.leave();
       job.cancel();
+      job.leave();
     },
   };
 }

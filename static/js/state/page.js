@@ -48,6 +48,7 @@ import { START } from "./url.js";
  * @property {import("../wire.js").Profile | null} profile measurements of the run
  * @property {Measuring | null} measuring progress of a measurement; null if none runs
  * @property {string[]} preview ONNX nodes under the pointer in another pane
+ * @property {import("./url.js").Place | null} left the view of the result that the user left for the start screen
  * @property {string[]} boxed operands and results of the opened step
  *
  * @typedef {import("./url.js").Place & Data} Page
@@ -94,5 +95,6 @@ export const EMPTY = {
   problem: null,
   trial: false,
   partial: 0,
+  left: null,
   ...NO_RESULT,
 };

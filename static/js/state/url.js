@@ -212,6 +212,14 @@ const FIELDS = {
 
 export const PLACE_KEYS = /** @type {(keyof Place)[]} */ (Object.keys(FIELDS));
 
+/**
+ * Return the shareable part of a state.
+ * @param {Place} state
+ * @returns {Place}
+ */
+export const shareable = (state) =>
+  /** @type {Place} */ (Object.fromEntries(PLACE_KEYS.map((key) => [key, state[key]])));
+
 export const START = /** @type {Place} */ (
   Object.fromEntries(PLACE_KEYS.map((key) => [key, FIELDS[key].start]))
 );

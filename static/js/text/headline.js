@@ -3,17 +3,44 @@ import { formatSeconds } from "./format.js";
 import { word } from "./words.js";
 
 /** @param {import("../wire.js").Result} result */
-export function headline({ kernels, run, stages, complete, state }) {
+export function headline(result) {
+  const { kernels, run, stages, complete, state } = result;
   if (!complete && state !== "running") return word("header.incomplete");
   if (!complete && kernels.length === 0) return "";
   const key = run?.disturbance?.causes.length ? "header.time-disturbed" : "header.time";
   const time = run?.median_s ? word(key, { time: formatSeconds(run.median_s) }) : "";
   const last = stages[stages.length - 1];
   return [
+    emptyWords(result),
     word("header.shrunk", { from: stages[0].n_nodes, to: last.n_nodes }),
     word("header.kernels", { n: kernels.length }),
     time,
+    sizesOf(result),
   ]
     .filter(Boolean)
     .join(" · ");
+}
+
+/**
+ * Return the sizes of the inputs that the model leaves open: "image 1×1×8×8 (assumed)"; "" if it leaves none open.
+ * @param {Pick<import("../wire.js").Result, "inputs" | "shapes">} result
+ */
+export function sizesOf({ inputs, shapes }) {
+  const isOpen = (/** @type {string} */ type) => /\[(?![\d,\s]*\])/.test(type);
+  return inputs
+    .filter(({ name, type }) => shapes[name] && (shapes[name].assumed || isOpen(type)))
+    .map(({ name }) => {
+      const { dims, assumed } = shapes[name];
+      return word(assumed ? "header.assumed" : "header.sizes", { name, dims: dims.join("×") });
+    })
+    .join(", ");
+}
+
+/**
+ * Return the warning about values without elements, "" if there are none.
+ * @param {Pick<import("../wire.js").Result, "empty">} result
+ */
+export function emptyWords({ empty: { outputs, n_values, first } }) {
+  if (outputs.length) return word("header.empty-outputs", { n: outputs.length, names: outputs.join(", ") });
+  return n_values ? word("header.empty-values", { n: n_values, first }) : "";
 }

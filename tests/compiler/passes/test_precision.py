@@ -5,7 +5,8 @@ import pytest
 
 import compiler
 from compiler.errors import CompileError
-from compiler.passes.pipeline.precision import PRECISIONS, check_suits, with_precision
+from compiler.ir.graph import all_nodes
+from compiler.passes.pipeline.precision import PRECISIONS, check_suits, suiting, with_precision
 from compiler.passes.pipeline.text import parse_pipeline
 
 DENSE = compiler.parse("""
@@ -62,3 +63,10 @@ def test_whole_numbers_are_for_models_that_have_them() -> None:
     x = np.linspace(-2, 3, 15, dtype=np.float32).reshape(3, 5)
     made = [compiler.compile(QUANTIZED, precision=p).run({"x": x})["y"] for p in ("int8", "f32")]
     assert np.array_equal(*made)
+
+
+def test_modes_suit_models_by_their_operators() -> None:
+    every = list(PRECISIONS)
+    assert suiting(n.op for n in all_nodes(QUANTIZED)) == suiting(["Relu", "QLinearConv"]) == every
+    others = [name for name in every if name != "int8"]
+    assert suiting(n.op for n in all_nodes(DENSE)) == suiting(["Relu", "Conv"]) == others

@@ -4,7 +4,8 @@ import pytest
 import compiler
 from compiler.errors import CompileError
 from compiler.reference import check_inputs
-from compiler.runtime.inputs import assumed_shapes, random_inputs
+from compiler.runtime.assumed import assumed_shapes
+from compiler.runtime.inputs import random_inputs
 
 
 def graph(*inputs: str) -> compiler.Graph:

@@ -191,4 +191,5 @@ def test_without_xgboost_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(CompileError) as caught:
         AnnealingSearch(SPACE, 0, described)
     assert caught.value.code == "E-TUNE-MODEL"
+    assert "pip install" in caught.value.hint
     assert "genetic" in caught.value.hint

@@ -43,8 +43,9 @@ class Manner:
 
     @property
     def pipeline(self) -> Pipeline:
-        """Our lines in order, without consecutive duplicates."""
-        return Pipeline(tuple(self._lines()), self.name, self.words)
+        """Our lines in order, without consecutive duplicates; the words call it an imitation."""
+        words = f"An imitation of {self.system}, with our own passes and kernels. {self.words}"
+        return Pipeline(tuple(self._lines()), self.name, words)
 
     def _lines(self) -> Iterator[Line | Repeat]:
         last = ""

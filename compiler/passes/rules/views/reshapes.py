@@ -306,7 +306,7 @@ def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType)
     the same shape without computation at run time.
     """
     if numbers(shape) is not None:
-        return Skip(f"the shape {shape.value} is constant already")
+        return Skip(f"the shape {shape.value.tolist()} is constant already")
     if t.shape is None:
         return Skip("the rank of the result is open, so its shape cannot be a constant")
     if shape.value is None:

@@ -7,6 +7,7 @@ import { comparisonTables } from "./comparison_tables.js";
 import { mountPeers } from "./peers.js";
 import { asProblem, sentRequest } from "../../jobs/compile.js";
 import { withComparedTimes } from "../../jobs/comparing.js";
+import { keepAwaited, queuedWords } from "../../jobs/waiting.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
 import { enabledPipeline, parsePipeline, printPipeline } from "../../text/pipeline_text.js";
 import { createState, together } from "../../state/state.js";
@@ -83,7 +84,8 @@ export function mountCompare(root, state, work) {
   function watch(/** @type {string} */ id, /** @type {number} */ number) {
     unfollow = follow(id, (name, data) => {
       if (number !== request) return;
-      if (name === "phase") busy(hasWord(`phase.${data.phase}`) ? word(`phase.${data.phase}`) : data.words);
+      if (name === "queued") busy(queuedWords(data));
+      else if (name === "phase") busy(hasWord(`phase.${data.phase}`) ? word(`phase.${data.phase}`) : data.words);
       else if (name === "pass") busy(word("progress.pass", { name: data.name }));
       else if (name === "finished") void show(id, number);
       else if (name === "failed") {
@@ -170,7 +172,11 @@ export function mountCompare(root, state, work) {
     mountPipeline(root, other, state),
     bindFold(partOf(root, "editor", HTMLDetailsElement), state, "compare-editor"),
     state.watch(["planned"], ({ planned: text }) => text && other.set({ pipeline: text })),
-    () => unfollow(),
+    () => {
+      unfollow();
+      // The comparison continues, and is shown when the pane opens again.
+      if (state.get().other) void keepAwaited(state.get().other);
+    },
     () => stopCode(),
     () => stopTimes(),
     mountPeers(part(root, "peers"), state, work),

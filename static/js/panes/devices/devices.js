@@ -83,6 +83,11 @@ export function mountDevices(root, state, findings) {
     say(quick ? "placing" : "searching");
     try {
       const placing = placements.place(options, quick);
+      placing.watchQueue((words) => {
+        if (number !== request) return;
+        if (words) busy.textContent = words;
+        else say(quick ? "placing" : "searching");
+      });
       const placement = await placing.of(scheduler);
       if (number !== request) return;
       const on = known.platforms.find((each) => each.name === placement.platform);

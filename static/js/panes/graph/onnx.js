@@ -1,6 +1,7 @@
 // Saves the stage shown as an ONNX file, which a job writes and the page downloads.
 import { exportedFile, exportedModel } from "../../server/api.js";
 import { childJob } from "../../jobs/child_job.js";
+import { queuedWords } from "../../jobs/waiting.js";
 import { asProblem } from "../../jobs/compile.js";
 import { closest, el, listen, part } from "../../elements/dom.js";
 import { formatBytes } from "../../text/format.js";
@@ -45,7 +46,9 @@ export function mountOnnx(root, state) {
     const mine = childJob(
       () => work.exportStage(parts.id, stage, fused),
       (name, data) => {
-        if (name === "phase" && number === request) busy.textContent = data.words;
+        if (number !== request) return;
+        if (name === "queued") busy.textContent = queuedWords(data);
+        else if (name === "phase") busy.textContent = data.words;
       },
     );
     writing = mine;

@@ -1,6 +1,7 @@
 // The editor of a kernel's schedule: checks the text while the user types, and runs it against the original.
 import { api, editedKernel } from "../../server/api.js";
 import { childJob } from "../../jobs/child_job.js";
+import { queuedWords } from "../../jobs/waiting.js";
 import { asProblem } from "../../jobs/compile.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
 import { formatCount } from "../../text/format.js";
@@ -104,7 +105,7 @@ export function mountScheduleEdit(root, state, work, kernel, own) {
       () => work.runSchedule(job, kernel.kernel, given),
       (name, data, id) => {
         if (number !== running) return;
-        if (name === "queued") busy.textContent = word("progress.queued", { n: data.position });
+        if (name === "queued") busy.textContent = queuedWords(data);
         else if (name === "round") busy.textContent = word("schedule.round", { n: data.done });
         else if (name === "ready") void show(id, number, false);
       },

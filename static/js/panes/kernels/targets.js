@@ -2,6 +2,7 @@
 import { targetParts } from "../../server/api.js";
 import { requestsOf } from "../../jobs/beside.js";
 import { childJob } from "../../jobs/child_job.js";
+import { queuedWords } from "../../jobs/waiting.js";
 import { asProblem } from "../../jobs/compile.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../../text/format.js";
@@ -101,8 +102,11 @@ export function mountTargets(root, state, findings) {
     delete body.dataset.made;
     const mine = childJob(
       () => findings.targets(parts.id, wanted.kernel),
-      (name, _, id) => {
-        if (name === "ready" && number === request) void partly(id, number);
+      (name, data, id) => {
+        if (number !== request) return;
+        if (name === "queued") busy.textContent = queuedWords(data);
+        else if (name === "started") busy.textContent = word("targets.making");
+        else if (name === "ready") void partly(id, number);
       },
     );
     making = mine;

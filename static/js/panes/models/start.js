@@ -21,9 +21,10 @@ import { mountWrite } from "./write.js";
  * @param {HTMLElement} root
  * @param {PageState} state
  * @param {import("../../jobs/compile.js").Compiler} compiler
+ * @param {() => void} goBack returns to the result that the user left
  * @returns {() => void}
  */
-export function mountStart(root, state, compiler) {
+export function mountStart(root, state, compiler, goBack) {
   root.replaceChildren(clone("start"));
   const cards = part(root, "cards");
   const compile = partOf(root, "compile", HTMLButtonElement);
@@ -54,6 +55,10 @@ export function mountStart(root, state, compiler) {
     }),
     listen(compile, { click: () => void compiler.start() }),
     listen(cancel, { click: () => void compiler.cancel() }),
+    listen(part(root, "return"), { click: goBack }),
+    state.watch(["left"], ({ left }) => {
+      part(root, "return").hidden = left === null;
+    }),
     state.watch(["samples", "model"], ({ samples, model }) => showCards(cards, samples, model)),
     state.watch(["progress", "model", "samples", "upload", "partial", "reading"], (page) => {
       const busy = page.progress.state !== "";

@@ -7,6 +7,9 @@ import { IDLE } from "../../state/page.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 
+/** File names of models: ONNX files, and models written as text. */
+const MODEL_FILE = /\.(onnx|pb|ir|py)$/i;
+
 /**
  * Replace the digest of an upload by the name of the file in a problem.
  * @param {import("../../state/page.js").PageProblem} problem
@@ -51,7 +54,7 @@ export function mountUpload(root, state) {
       });
       const where = { source: file.name, line: 0, column: 0, length: 0, node: "" };
       return state.set({
-        problem: { code: "E-UPLOAD-SIZE", message, where, hint: word("upload.too-large-hint") },
+        problem: { code: "E-UPLOAD-SIZE", message, where, hint: word("upload.too-large-hint", { name: file.name }) },
       });
     }
     const { signal } = sending;
@@ -72,6 +75,31 @@ export function mountUpload(root, state) {
     } catch (problem) {
       if (!signal.aborted) state.set({ progress: IDLE, problem: asProblem(problem) });
     }
+  }
+
+  /** Take the only model among several files, and name the files that are ignored. */
+  async function takeOneOf(/** @type {File[]} */ files) {
+    if (files.length < 2) return take(files[0]);
+    const models = files.filter(({ name }) => MODEL_FILE.test(name));
+    const others = (/** @type {File[]} */ all) => all.map(({ name }) => name).join(", ");
+    if (models.length !== 1)
+      return state.set({
+        problem: {
+          code: "E-UPLOAD-SEVERAL",
+          message: word("upload.several", { n: files.length, names: others(files) }),
+          hint: word("upload.several-hint"),
+        },
+      });
+    const ignored = others(files.filter((each) => each !== models[0]));
+    await take(models[0]);
+    if (!state.get().problem)
+      state.set({
+        problem: {
+          code: "E-UPLOAD-SEVERAL",
+          message: word("upload.ignored", { name: models[0].name, ignored }),
+          hint: word("upload.ignored-hint"),
+        },
+      });
   }
 
   /** Start a job that only reads the model: its operators and open sizes, or the error. */
@@ -125,7 +153,7 @@ export function mountUpload(root, state) {
         if (!event.dataTransfer?.types.includes("Files")) return;
         event.preventDefault();
         drop.removeAttribute("data-over");
-        void take(event.dataTransfer.files[0]);
+        void takeOneOf([...event.dataTransfer.files]);
       },
     }),
     state.watch(["model"], ({ model, upload: known }) => {

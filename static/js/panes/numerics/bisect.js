@@ -4,6 +4,7 @@ import { api, bisection } from "../../server/api.js";
 import { LINKED, jobBeside } from "../../jobs/beside.js";
 import { bindValue } from "../../state/bindings.js";
 import { childJob } from "../../jobs/child_job.js";
+import { queuedWords } from "../../jobs/waiting.js";
 import { asProblem, requestFor } from "../../jobs/compile.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
 import { formatBytes, formatCount, formatError, formatSeconds } from "../../text/format.js";
@@ -57,7 +58,8 @@ export function mountBisect(root, state, findings) {
     say(word("bisect.starting"), true);
     const mine = childJob(submit, (name, data, id) => {
       if (number !== request) return;
-      if (name === "phase") say(data.words, true);
+      if (name === "queued") say(queuedWords(data), true);
+      else if (name === "phase") say(data.words, true);
       else if (name === "ready") void read(id, number);
     });
     job?.leave();

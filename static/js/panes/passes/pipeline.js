@@ -17,6 +17,13 @@ import { word } from "../../text/words.js";
 /** Number of rows built per task; each row has forty elements. */
 const SLICE = 8;
 
+/** @param {import("../../wire.js").Preset[]} presets */
+const presetOptions = (presets) =>
+  presets.map(({ name, imitates }) => {
+    const shown = imitates ? word("pipeline.imitation", { name, system: imitates }) : name;
+    return el("option", { value: name }, shown);
+  });
+
 /**
  * @param {HTMLElement} root the start screen
  * @param {import("../../state/page.js").PageState} state with the pipeline to edit
@@ -189,7 +196,12 @@ export function mountPipeline(root, state, look = state) {
     state.watch(["pipelines"], ({ pipelines }) => {
       if (!pipelines) return;
       preset.replaceChildren(
-        ...pipelines.presets.map(({ name }) => el("option", { value: name }, name)),
+        ...presetOptions(pipelines.presets.filter(({ imitates }) => !imitates)),
+        el(
+          "optgroup",
+          { label: word("pipeline.imitations") },
+          ...presetOptions(pipelines.presets.filter(({ imitates }) => imitates)),
+        ),
         el("option", { value: "", hidden: true }, word("pipeline.own")),
       );
       add.replaceChildren(

@@ -2,6 +2,20 @@
 import { el, listen, part, partOf } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 import { MAX_THREADS } from "../../state/url.js";
+import { word } from "../../text/words.js";
+
+/** @typedef {import("../../wire.js").PrecisionInfo} PrecisionInfo */
+
+/**
+ * Return the precision modes that suit the chosen model; null while this is unknown. A model in the editor may
+ * contain any operator.
+ * @param {import("../../state/page.js").Page} page
+ */
+function suitingPrecisions({ model, samples, inspected, pipelines }) {
+  if (model === "written") return (pipelines?.precisions ?? []).map(({ name }) => name);
+  const sample = samples?.find(({ id }) => model === `sample:${id}`);
+  return sample?.precisions ?? inspected?.model.precisions ?? null;
+}
 
 /**
  * @param {HTMLElement} root the start screen
@@ -23,10 +37,17 @@ export function mountArithmetic(root, state) {
   return together(
     listen(precision, { change: () => state.set({ precision: precision.value }) }),
     listen(threads, { change: onThreads }),
-    state.watch(["pipelines", "precision"], (page) => {
+    state.watch(["pipelines", "precision", "model", "samples", "inspected"], (page) => {
       const modes = page.pipelines?.precisions ?? [];
-      if (precision.options.length !== modes.length)
-        precision.replaceChildren(...modes.map(({ name }) => el("option", { value: name }, name)));
+      const suiting = suitingPrecisions(page);
+      const suits = (/** @type {PrecisionInfo} */ mode) => !mode.needs || suiting?.includes(mode.name);
+      precision.replaceChildren(
+        ...modes.map((mode) => {
+          const { name, needs } = mode;
+          if (suits(mode)) return el("option", { value: name }, name);
+          return el("option", { value: name, disabled: true }, word("precision.unsuitable", { name, needs }));
+        }),
+      );
       precision.value = page.precision;
       const found = modes.find(({ name }) => name === page.precision);
       part(root, "precision-words").textContent = found?.words ?? "";

@@ -2,6 +2,7 @@
 import { clone, closest, el, listen, part } from "../../elements/dom.js";
 import { bar, figure } from "../../elements/figures.js";
 import { formatBytes, formatCount, formatError, formatPercent, formatRate, formatSeconds } from "../../text/format.js";
+import { emptyWords, sizesOf } from "../../text/headline.js";
 import { together } from "../../state/state.js";
 import { hasWord, word } from "../../text/words.js";
 
@@ -81,8 +82,12 @@ function running(result) {
 }
 
 /** @param {Result} result */
-function correct({ check, accuracy, state }) {
+function correct(result) {
+  const { check, accuracy, state, empty } = result;
   const section = el("section", { class: "section" }, el("h2", {}, word("timing.correct")));
+  const [warning, sizes] = [emptyWords(result), sizesOf(result)];
+  if (warning)
+    section.append(el("p", {}, word(sizes ? "timing.empty" : "timing.always-empty", { warning, sizes })));
   if (!check || check.skipped)
     section.append(
       el(
@@ -117,7 +122,7 @@ function correct({ check, accuracy, state }) {
               {},
               el("td", { class: "mono wrap" }, each.name),
               ...[each.max_abs_error, each.scale, each.relative_error].map((value) =>
-                el("td", { class: "number" }, formatError(value)),
+                el("td", { class: "number" }, empty.outputs.includes(each.name) ? "–" : formatError(value)),
               ),
             ),
           ),

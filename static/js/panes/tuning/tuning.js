@@ -3,6 +3,7 @@ import { api, tuningPart } from "../../server/api.js";
 import { LINKED, jobBeside } from "../../jobs/beside.js";
 import { bindFold } from "../../state/bindings.js";
 import { childJob } from "../../jobs/child_job.js";
+import { queuedWords } from "../../jobs/waiting.js";
 import { asProblem, sentRequest } from "../../jobs/compile.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
 import { figure } from "../../elements/figures.js";
@@ -66,7 +67,8 @@ export function mountTuning(root, state, findings) {
   const first = shownKernel(result, state.get()) ?? longest(kernels);
   kernel.value = kernels.includes(/** @type {any} */ (first)) ? String(first?.kernel) : "";
   const asked = readTune(state.get().tune);
-  if (asked.search) search.value = asked.search;
+  const offered = [...search.options].find((each) => each.value === asked.search);
+  if (offered && !offered.disabled) search.value = asked.search;
   if (asked.seconds) kernel.value = asked.kernel;
 
   function fail(/** @type {unknown} */ thrown) {
@@ -88,8 +90,11 @@ export function mountTuning(root, state, findings) {
     stop.disabled = false;
     busy.textContent = word("tuning.starting");
     delete body.dataset.over;
-    const job = childJob(submit, (name, _, id) => {
-      if (name === "ready" && number === request) void read(id, number, false);
+    const job = childJob(submit, (name, data, id) => {
+      if (number !== request) return;
+      if (name === "queued") busy.textContent = queuedWords(data);
+      else if (name === "started") busy.textContent = word("tuning.starting");
+      else if (name === "ready") void read(id, number, false);
     });
     leave();
     leave = job.leave;

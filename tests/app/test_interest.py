@@ -1,0 +1,129 @@
+"""Tests of the clients of a job: shared requests, clients that leave, and waiting times."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.jobs.interest import Interests
+from app.jobs.queue import JobQueue
+from app.jobs.waiting import Durations
+from tests.app.conftest import PATIENCE_S, jobs_of, submit, wait, wait_until
+
+REQUEST = {
+    "kind": "compile", "model": {"sample": "none"}, "pipeline": "sleep", "shapes": {},
+    "options": {},
+}  # fmt: skip
+
+
+def obtained(client: FlaskClient, **fields: object) -> str:
+    return jobs_of(client).obtain({**REQUEST, **fields}, "a model").id
+
+
+def state_of(client: FlaskClient, job_id: str) -> str:
+    return client.get(f"/api/v1/jobs/{job_id}").get_json()["state"]
+
+
+def test_equal_requests_share_a_job_until_all_clients_cancel_it(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.jobs.queue.CANCEL_S", PATIENCE_S)
+    running, queued = obtained(client), obtained(client, pipeline="none")
+    wait_until(client, running, lambda job: job["state"] == "running")
+    assert obtained(client) == running
+    assert obtained(client, pipeline="none") == queued
+    assert obtained(client, pipeline="other") not in (running, queued)
+    for job_id, state in ((queued, "queued"), (running, "running")):
+        assert client.delete(f"/api/v1/jobs/{job_id}").get_json()["state"] == state
+        assert client.delete(f"/api/v1/jobs/{job_id}").get_json()["state"] == "cancelled"
+    assert obtained(client) != running
+
+
+def test_a_finished_job_is_shared_only_on_request(client: FlaskClient) -> None:
+    job_id = obtained(client, pipeline="none")
+    wait(client, job_id)
+    assert jobs_of(client).obtain({**REQUEST, "pipeline": "none"}, "m", done=True).id == job_id
+    assert obtained(client, pipeline="none") != job_id
+
+
+def test_a_job_whose_clients_have_left_is_cancelled(make_app) -> None:
+    client = make_app(abandoned_after_s=0.2, heartbeat_s=0.05).test_client()
+    job_id = obtained(client)
+    wait_until(client, job_id, lambda job: job["state"] == "running")
+    streams = [client.get(f"/api/v1/jobs/{job_id}/events", buffered=False) for _ in range(2)]
+    streams[0].close()
+    time.sleep(1.5)
+    assert jobs_of(client).jobs[job_id].state == "running"
+    streams[1].close()
+    wait_for_end(jobs_of(client), job_id)
+    assert jobs_of(client).jobs[job_id].state == "cancelled"
+
+
+def wait_for_end(jobs: JobQueue, job_id: str) -> None:
+    """Wait without a question about the job, which would keep the job alive."""
+    with jobs.changed:
+        assert jobs.changed.wait_for(lambda: jobs.jobs[job_id].is_over, 150.0)
+
+
+def test_a_client_without_a_stream_keeps_its_job(make_app) -> None:
+    client = make_app(abandoned_after_s=0.1).test_client()
+    job_id = obtained(client)
+    wait_until(client, job_id, lambda job: job["state"] == "running")
+    # Of two clients with this request, one follows the job and leaves.
+    assert obtained(client) == job_id
+    client.get(f"/api/v1/jobs/{job_id}/events", buffered=False).close()
+    time.sleep(1.5)
+    assert jobs_of(client).jobs[job_id].state == "running"
+    client.delete(f"/api/v1/jobs/{job_id}")
+    client.delete(f"/api/v1/jobs/{job_id}")
+
+
+def test_reconnections_and_questions_count_as_interest(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("app.jobs.interest.monotonic", lambda: now[0])
+    interests = Interests()
+    for _ in range(2):
+        interests.requested("a")
+    interests.opened("a", again=False)
+    interests.closed("a")
+    interests.opened("a", again=True)
+    interests.closed("a")
+    now[0] = 100.0
+    assert interests.abandoned(20.0) == []
+    assert not interests.released("a")
+    assert interests.abandoned(20.0) == ["a"]
+    interests.seen("a")
+    assert interests.abandoned(20.0) == []
+    now[0] = 130.0
+    assert interests.abandoned(20.0) == ["a"]
+    interests.ended("a")
+    assert interests.abandoned(20.0) == []
+    assert interests.released("a")
+
+
+def test_waiting_times_follow_from_recent_jobs() -> None:
+    durations = Durations()
+    assert durations.waits([], ["compile"], 1) == [0.0]
+    assert durations.waits([("compile", 1.0)], ["compile"], 1) == [None]
+    for seconds in (2.0, 10.0, 30.0):
+        durations.add("compile", seconds)
+    durations.add("check", 4.0)
+    assert durations.waits([("compile", 4.0)], ["check", "compile", "tune"], 1) == [6, 10, 20]
+    assert durations.waits([("compile", 4.0), ("compile", 50.0)], ["check"], 2) == [0.0]
+    assert durations.waits([("compile", 4.0)], ["tune", "check", "check"], 1) == [6, None, None]
+    assert durations.waits([("compile", 4.0)], ["tune", "check", "check"], 2) == [0, 6, 10]
+
+
+def test_a_queued_job_has_its_place_and_its_waiting_time(client: FlaskClient) -> None:
+    wait(client, submit(client)["id"])
+    running = submit(client, "sleep")
+    wait_until(client, running["id"], lambda job: job["state"] == "running")
+    second, third = submit(client), submit(client)
+    assert [second["position"], third["position"]] == [1, 2]
+    assert 0 <= second["wait_s"] <= third["wait_s"]
+    (event,) = jobs_of(client).find(third["id"]).events
+    assert event.data == {"position": 2, "wait_s": third["wait_s"]}
+    client.delete(f"/api/v1/jobs/{running['id']}")
+    assert wait(client, third["id"])["wait_s"] is None
