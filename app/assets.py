@@ -23,6 +23,7 @@ from app.wire.shapes.shared_links import SharedLink
 from app.wire.shared_links import link_payload
 from compiler import __version__
 from compiler.errors import CompileError
+from compiler.figures.listing import figures
 
 bp = Blueprint("page", __name__)
 
@@ -31,10 +32,11 @@ _digests: dict[tuple[str, int, int], str] = {}
 
 
 def register(app: Flask) -> None:
-    """Serve the page, and give templates the functions `asset` and `templates_in`."""
+    """Serve the page, and give templates the functions `asset`, `templates_in` and `figures`."""
     app.register_blueprint(bp)
     app.add_template_global(asset)
     app.add_template_global(templates_in)
+    app.add_template_global(figures)
 
 
 def asset(name: str) -> str:

@@ -71,10 +71,15 @@ def find_sample(sample_id: str) -> Sample:
 
 
 @cache
-def n_nodes(path: Path) -> int:
-    """Return the number of nodes of a sample; the file must be trusted, since the server parses
-    it."""
-    return len(onnx.load(path, load_external_data=False).graph.node)
+def n_onnx_nodes(path: Path) -> int:
+    """Return the number of nodes of a sample, with those of subgraphs; the file must be trusted,
+    since the server parses it."""
+    return _count_nodes(onnx.load(path, load_external_data=False).graph)
+
+
+def _count_nodes(graph: onnx.GraphProto) -> int:
+    inner = (a.g for node in graph.node for a in node.attribute if a.type == a.GRAPH)
+    return len(graph.node) + sum(map(_count_nodes, inner))
 
 
 def labelled(sample: Sample) -> Labelled | None:

@@ -41,7 +41,7 @@ def samples() -> Response:
             "title": s.title,
             "words": s.words,
             "bytes": s.path.stat().st_size,
-            "n_nodes": sample_models.n_nodes(s.path),
+            "n_onnx_nodes": sample_models.n_onnx_nodes(s.path),
             "weights": "trained" if s.seed is None else "seeded",
             "has_labels": s.test is not None,
             "accuracy": s.accuracy,

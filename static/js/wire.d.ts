@@ -88,9 +88,10 @@ export interface Host { name: string; triple: string; vector_bytes: number; }
 export interface About {
   program: string; limits: Limits; versions: Record<string, string>; host: Host;
 }
-/** A built-in model. `shapes` suggests sizes for open dimensions. */
+/** A built-in model. `n_onnx_nodes` counts the nodes of the file. `shapes` suggests sizes for
+ * open dimensions. */
 export interface Sample {
-  id: string; title: string; words: string; bytes: number; n_nodes: number;
+  id: string; title: string; words: string; bytes: number; n_onnx_nodes: number;
   weights: "trained" | "seeded"; has_labels: boolean; accuracy: number | null;
   shapes: Record<string, number[]>;
 }
@@ -176,10 +177,12 @@ export interface Job {
 export interface Beside { jobs: Job[]; report: string; }
 /** The number of nodes of an operator. */
 export interface OperatorCount { op: string; count: number; }
-/** Facts about an imported model. */
+/** Facts about an imported model. `n_onnx_nodes` counts the nodes of the file, and `n_nodes`
+ * those of the imported graph. */
 export interface Model {
-  name: string; source: "sample" | "upload"; id: string; bytes: number; n_nodes: number;
-  n_constants: number; n_parameters: number; constant_bytes: number; operators: OperatorCount[];
+  name: string; source: "sample" | "upload"; id: string; bytes: number; n_onnx_nodes: number;
+  n_nodes: number; n_constants: number; n_parameters: number; constant_bytes: number;
+  operators: OperatorCount[];
 }
 /** A value's name and type as text. */
 export interface TypedName { name: string; type: string; }
@@ -188,11 +191,16 @@ export interface TypedName { name: string; type: string; }
 export interface Shape { dims: (number | string)[]; assumed: boolean; }
 /** The duration of a phase. */
 export interface Timing { phase: string; seconds: number; }
-/** The graph after a pass; stage 0 is the imported graph. */
+/** The graph after a pass; stage 0 is the imported graph. `value_bytes` is null while a size is
+ * open. */
 export interface Stage {
   stage: number; name: string; words: string; changed: boolean; graph_stage: number;
   seconds: number; verify_seconds: number; n_nodes: number; n_constants: number;
-  constant_bytes: number; value_bytes: number; n_applied: number; n_declined: number;
+  constant_bytes: number; value_bytes: number | null; n_applied: number; n_declined: number;
+}
+/** Figures of all passes that have ended; `seconds` excludes verification. */
+export interface Passes {
+  n_passes: number; n_changed: number; seconds: number; verify_seconds: number;
 }
 /** A kernel of the program; the measured figures are null if the kernel was not measured.
  * `low_s` to `high_s` is the 95 % confidence interval of `median_s`. `predicted_s` is the lower
@@ -205,9 +213,10 @@ export interface Stage {
 export interface Kernel {
   kernel: number; name: string; op: string; node: string; origins: string[]; inside: number | null;
   region: string; native: boolean; words: string; function: string; flops: number;
-  bytes_read: number; bytes_written: number; predicted_s: number | null; bound: Bound | "";
-  median_s: number | null; min_s: number | null; low_s: number | null; high_s: number | null;
-  gflops: number | null; gbytes_per_s: number | null; parts: KernelPart[]; text_kernel: number;
+  bytes_read: number; bytes_written: number; bytes: number; predicted_s: number | null;
+  bound: Bound | ""; median_s: number | null; min_s: number | null; low_s: number | null;
+  high_s: number | null; gflops: number | null; gbytes_per_s: number | null; parts: KernelPart[];
+  text_kernel: number;
 }
 /** Code that was generated at run time, with the reason. Parameters are text. Units: seconds. */
 export interface Specialization {
@@ -216,10 +225,13 @@ export interface Specialization {
 }
 /** The division of a run into generated code and fallbacks to the reference. `n_native` and
  * `n_fallback` count launches, `n_inside` the kernels inside launches, and `n_crossings` the
- * switches between generated code and the reference. `flops` excludes foreign operators. */
+ * switches between generated code and the reference. `flops` excludes the `n_uncounted`
+ * fallbacks whose operators declare no operations; `native_share` is then null. `predicted_s` is
+ * the sum of the lower bounds of all launches, null if a fallback has none. */
 export interface Running {
-  n_native: number; n_inside: number; n_fallback: number; n_crossings: number; flops: number;
-  native_flops: number; serves_all_sizes: boolean; notes: string[];
+  n_kernels: number; n_native: number; n_inside: number; n_fallback: number; n_crossings: number;
+  n_uncounted: number; flops: number; native_flops: number; native_share: number | null;
+  predicted_s: number | null; weight_bytes: number; serves_all_sizes: boolean; notes: string[];
   specializations: Specialization[];
 }
 /** A buffer of the arena, live in the half-open range [start, end) of launch steps. */
@@ -245,22 +257,27 @@ export interface LaunchOrder {
  * step. `used_bytes` is the end of the highest live buffer. `fullest_step` is the step with the
  * peak. The size of the arena is `peak_bytes`; without sharing of memory it would be
  * `unshared_bytes`. Both sizes include alignment gaps between buffers. No plan is smaller than
- * `lower_bound_bytes`. `order` is null if sizes are open. */
+ * `lower_bound_bytes`; `over_bound` is the part of the arena above this bound, relative to the
+ * bound. `idle_share` is the share of occupied bytes that are not live. `order` is null if sizes
+ * are open. */
 export interface Memory {
   planner: Method | null; order: LaunchOrder | null; peak_bytes: number; lower_bound_bytes: number;
-  unshared_bytes: number; n_steps: number; live_bytes: number[]; used_bytes: number[];
+  live_peak_bytes: number; unshared_bytes: number; over_bound: number | null; idle_share: number;
+  n_buffers: number; n_steps: number; live_bytes: number[]; used_bytes: number[];
   fullest_step: number; handovers: Handover[]; buffers: Buffer[];
 }
-/** Times of whole runs on random inputs; if nothing was measured, `skipped` is the reason. */
+/** Times of whole runs on random inputs; if nothing was measured, `skipped` is the reason.
+ * `flops_per_s` is the program's operations per second of the median run. */
 export interface Run {
   median_s: number | null; min_s: number | null; low_s: number | null; high_s: number | null;
-  repeats: number; threads: number; seed: number; skipped: string;
+  flops_per_s: number | null; repeats: number; threads: number; seed: number; skipped: string;
 }
-/** The error of an output against the reference; `scale` is the reference's largest magnitude. */
+/** The error of an output against our reference; `scale` is the reference's largest magnitude. */
 export interface OutputError {
   name: string; max_abs_error: number | null; scale: number | null; relative_error: number | null;
 }
-/** The errors of the program against the reference, on random inputs. */
+/** The errors of the program against our reference, on random inputs; `Numerics` has the errors
+ * against onnx.reference. */
 export interface Check { outputs: OutputError[]; seed: number; skipped: string; }
 /** The accuracy of the imported graph and of the program on labelled samples. */
 export interface Accuracy {
@@ -271,7 +288,7 @@ export interface Result {
   job: string; state: JobState; complete: boolean; error: Problem | null; model: Model;
   inputs: TypedName[]; outputs: TypedName[]; shapes: Record<string, Shape>; pipeline: string;
   options: JobOptions; reproduce: string; versions: Record<string, string>; host: Host;
-  timings: Timing[]; result_prefix: string; stages: Stage[]; kernels: Kernel[];
+  timings: Timing[]; result_prefix: string; stages: Stage[]; passes: Passes; kernels: Kernel[];
   running: Running | null; memory: Memory | null; run: Run | null; check: Check | null;
   accuracy: Accuracy | null;
 }
@@ -405,26 +422,41 @@ export interface Machine {
 }
 /** Median, minimum, and the 95 % confidence interval of the median, `low_s` to `high_s`. */
 export interface Times { median_s: number; min_s: number; low_s: number; high_s: number; }
-/** Times of whole runs. A tenth of the runs took longer than `slow_s` seconds. */
+/** Times of whole runs. A tenth of the runs took longer than `slow_s` seconds. `flops_per_s` is
+ * the program's operations per second of the median run. */
 export interface RunTimes {
   median_s: number; min_s: number; low_s: number; high_s: number; slow_s: number; repeats: number;
+  flops_per_s: number | null;
 }
-/** A kernel, timed separately `repeats` times, with its roofline. `predicted_s` is the lower
- * bound of the kernel's time with a separate launch, `roof_s` without the launch. `bytes` counts
- * the bytes read and written, and `fits` is the smallest memory level with at least this
- * capacity. `traffic` divides the bytes among the memory levels that are expected to supply or
+/** A kernel, timed separately `repeats` times, with its roofline. `share` is the kernel's part
+ * of the time of all kernels. `predicted_s` is the lower bound of the kernel's time with a
+ * separate launch, `roof_s` without the launch. `ratio` is the median divided by `predicted_s`,
+ * and `potential_s` the time above this bound. `ceiling_flops_per_s` is the speed at `roof_s`,
+ * and `reached` the fraction of `roof_s` in the median. `bytes` counts the bytes read and
+ * written. `traffic` divides the bytes among the memory levels that are expected to supply or
  * receive them. `shares` divides the kernel's time among ONNX nodes by their predicted
  * operations and bytes. `fewer_products`: Winograd computes the kernel with fewer products than
  * `flops` counts. */
 export interface KernelTimes {
-  median_s: number; min_s: number; low_s: number; high_s: number; kernel: number;
-  predicted_s: number | null; roof_s: number | null; bound: Bound | ""; unit: Unit | "";
-  flops: number; bytes: number; fits: Level; traffic: Partial<Record<Level, number>>;
-  fewer_products: boolean; shares: Record<string, number>;
+  median_s: number; min_s: number; low_s: number; high_s: number; kernel: number; share: number;
+  predicted_s: number | null; roof_s: number | null; bound: Bound | ""; ratio: number | null;
+  potential_s: number | null; flops_per_s: number | null; flops_per_byte: number | null;
+  ceiling_flops_per_s: number | null; reached: number | null; unit: Unit | ""; flops: number;
+  bytes: number; traffic: Partial<Record<Level, number>>; fewer_products: boolean;
+  shares: Record<string, number>;
+}
+/** Figures of all kernels together, in seconds. `kernels_s` is the sum of the medians, and
+ * `predicted_s` the sum of the bounds, both with separate launches. `outside_s` is the median
+ * run minus `kernels_s`. `run_bound_s` is the lower bound of a whole run, with a single call.
+ * `potential_s` is the sum of the potentials. */
+export interface Totals {
+  kernels_s: number; predicted_s: number; outside_s: number; run_bound_s: number;
+  potential_s: number;
 }
 /** Interleaved times of whole runs and of each kernel, on the same random inputs. */
 export interface Profile {
-  threads: number; seed: number; machine: Machine; run: RunTimes; kernels: KernelTimes[];
+  threads: number; seed: number; machine: Machine; run: RunTimes; totals: Totals;
+  kernels: KernelTimes[];
 }
 
 // Edited schedules.

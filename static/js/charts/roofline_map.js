@@ -57,12 +57,12 @@ export function spotsOf(profile, kernels) {
     .map((times) => ({
       kernel: kernels[times.kernel],
       times,
-      intensity: times.flops / times.bytes,
-      rate: times.flops / times.median_s,
+      intensity: times.flops_per_byte ?? 0,
+      rate: times.flops_per_s ?? 0,
       low: times.flops / times.high_s,
       high: times.flops / times.low_s,
-      ceiling: times.roof_s ? times.flops / times.roof_s : null,
-      reached: times.roof_s ? times.roof_s / times.median_s : null,
+      ceiling: times.ceiling_flops_per_s,
+      reached: times.reached,
       tiny: times.bound === "overhead" || times.median_s < Math.max(TINY_S, 2 * profile.machine.call_s),
     }));
 }
