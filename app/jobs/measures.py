@@ -74,7 +74,8 @@ def measure(
         row["median_s"], row["min_s"] = measured["median_s"], measured["min_s"]
         row["low_s"], row["high_s"] = measured["low_s"], measured["high_s"]
         if middle := measured["median_s"]:
-            row["gflops"] = row["flops"] / middle / 1e9
+            rate = measured["flops_per_s"]
+            row["gflops"] = None if rate is None else rate / 1e9
             row["gbytes_per_s"] = (row["bytes_read"] + row["bytes_written"]) / middle / 1e9
     return payload
 

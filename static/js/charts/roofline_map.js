@@ -68,8 +68,8 @@ export function spotsOf(profile, kernels) {
 }
 
 /**
- * Return the ceilings of this run. Threads multiply the arithmetic units and the private caches; shared
- * memory levels retain the speed measured for one core.
+ * Return the ceilings of this run: those of one core, multiplied by the number of cores that threads use.
+ * The lower bounds of the kernels use the same speeds.
  * @param {Profile} profile
  * @returns {Ceiling[]}
  */
@@ -84,10 +84,12 @@ export function ceilingsOf({ machine, threads }) {
         speed: n * flops_per_second,
         n_cores: n,
       })),
-    ...machine.levels.map(({ level, bytes_per_second }) => {
-      const cores = level === "L1" || level === "L2" ? n : 1;
-      return { name: level, kind: /** @type {const} */ ("memory"), speed: cores * bytes_per_second, n_cores: cores };
-    }),
+    ...machine.levels.map(({ level, bytes_per_second }) => ({
+      name: level,
+      kind: /** @type {const} */ ("memory"),
+      speed: n * bytes_per_second,
+      n_cores: n,
+    })),
   ];
 }
 

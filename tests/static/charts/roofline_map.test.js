@@ -43,10 +43,10 @@ test("a kernel has its intensity, its speed with an interval, and its fraction o
   assert.deepEqual([first.tiny, second.tiny, second.ceiling], [false, true, null]);
 });
 
-test("only reachable ceilings are drawn, and threads multiply the private resources of each core", () => {
+test("only reachable ceilings are drawn, and threads multiply the speeds of a core", () => {
   assert.deepEqual(
     ceilings.map(({ name, speed, n_cores }) => [name, speed, n_cores]),
-    [["f32", 2e11, 2], ["bf16_tiles", 2e12, 2], ["L1", 4e11, 2], ["DRAM", 1e10, 1]],
+    [["f32", 2e11, 2], ["bf16_tiles", 2e12, 2], ["L1", 4e11, 2], ["DRAM", 2e10, 2]],
   );
   assert.equal(ceilingsOf({ ...profile, threads: 64 })[0].n_cores, 4);
 });
