@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from compiler.figures.figure import figure
-from compiler.passes.engine.cost import CORE
+from compiler.passes.engine.cost import CORE, bytes_saved
 from compiler.trace import Event, Step
 
 
@@ -99,8 +99,7 @@ def saved_bytes(step: Step) -> int | None:
     A value that is no longer stored saves a write and a read, about twice its size. So the sum over
     a pass differs from the change of the bytes of values.
     """
-    a, b = step.cost_before, step.cost_after
-    return None if a is None or b is None else a.bytes_moved - b.bytes_moved
+    return bytes_saved(step.cost_before, step.cost_after)
 
 
 @figure("time saved, estimated", "s", "steps[].saves.seconds")

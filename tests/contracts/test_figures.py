@@ -18,6 +18,7 @@ from compilarium.inspect import SHOWN
 from compilarium.output import count_text
 from compiler.figures.figure import TEXTS, Figure, Unit
 from compiler.figures.listing import figures
+from compiler.passes.engine.cost import TRAFFIC
 from compiler.units import bytes_text, percent_text, seconds_text
 from tests.figure_models import MODELS
 from tests.figure_places import Occurrence, Shown, occurrences, shown
@@ -177,6 +178,13 @@ def test_figures_that_follow_from_others_do(seen: Shown) -> None:
     memory = result["memory"]
     assert memory["live_peak_bytes"] <= memory["lower_bound_bytes"] <= memory["peak_bytes"]
     assert sum(o["count"] for o in result["model"]["operators"]) == result["model"]["n_nodes"]
+
+
+def test_the_reason_of_a_step_states_the_traffic_that_its_costs_give(seen: Shown) -> None:
+    stated = [s for s in seen.documents["steps"] if " of traffic" in s["because"] and s["saves"]]
+    wrong = [s for s in stated if bytes_text(abs(s["saves"]["bytes"])) not in s["because"]]
+    assert not wrong
+    assert not [s for s in seen.documents["steps"] if TRAFFIC in s["because"]]
 
 
 def test_two_references_have_two_figures(name: str, seen: Shown) -> None:
