@@ -23,6 +23,7 @@ from app.wire.shapes.shared_links import SharedLink
 from app.wire.shared_links import link_payload
 from compiler import __version__
 from compiler.errors import CompileError
+from compiler.figures.listing import figures
 from compiler.tuning.tune import SEARCHES, missing_for
 from compiler.units import bytes_text
 
@@ -33,7 +34,8 @@ _digests: dict[tuple[str, int, int], str] = {}
 
 
 def register(app: Flask) -> None:
-    """Serve the page, and give templates the functions `asset`, `templates_in` and `searches`.
+    """Serve the page, and give templates the functions `asset`, `templates_in`, `searches` and
+    `figures`.
 
     The filter `bytes_text` writes a number of bytes with its unit.
     """
@@ -41,6 +43,7 @@ def register(app: Flask) -> None:
     app.add_template_global(asset)
     app.add_template_global(templates_in)
     app.add_template_global(searches)
+    app.add_template_global(figures)
     app.add_template_filter(bytes_text)
 
 

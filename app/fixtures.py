@@ -32,10 +32,15 @@ _SECONDS = {
     "slow_s",
     "predicted_s",
     "roof_s",
+    "potential_s",
+    "kernels_s",
+    "outside_s",
+    "run_bound_s",
     "call_s",
     "created",
 }
-_RATES = {"gflops", "gbytes_per_s"}
+_RATES = {"gflops", "gbytes_per_s", "flops_per_s", "ceiling_flops_per_s"}
+_SHARES = {"share", "ratio", "reached"}
 _QUIET = {
     "threads": 1,
     "n_processors": 2,
@@ -192,14 +197,14 @@ def _steady_field(name: str, value: Any, job: str) -> Any:
         return 0.001
     if name in _RATES and value is not None:
         return 10.0
+    if name in _SHARES and value is not None:
+        return 0.5
     if name == "repeats":
         return 3
     if name == "disturbance" and value is not None:
         return _QUIET
     if name == "bound" and value:
         return "compute"
-    if name == "fits":
-        return "L1"
     if name == "traffic":
         return {"L1": sum(value.values())} if value else {}
     return _MACHINE[name] if name in _MACHINE else steady(value, job)

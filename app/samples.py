@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -72,10 +72,18 @@ def find_sample(sample_id: str) -> Sample:
 
 @cache
 def operators(path: Path) -> tuple[str, ...]:
-    """Return the ONNX operator of each node of a sample; the file must be trusted, since the server
-    parses it."""
-    nodes = onnx.load(path, load_external_data=False).graph.node
-    return tuple(f"{n.domain}:{n.op_type}" if n.domain else n.op_type for n in nodes)
+    """Return the ONNX operator of each node of a sample, with those of subgraphs; the file must be
+    trusted, since the server parses it."""
+    graph = onnx.load(path, load_external_data=False).graph
+    return tuple(f"{n.domain}:{n.op_type}" if n.domain else n.op_type for n in _nodes(graph))
+
+
+def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    for node in graph.node:
+        yield node
+        for a in node.attribute:
+            if a.type == a.GRAPH:
+                yield from _nodes(a.g)
 
 
 def labelled(sample: Sample) -> Labelled | None:

@@ -25,7 +25,7 @@ from compilarium.options import (
     threads_option,
 )
 from compilarium.output import count_text, progress, report, reporting, table
-from compilarium.summary import making_json, making_lines
+from compilarium.summary import making_json, making_lines, running_json, running_text
 from compiler.bench.disturbance import Disturbance, watched
 from compiler.bench.machine_slot import machine_slot
 from compiler.bench.peers import first_run, load_peer
@@ -53,8 +53,8 @@ class Result:
     ratios: Mapping[str, Ratio]
     errors: Mapping[str, float]
     versions: Mapping[str, str]
-    n_native: int
-    n_fallback: int
+    running: Mapping[str, Any]
+    """The numbers of launches and fallbacks, as `running_json` returns them."""
     making: Mapping[str, Any]
     """Times and reasons of code generation, as `making_json` returns them."""
     disturbance: Disturbance
@@ -68,8 +68,7 @@ class Result:
             "threads": self.threads,
             "processors": list(self.processors),
             "compile_seconds": self.compile_seconds,
-            "n_native": self.n_native,
-            "n_fallback": self.n_fallback,
+            **self.running,
             **self.making,
             "disturbance": {
                 "busy_processors": self.disturbance.busy_processors,
@@ -155,8 +154,7 @@ def measure(
         {p.name: ratio_of_minima(times[OURS], times[p.name]) for p in peers},
         errors,
         {OURS: compiler.__version__, **{p.name: p.version for p in peers}},
-        sum(k.native for k in program.kernels),
-        sum(not k.native for k in program.kernels),
+        running_json(program),
         making_json(program),
         watch.disturbance(),
     )
@@ -243,9 +241,8 @@ def _show(console: Console, r: Result) -> None:
     several = "s" if len(r.processors) > 1 else ""
     where = f", on processor{several} {', '.join(map(str, r.processors))}" if r.processors else ""
     console.print(
-        f"{r.model}: {count_text(r.n_native, 'native kernel')}, "
-        f"{count_text(r.n_fallback, 'fallback')}, {count_text(r.threads, 'thread')}{where}; "
-        f"compiled in {r.compile_seconds:.2f} s"
+        f"{r.model}: {running_text(r.running)}, {count_text(r.threads, 'thread')}{where}; "
+        f"compiled in {seconds_text(r.compile_seconds)}"
     )
     for line in (*making_lines(r.making), r.disturbance.words):
         console.print(line)

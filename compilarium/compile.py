@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -38,7 +40,7 @@ from compilarium.output import (
     wants_json,
     write_output,
 )
-from compilarium.summary import making_json, making_lines, program_json
+from compilarium.summary import making_lines, program_json, running_text, share_text
 from compiler.errors import CompileError
 from compiler.limits import Limits
 from compiler.passes.engine.known_rules import all_but, require_known_rules
@@ -125,7 +127,8 @@ def command(
             require_known_rules(gate)
         emitted = _emitted(program, kind, fused) if kind else None
     if emitted is None:
-        report(program_json(program, str(model)), lambda c: _show(c, program, model.name))
+        data = program_json(program, str(model))
+        report(data, lambda c: _show(c, program, data, model.name))
     elif output is not None:
         write_output(output, emitted)
         if wants_json():
@@ -143,42 +146,47 @@ def _emitted(program: Program, kind: str, fused: bool) -> str | bytes:
     return program.emit(kind)
 
 
-def _show(console: Console, program: Program, name: str) -> None:
-    trace = program.trace
-    if trace is not None:
+def _show(console: Console, program: Program, data: Mapping[str, Any], name: str) -> None:
+    if data["passes"]:
         rows = [
             (
-                e.name,
-                "yes" if e.changed else "",
-                len(e.after.nodes),
-                sum(s.outcome == "applied" for s in e.steps),
-                sum(s.outcome == "declined" for s in e.steps),
-                seconds_text(e.seconds),
+                e["name"],
+                "yes" if e["changed"] else "",
+                e["n_nodes"],
+                e["n_applied"],
+                e["n_declined"],
+                seconds_text(e["seconds"]),
             )
-            for e in trace.events
+            for e in data["passes"]
         ]
         columns = ["pass", "changed", ">nodes", ">applied", ">declined", ">time"]
         console.print(table(columns, rows))
-    for line in making_lines(making_json(program)):
+        console.print(
+            f"{count_text(len(rows), 'pass')}, {data['n_changed']:,} changed the graph: "
+            f"{seconds_text(data['passes_seconds'])} in passes, "
+            f"{seconds_text(data['passes_verify_seconds'])} in their verification"
+        )
+    for line in making_lines(data):
         console.print(line)
-    stages = ", ".join(f"{s.name} {seconds_text(s.seconds)}" for s in program.stages)
+    stages = ", ".join(f"{s['name']} {seconds_text(s['seconds'])}" for s in data["stages"])
     if program.is_open:
         console.print(
             f"{name}: the first run generates machine code for the shapes of its inputs. {stages}"
         )
         return
-    fallbacks = [k for k in program.kernels if not k.native]
-    for k in fallbacks:
-        console.print(f"fallback {k.name}: {k.because}")
-    memory = program.memory
-    n_native = len(program.kernels) - len(fallbacks)
+    for k in data["kernels"]:
+        if not k["native"]:
+            console.print(f"fallback {k['name']}: {k['because']}")
     if program.limited is not None:
         console.print(program.limited.words)
     if program.order is not None:
         console.print(program.order.words)
+    memory = data["memory"]
     console.print(
-        f"{name}: {count_text(n_native, 'native kernel')}, "
-        f"{count_text(len(fallbacks), 'fallback')}, "
-        f"arena {bytes_text(memory.peak_bytes)} (at least {bytes_text(memory.lower_bound_bytes)}), "
-        f"weights {bytes_text(program.weight_bytes)}\n{stages}"
+        f"{name}: {running_text(data)}, arena {bytes_text(memory['peak_bytes'])} "
+        f"(at least {bytes_text(memory['lower_bound_bytes'])}), "
+        f"weights {bytes_text(data['weight_bytes'])}"
     )
+    for line in (share_text(data), stages):
+        if line:
+            console.print(line)

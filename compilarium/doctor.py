@@ -19,7 +19,7 @@ from rich.console import Console
 
 from compilarium.output import progress, report, reporting, table
 from compiler.dataclass import dataclass
-from compiler.units import bytes_text
+from compiler.units import bytes_text, rate_text
 
 State = Literal["ok", "missing", "broken"]
 
@@ -128,13 +128,11 @@ def _machine() -> Iterator[Finding]:
 def _speeds() -> Iterator[Finding]:
     """Report the speeds of this machine; predictions use these speeds."""
     from compiler.machine.keep import known
+    from compiler.machine.machine import LEVELS
 
     m = known()
-    words = (
-        f"{m.flops_per_second / 1e9:.0f} GF/s; GB/s: L1 {m.l1_bytes_per_second / 1e9:.0f}, "
-        f"L2 {m.l2_bytes_per_second / 1e9:.0f}, L3 {m.l3_bytes_per_second / 1e9:.0f}, "
-        f"DRAM {m.dram_bytes_per_second / 1e9:.0f}"
-    )
+    levels = ", ".join(f"{at} {bytes_text(m.bytes_per_second(at))}/s" for at in LEVELS)
+    words = f"{rate_text(m.flops_per_second)}; {levels}"
     if m.is_measured:
         yield Finding("speeds", "ok", f"measured for one core: {words}")
     else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -10,11 +12,12 @@ from rich.console import Console
 from compilarium.options import load_model, model_argument, named_shapes, shape_option
 from compilarium.output import progress, report, reporting, table
 from compilarium.preview import Running, how_it_runs, running_json, show_running
-from compilarium.summary import Facts, graph_facts, least_seconds
+from compilarium.summary import composition
+from compiler.figures import costs, models
+from compiler.figures.listing import figures
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
 from compiler.machine.keep import known
-from compiler.units import bytes_text, seconds_text
 
 
 @click.command()
@@ -27,54 +30,62 @@ def command(model: Path, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> Non
         graph = load_model(model)
         if shapes:
             graph = specialize(graph, named_shapes(shapes))
-        facts = graph_facts(graph)
         running = how_it_runs(graph)
         machine = known()
-        least = least_seconds(graph, machine)
+        work = costs.Work(graph)
     data = {
         "ok": True,
         "model": str(model),
         "name": graph.name,
         "inputs": {v.name: str(v.type) for v in graph.inputs},
         "outputs": {v.name: str(v.type) for v in graph.outputs},
-        "operators": dict(facts.operators),
-        "n_nodes": facts.n_nodes,
-        "n_parameters": facts.n_parameters,
-        "constant_bytes": facts.constant_bytes,
-        "macs": facts.macs,
-        "flops": facts.flops,
-        "bytes_moved": facts.bytes_moved,
-        "peak_bytes": facts.peak_bytes,
-        "intensity_flops_per_byte": facts.intensity,
-        "least_seconds": least,
+        "operators": models.operators(graph),
+        "n_onnx_nodes": models.n_onnx_nodes(graph),
+        **composition(graph),
+        "n_parameters": models.n_parameters(graph),
+        "macs": costs.macs(work),
+        "flops": costs.model_flops(work),
+        "bytes_moved": costs.bytes_moved(work),
+        "peak_bytes": costs.activation_bytes(work),
+        "intensity_flops_per_byte": costs.intensity(work),
+        "least_seconds": costs.bound_of_nodes(work, machine),
         "is_measured_machine": machine.is_measured,
         "running": running_json(running),
     }
-    how = "the measured" if machine.is_measured else "estimated"
-    told = "" if least is None else f"{seconds_text(least)}, by {how} speeds of a core"
-    report(data, lambda c: _show(c, graph, facts, running, told))
+    report(data, lambda c: _show(c, graph, data, running))
 
 
-def _show(console: Console, graph: Graph, facts: Facts, running: Running, least: str) -> None:
+SHOWN = {
+    "n_onnx_nodes": "n_onnx_nodes",
+    "n_nodes": "n_nodes",
+    "n_constants": "n_constants",
+    "n_parameters": "n_parameters",
+    "constant_bytes": "constant_bytes",
+    "value_bytes": "value_bytes",
+    "macs": "macs",
+    "model_flops": "flops",
+    "bytes_moved": "bytes_moved",
+    "activation_bytes": "peak_bytes",
+    "intensity": "intensity_flops_per_byte",
+    "bound_of_nodes": "least_seconds",
+}
+"""The figures of the table, each with its field of the JSON data."""
+
+
+def _show(console: Console, graph: Graph, data: Mapping[str, Any], running: Running) -> None:
     values = [("input", v.name, v.type) for v in graph.inputs]
     values += [("output", v.name, v.type) for v in graph.outputs]
     console.print(table(["", "name", "type"], values, graph.name))
     if running.preview is None:
-        console.print(table(["operator", ">nodes"], facts.operators.items()))
-
-    def figure(n: float | None) -> str:
-        return "open dimensions (give --shape)" if n is None else f"{n:,.0f}"
-
-    intensity = facts.intensity
+        console.print(table(["operator", ">nodes"], data["operators"].items()))
+    known_figures = figures()
     rows = [
-        ("nodes", f"{facts.n_nodes:,}"),
-        ("parameters", f"{facts.n_parameters:,} ({bytes_text(facts.constant_bytes)})"),
-        ("multiply-adds", figure(facts.macs)),
-        ("operations", figure(facts.flops)),
-        ("bytes moved", figure(facts.bytes_moved)),
-        ("peak memory of activations", figure(facts.peak_bytes)),
-        ("operations per byte", "" if intensity is None else f"{intensity:.1f}"),
-        ("lower bound of a run on this machine, separate launches", least),
+        (known_figures[name].title, known_figures[name].text(data[field]))
+        for name, field in SHOWN.items()
     ]
-    console.print(table(["fact", ">"], rows))
+    console.print(table(["figure", ">"], rows))
+    if data["macs"] is None:
+        console.print("–: unknown, since the model leaves dimensions open (give --shape).")
+    if data["least_seconds"] is not None and not data["is_measured_machine"]:
+        console.print("Machine speeds are estimates; measure: compilarium doctor --measure.")
     show_running(console, running)

@@ -8,8 +8,10 @@ from typing import Any
 from rich.console import Console
 
 from compilarium.output import count_text, table
+from compilarium.summary import running_text, share_text
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
+from compiler.figures.execution import execution
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Array
 from compiler.passes.control_flow.declare import specialised
@@ -100,13 +102,7 @@ def running_json(r: Running) -> dict[str, Any]:
     return {
         **data,
         "operators": {op: {f: n.get(f, 0) for f in FATES} for op, n in r.operators.items()},
-        "n_native": o.n_native,
-        "n_inside": o.n_inside,
-        "n_fallback": len(o.fallbacks),
-        "n_crossings": o.n_crossings,
-        "flops": o.flops,
-        "native_flops": o.native_flops,
-        "n_uncounted": o.n_uncounted,
+        **execution(o.kernels),
         "fallbacks": [
             {
                 "node": w.node.name or w.node.output,
@@ -145,7 +141,7 @@ def _lines(r: Running) -> Iterator[str]:
     if r.problem:
         yield f"No execution preview: {r.problem}. Specify shapes with --shape."
     if r.preview is not None:
-        yield " ".join(_summary(r.preview))
+        yield " ".join(filter(None, _summary(r.preview)))
     if r.sizes:
         yield f"Open dimensions: {r.sizes}."
     if r.parameters:
@@ -154,13 +150,9 @@ def _lines(r: Running) -> Iterator[str]:
 
 
 def _summary(o: Preview) -> Iterator[str]:
-    native, fallbacks = count_text(o.n_native, "launch"), count_text(len(o.fallbacks), "fallback")
-    inside = f" ({count_text(o.n_inside, 'kernel')} inside control flow)" if o.n_inside else ""
-    yield f"{native} of generated code{inside}, {fallbacks}."
+    found = execution(o.kernels)
+    yield f"{running_text(found)}."
     if o.fallbacks:
-        crossings = count_text(o.n_crossings, "time")
+        crossings = count_text(found["n_crossings"], "time")
         yield f"A run switches {crossings} between generated code and fallbacks."
-    if o.flops:
-        yield f"{100 * o.native_flops / o.flops:.4g} % of {o.flops:,} operations are native."
-    if o.n_uncounted:
-        yield f"The operations of {count_text(o.n_uncounted, 'fallback')} are unknown."
+    yield share_text(found)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 
 from compilarium.output import table
+from compiler.figures import times
 from compiler.machine.keep import processor
+from compiler.machine.machine import Machine
 from compiler.runtime.profile import Profile
 from compiler.runtime.program import Program
 from compiler.runtime.trace_events import (
@@ -18,7 +21,7 @@ from compiler.runtime.trace_events import (
     run_tracks,
     trace_events,
 )
-from compiler.units import seconds_text
+from compiler.units import percent_text, ratio_text, seconds_text
 
 TRACED_RUNS = 20
 """Default number of timed runs of kernels for a trace."""
@@ -27,51 +30,53 @@ SHOWN = 40
 """Number of kernels in the table, slowest first; `--json` lists all kernels."""
 
 
-def profile_json(profile: Profile) -> list[dict[str, Any]]:
-    """Return the launches in order, as JSON data. Units: seconds."""
-    return [
-        {
-            "kernel": name,
-            "seconds": seconds,
-            "median_s": profile.medians[name],
-            "low_s": profile.intervals[name][0],
-            "high_s": profile.intervals[name][1],
-            "predicted_s": p.seconds if (p := profile.predicted.get(name)) else None,
-            "bound": p.bound if p else "",
-            "is_measured_machine": bool(p and p.is_measured),
-        }
-        for name, seconds in profile.items()
-    ]
+def profile_json(profile: Profile, machine: Machine) -> dict[str, Any]:
+    """Return the launches in order and their totals, as JSON data. Units: seconds."""
+    predicted = profile.predicted
+    return {
+        "profile": [
+            {
+                "kernel": name,
+                **times.kernel_times(profile, name),
+                "is_measured_machine": name in predicted and predicted[name].is_measured,
+            }
+            for name in profile
+        ],
+        "totals": times.totals(profile, machine),
+    }
 
 
-def show_profile(console: Console, profile: Profile) -> None:
+def show_profile(console: Console, data: Mapping[str, Any]) -> None:
     """Print the profile as a table, slowest kernel first."""
-    slowest = sorted(profile.items(), key=lambda item: -item[1])
-    total = max(profile.seconds, 1e-12)
+    slowest = sorted(data["profile"], key=lambda row: -row["median_s"])
     rows = [
-        (name, seconds_text(s), f"{100 * s / total:.1f} %", *_prediction(profile, name, s))
-        for name, s in slowest[:SHOWN]
+        (
+            row["kernel"],
+            seconds_text(row["median_s"]),
+            percent_text(row["share"]),
+            *_prediction(row),
+        )
+        for row in slowest[:SHOWN]
     ]
-    columns = ["kernel", ">time", ">share", ">lower bound", ">bound / time", "bound by"]
+    columns = ["kernel", ">median", ">share", ">lower bound", ">ratio", "bound by"]
     console.print(table(columns, rows))
     if len(slowest) > SHOWN:
-        rest = sum(s for _, s in slowest[SHOWN:])
+        rest = sum(row["median_s"] for row in slowest[SHOWN:])
         console.print(f"The other {len(slowest) - SHOWN} kernels take {seconds_text(rest)}.")
-    least = sum(p.seconds for p in profile.predicted.values())
+    totals = data["totals"]
     console.print(
-        f"All kernels: {seconds_text(profile.seconds)}, timed separately; lower bound by the "
-        f"roofline of this machine: {seconds_text(least)}."
+        f"All kernels, each launched separately: {seconds_text(totals['kernels_s'])}; lower bound "
+        f"{seconds_text(totals['predicted_s'])}. Lower bound of a whole run in one call: "
+        f"{seconds_text(totals['run_bound_s'])}."
     )
-    if not all(p.is_measured for p in profile.predicted.values()):
+    if not all(row["is_measured_machine"] for row in slowest if row["predicted_s"] is not None):
         console.print("Machine speeds are estimates; measure: compilarium doctor --measure.")
 
 
-def _prediction(profile: Profile, name: str, seconds: float) -> tuple[str, str, str]:
-    found = profile.predicted.get(name)
-    if found is None:
+def _prediction(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    if row["predicted_s"] is None:
         return "", "", ""
-    share = f"{100 * found.seconds / max(seconds, 1e-12):.0f} %"
-    return seconds_text(found.seconds), share, found.bound
+    return seconds_text(row["predicted_s"]), ratio_text(row["ratio"]), row["bound"]
 
 
 def trace_bytes(program: Program, profile: Profile, model: str, threads: int) -> bytes:

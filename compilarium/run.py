@@ -32,11 +32,13 @@ from compilarium.options import (
     tuned_option,
     tuned_schedules,
 )
-from compilarium.output import count_text, progress, report, reporting, table, write_output
+from compilarium.output import progress, report, reporting, table, write_output
 from compilarium.profile import TRACED_RUNS, profile_json, show_profile, trace_bytes
-from compilarium.summary import making_json, making_lines
+from compilarium.summary import making_json, making_lines, running_json, running_text
 from compiler.errors import CompileError
+from compiler.figures.times import first_run
 from compiler.limits import Limits
+from compiler.machine.keep import machine_of
 from compiler.runtime.inputs import inputs_of
 from compiler.targets.memory import machine_bytes
 from compiler.targets.options import Schedules
@@ -123,19 +125,18 @@ def command(
     data = {
         "ok": True,
         "model": str(model),
-        "seconds": taken,
-        "n_native": sum(k.native for k in program.kernels),
-        "n_fallback": sum(not k.native for k in program.kernels),
+        "seconds": first_run(taken),
+        **running_json(program),
         **making_json(program),
         "outputs": {name: _facts(value, written.get(name)) for name, value in outputs.items()},
-        **({} if profile is None else {"profile": profile_json(profile)}),
+        **({} if profile is None else profile_json(profile, machine_of(program.target))),
         **({} if trace_file is None else {"trace": str(trace_file)}),
     }
 
     def show(c: Console) -> None:
         _show(c, data)
         if profile is not None:
-            show_profile(c, profile)
+            show_profile(c, data)
         if trace_file is not None:
             c.print(f"Wrote {trace_file}: open it in https://ui.perfetto.dev or chrome://tracing.")
 
@@ -188,10 +189,6 @@ def _show(console: Console, data: dict[str, Any]) -> None:
         numbers = [f"{facts[k]:.6g}" if k in facts else "" for k in ("min", "mean", "max")]
         rows.append((name, kind, *numbers, facts["file"] or ""))
     console.print(table(["output", "type", ">min", ">mean", ">max", "file"], rows))
-    console.print(
-        f"{count_text(data['n_native'], 'native kernel')}, "
-        f"{count_text(data['n_fallback'], 'fallback')}, "
-        f"one run in {seconds_text(data['seconds'])}"
-    )
+    console.print(f"{running_text(data)}; first run in {seconds_text(data['seconds'])}")
     for line in making_lines(data):
         console.print(line)

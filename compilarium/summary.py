@@ -1,31 +1,23 @@
-"""Programs and graphs as JSON for `compile --json`, `run --json` and `inspect --json`."""
+"""Programs and graphs as JSON and text, for `compile`, `run`, `bench` and `inspect`."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from compiler.dataclass import dataclass
-from compiler.ir.graph import Graph, Node, all_nodes
-from compiler.ir.operator import OPERATORS, Cost
-from compiler.ir.types import TensorType
-from compiler.machine.machine import Level, Machine
-from compiler.machine.roofline import predicted
-from compiler.memory.lifetimes import Step, join_lifetimes
-from compiler.memory.plan import plan_memory
-from compiler.memory.views import Views
-from compiler.passes.engine.cost import reported_cost
-from compiler.runtime.frame import in_memory
+from compilarium.output import count_text
+from compiler.figures import execution, memory, models, passes
+from compiler.ir.graph import Graph
+from compiler.memory.buffer import Plan
 from compiler.runtime.program import Program
-from compiler.runtime.thunks.select import view_source
-from compiler.units import seconds_text
+from compiler.trace import Event
+from compiler.units import percent_text, seconds_text
 
 
 def program_json(program: Program, model: str) -> dict[str, Any]:
     """Return the result of a compilation as JSON data. Units: seconds, bytes, operations."""
-    trace = program.trace
-    memory = program.memory
+    events = pass_events(program)
+    predictions = program.predictions
     return {
         "ok": True,
         "model": model,
@@ -34,40 +26,106 @@ def program_json(program: Program, model: str) -> dict[str, Any]:
         "inputs": {v.name: str(v.type) for v in program.source.inputs},
         "outputs": {v.name: str(v.type) for v in program.source.outputs},
         "stages": [{"name": s.name, "seconds": s.seconds} for s in program.stages],
-        "passes": [
-            {
-                "name": e.name,
-                "changed": e.changed,
-                "seconds": e.seconds,
-                "n_nodes": len(e.after.nodes),
-                "n_applied": sum(s.outcome == "applied" for s in e.steps),
-                "n_declined": sum(s.outcome == "declined" for s in e.steps),
-            }
-            for e in (trace.events if trace else ())
-        ],
+        "passes": [_pass_json(e) for e in events],
+        "n_changed": passes.n_changed(events),
+        "passes_seconds": passes.passes_seconds(events),
+        "passes_verify_seconds": passes.passes_verify_seconds(events),
         "kernels": [
             {
                 "name": k.name,
                 "native": k.native,
                 "because": k.because,
                 "origins": list(k.origins),
+                "inside": k.inside or None,
                 "function": k.symbol,
-                "flops": k.flops,
+                "flops": execution.kernel_flops(k),
                 "bytes_read": k.bytes_read,
                 "bytes_written": k.bytes_written,
+                "bytes": execution.kernel_bytes(k),
+                "predicted_s": execution.kernel_bound(predictions.get(k.name)),
             }
             for k in program.kernels
         ],
+        **_execution(program),
+        "predicted_s": execution.kernels_bound(program.kernels, predictions),
         "memory": {
-            "peak_bytes": memory.peak_bytes,
-            "lower_bound_bytes": memory.lower_bound_bytes,
-            "n_buffers": len(memory.buffers),
+            **_plan_json(program.memory),
             "order": program.order.words if program.order else "",
             "limit": program.limited.words if program.limited else "",
         },
-        "weight_bytes": program.weight_bytes,
+        "weight_bytes": memory.weight_bytes(program),
         **making_json(program),
     }
+
+
+def pass_events(program: Program) -> list[Event]:
+    """Return the events of passes, without the steps of memory planning."""
+    planned = (program.limited, program.order)
+    events = program.trace.events if program.trace else []
+    return [e for e in events if not any(e is p for p in planned)]
+
+
+def _execution(program: Program) -> Mapping[str, Any]:
+    """Return the division of a run; unknown values before the first run generates the code."""
+    found = execution.execution(program.kernels)
+    return dict.fromkeys(found) if program.is_open else found
+
+
+def _pass_json(e: Event) -> dict[str, Any]:
+    return {
+        "name": e.name,
+        "changed": e.changed,
+        "seconds": passes.pass_seconds(e),
+        "verify_seconds": passes.verify_seconds(e),
+        **composition(e.after),
+        "n_applied": passes.n_applied(e.steps),
+        "n_declined": passes.n_declined(e.steps),
+    }
+
+
+def _plan_json(plan: Plan) -> dict[str, Any]:
+    return {
+        "peak_bytes": memory.arena_bytes(plan),
+        "lower_bound_bytes": memory.arena_bound_bytes(plan),
+        "live_peak_bytes": memory.live_peak_bytes(plan),
+        "unshared_bytes": memory.unshared_bytes(plan),
+        "over_bound": memory.over_bound(plan),
+        "idle_share": memory.idle_share(plan),
+        "n_buffers": memory.n_buffers(plan),
+    }
+
+
+def composition(graph: Graph) -> dict[str, Any]:
+    """Return the figures of a graph's composition that change from pass to pass."""
+    return {
+        "n_nodes": models.n_nodes(graph),
+        "n_constants": models.n_constants(graph),
+        "constant_bytes": models.constant_bytes(graph),
+        "value_bytes": models.value_bytes(graph),
+    }
+
+
+def running_json(program: Program) -> dict[str, Any]:
+    """Return the numbers of launches, fallbacks and kernels inside control flow."""
+    found = execution.execution(program.kernels)
+    return {name: found[name] for name in ("n_native", "n_inside", "n_fallback")}
+
+
+def running_text(n: Mapping[str, Any]) -> str:
+    """Describe the division of a run: `7 launches of generated code, 0 fallbacks`."""
+    native = count_text(n["n_native"], "launch") + " of generated code"
+    inside = f" ({count_text(n['n_inside'], 'kernel')} inside control flow)"
+    return f"{native}{inside if n['n_inside'] else ''}, {count_text(n['n_fallback'], 'fallback')}"
+
+
+def share_text(n: Mapping[str, Any]) -> str:
+    """Describe the operations of a run and the share in machine code; "" without operations."""
+    if n["n_uncounted"]:
+        unknown = count_text(n["n_uncounted"], "fallback")
+        return f"Share of native operations: unknown, since {unknown} declare no operations."
+    if n["native_share"] is None:
+        return ""
+    return f"{percent_text(n['native_share'])} of {n['flops']:,} operations are native."
 
 
 def making_json(program: Program) -> dict[str, Any]:
@@ -92,98 +150,3 @@ def making_lines(making: Mapping[str, Any]) -> Iterator[str]:
     yield from making["notes"]
     for s in making["specializations"]:
         yield f"code generated at run time, in {seconds_text(s['seconds'])}: {s['because']}"
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The composition of a model, and the cost of one unoptimised run with one kernel per node.
-
-    `macs`, `flops`, `peak_bytes` and `intensity` are None for open dimensions. `peak_bytes` is the
-    size of a planned arena for the activations; `intensity` is operations per byte of traffic.
-    """
-
-    operators: Mapping[str, int]
-    n_nodes: int
-    n_parameters: int
-    constant_bytes: int
-    macs: int | None
-    flops: int | None
-    bytes_moved: int | None
-    peak_bytes: int | None
-
-    @property
-    def intensity(self) -> float | None:
-        """Return the arithmetic intensity: operations per byte of traffic."""
-        if self.flops is None or not self.bytes_moved:
-            return None
-        return self.flops / self.bytes_moved
-
-
-def graph_facts(graph: Graph) -> Facts:
-    """Return facts about a graph before any pass."""
-    operators = Counter(n.op for n in all_nodes(graph))
-    weights = [c.type for c in graph.constants.values()]
-    n_parameters = sum(t.n_elements for t in weights if t.dtype.is_float)
-    stored = sum(t.nbytes for t in weights)
-    common = dict(operators.most_common()), len(graph.nodes), n_parameters, stored
-    costs = _costs(graph)
-    if costs is None:
-        return Facts(*common, None, None, None, None)
-    flops = sum(c.flops for _, c in costs)
-    return Facts(
-        *common,
-        sum(c.flops // 2 for n, c in costs if _is_contraction(n)),
-        flops,
-        sum(c.bytes_read + c.bytes_written for _, c in costs),
-        _peak_bytes(graph),
-    )
-
-
-def _costs(graph: Graph) -> list[tuple[Node, Cost]] | None:
-    """Return the nodes that have a cost, each with the cost; None if dimensions are open."""
-    if not all(in_memory(v.type) for n in graph.nodes for v in n.values()):
-        return None
-    thunks = (n for n in graph.nodes if view_source(n, graph) is None)
-    return [(n, reported_cost(n, graph.types)) for n in thunks]
-
-
-def least_seconds(graph: Graph, machine: Machine) -> float | None:
-    """Return a lower bound of a run's time with one kernel per node; None for open dimensions.
-
-    Each node reads its bytes from the smallest cache that can contain them.
-    """
-    costs = _costs(graph)
-    if costs is None:
-        return None
-    found = 0.0
-    for _, c in costs:
-        traffic: dict[Level, float] = {machine.level_of(c.bytes_moved): c.bytes_moved}
-        found += predicted(c.flops, traffic, machine, machine.launch_seconds).seconds
-    return found
-
-
-def _is_contraction(node: Node) -> bool:
-    operator = OPERATORS.get(node.op)
-    return operator is not None and operator.kind == "contraction"
-
-
-def _peak_bytes(graph: Graph) -> int:
-    """Return the size of the arena for a graph's activations if each node is a kernel."""
-    sources = {n.output: view_source(n, graph) for n in graph.nodes}
-    inputs = {v.name for v in graph.inputs}
-    views = {v: s for v, s in sources.items() if s is not None and s not in inputs}
-    launched = [n for n in graph.nodes if n.output not in views]
-    sizes = {
-        v.name: v.type.nbytes
-        for n in launched
-        for v in n.values()
-        if isinstance(v.type, TensorType)
-    }
-    steps = [
-        Step(tuple(r for r in n.reads if r in sizes or r in views), tuple(filter(None, n.outputs)))
-        for n in launched
-    ]
-    steps.append(
-        Step(tuple(r.value for r in graph.results if r.value in sizes or r.value in views))
-    )
-    return plan_memory(join_lifetimes(steps, sizes, Views(views)).buffers).peak_bytes

@@ -48,6 +48,21 @@ def number_text(n: float) -> str:
     return "0" if text == "-0" else text
 
 
+def percent_text(share: float) -> str:
+    """Format a fraction as a percentage: `38.2 %`; "–" if it is not finite."""
+    if not math.isfinite(share):
+        return "–"
+    percent = share * 100
+    if percent in (0, 100):
+        return f"{percent:.0f} %"
+    return f"{Decimal(percent).quantize(Decimal('0.1'), ROUND_HALF_UP):f} %"
+
+
+def ratio_text(ratio: float) -> str:
+    """Format a quotient of equal quantities, or operations per byte, with three digits: `1.03`."""
+    return _short(ratio) if math.isfinite(ratio) else "–"
+
+
 def error_text(error: float | None, digits: int = 1) -> str:
     """Format a relative or absolute error: `2.1e-7`; "∞" for infinity and None."""
     if error is None or not math.isfinite(error):

@@ -15,6 +15,7 @@ from compiler.passes.pipeline.presets.page import page
 from compiler.schedule.language import replay
 from compiler.schedule.language.move import moves_table
 from setup.command_line import commands_table, options_table
+from setup.figures import figures_table
 from setup.glossary import levels_table, panes_table
 
 assert replay.__doc__, "importing replay declares all moves"
@@ -25,6 +26,7 @@ TABLES: Mapping[str, tuple[Callable[[], str], ...]] = {
     "docs/words.md": (passes_table, families_table, levels_table, panes_table),
     "docs/command-line.md": (commands_table, options_table),
     "docs/schedules.md": (moves_table,),
+    "docs/figures.md": (figures_table,),
 }
 """The generators of the tables of each document."""
 

@@ -17,8 +17,10 @@ from app.wire.numerics import finite
 from app.wire.shapes.jobs import Accuracy, Check, OutputError, Result, Run
 from app.wire.shapes.profiles import Profile
 from compiler.errors import CompileError
+from compiler.figures.errors import error_of_output
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
+from compiler.runtime.compare import difference
 from compiler.runtime.program import Program
 from compiler.units import flops_text
 
@@ -49,6 +51,7 @@ def measure(
         "min_s": None,
         "low_s": None,
         "high_s": None,
+        "flops_per_s": None,
         "repeats": 0,
         "threads": options["threads"],
         "seed": options["seed"],
@@ -73,12 +76,14 @@ def measure(
     run["median_s"], run["min_s"] = whole["median_s"], whole["min_s"]
     run["low_s"], run["high_s"] = whole["low_s"], whole["high_s"]
     run["repeats"] = whole["repeats"]
+    run["flops_per_s"] = whole["flops_per_s"]
     for measured in payload["kernels"]:
         row = summary["kernels"][measured["kernel"]]
         row["median_s"], row["min_s"] = measured["median_s"], measured["min_s"]
         row["low_s"], row["high_s"] = measured["low_s"], measured["high_s"]
         if middle := measured["median_s"]:
-            row["gflops"] = row["flops"] / middle / 1e9
+            rate = measured["flops_per_s"]
+            row["gflops"] = None if rate is None else rate / 1e9
             row["gbytes_per_s"] = (row["bytes_read"] + row["bytes_written"]) / middle / 1e9
     return payload
 
@@ -116,34 +121,14 @@ def why_not_run(e: CompileError) -> str:
 
 
 def output_error(name: str, expected: Any, got: Any) -> OutputError:
-    """Return the largest error of an output; errors that are undefined are null."""
-    row: OutputError = {
-        "name": name,
-        "max_abs_error": None,
-        "scale": None,
-        "relative_error": None,
-    }
-    numbers = isinstance(expected, np.ndarray) and isinstance(got, np.ndarray)
-    if not numbers or expected.shape != got.shape or expected.dtype.kind in "OSU":
-        return row
-    if not expected.size:
-        return {**row, "max_abs_error": 0.0, "scale": 0.0, "relative_error": 0.0}
-    with np.errstate(all="ignore"):
-        a, b = _wide(expected), _wide(got)
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        error = float(np.max(np.where(same, 0.0, np.abs(a - b))))
-        scale = float(np.max(np.abs(np.where(np.isfinite(a), a, 0.0))))
-        relative = error / scale if scale else (0.0 if error == 0.0 else float("inf"))
+    """Return the largest error of an output; errors that are undefined or infinite are null."""
+    found = difference(name, got, expected)
     return {
         "name": name,
-        "max_abs_error": finite(error),
-        "scale": finite(scale),
-        "relative_error": finite(relative),
+        "max_abs_error": finite(found.max_abs_error),
+        "scale": finite(found.scale),
+        "relative_error": finite(error_of_output(found)),
     }
-
-
-def _wide(values: Array) -> Array:
-    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
 
 
 def accuracy(program: Any, graph: Graph, data: Labelled) -> Accuracy | None:

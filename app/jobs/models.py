@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import compiler
 from app.samples import Labelled, Sample, find_sample, labelled
-from app.wire import graphs
 from app.wire.shapes.jobs import Empty, Shape
 from app.wire.shapes.jobs import Model as Facts
 from compiler.errors import CompileError
+from compiler.figures import models
 from compiler.frontend.random_weights import random_weights
 from compiler.frontend.written import PAGE_LIMITS, decoded, graph_of, language_of
 from compiler.ir.graph import Graph, all_nodes
@@ -143,19 +143,17 @@ def _keep(path: Path, data: bytes) -> bool:
 def _facts(
     graph: Graph, name: str, source: Literal["sample", "upload"], model_id: str, path: Path
 ) -> Facts:
-    constants = graph.constants.values()
     return {
         "name": name,
         "source": source,
         "id": model_id,
         "bytes": path.stat().st_size,
-        "n_nodes": len(graph.nodes),
-        "n_constants": len(graph.constants),
-        "n_parameters": sum(
-            c.type.n_elements for c in constants if c.type.dtype.is_float and c.type.rank
-        ),
-        "constant_bytes": sum(map(graphs.constant_bytes, constants)),
-        "operators": graphs.counts(n.op for n in graph.nodes),
+        "n_onnx_nodes": models.n_onnx_nodes(graph),
+        "n_nodes": models.n_nodes(graph),
+        "n_constants": models.n_constants(graph),
+        "n_parameters": models.n_parameters(graph),
+        "constant_bytes": models.constant_bytes(graph),
+        "operators": [{"op": op, "count": n} for op, n in models.operators(graph).items()],
         "precisions": suiting(n.op for n in all_nodes(graph)),
     }
 

@@ -13,9 +13,10 @@ from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import VERSION, graphs, texts
 from app.wire.deltas import delta_of
-from app.wire.shapes.jobs import Result, Stage
+from app.wire.shapes.jobs import Passes, Result, Stage
 from app.wire.shapes.stages import StageGraph
 from app.wire.steps import steps_payload
+from compiler.figures import models, passes
 from compiler.ir.graph import Graph
 from compiler.trace import Event, Step
 
@@ -34,6 +35,7 @@ class Recorder:
         self.prefix = "→"
         self.last: Graph | None = None
         self.last_payload: StageGraph | None = None
+        self.events: list[Event] = []
         self.event_stages: list[int] = []
         """For each event of the compiler's trace, the number of its stage."""
         self.is_open = True
@@ -59,8 +61,14 @@ class Recorder:
             return
         if self.last is not None and event.before is not self.last:
             self._say_pass(self._stage("specialise", _SPECIALISE, event.before, 0.0))
+        self.events.append(event)
         row = self._stage(
-            event.name, event.words, event.after, event.seconds, event.verify_seconds, event.steps
+            event.name,
+            event.words,
+            event.after,
+            passes.pass_seconds(event),
+            passes.verify_seconds(event),
+            event.steps,
         )
         self.event_stages.append(row["stage"])
         self._say_pass(row)
@@ -71,7 +79,13 @@ class Recorder:
 
     def write_summary(self) -> None:
         """Write the current summary."""
-        self.parts.write("result", {**self.summary, "stages": self.rows})
+        made: Passes = {
+            "n_passes": len(self.events),
+            "n_changed": passes.n_changed(self.events),
+            "seconds": passes.passes_seconds(self.events),
+            "verify_seconds": passes.passes_verify_seconds(self.events),
+        }
+        self.parts.write("result", {**self.summary, "stages": self.rows, "passes": made})
 
     def _stage(
         self,
@@ -102,12 +116,12 @@ class Recorder:
             "graph_stage": graph_stage,
             "seconds": seconds,
             "verify_seconds": verify_seconds,
-            "n_nodes": len(graph.nodes),
-            "n_constants": len(graph.constants),
-            "constant_bytes": sum(map(graphs.constant_bytes, graph.constants.values())),
-            "value_bytes": graphs.value_bytes(graph),
-            "n_applied": sum(s.outcome == "applied" for s in steps),
-            "n_declined": sum(s.outcome == "declined" for s in steps),
+            "n_nodes": models.n_nodes(graph),
+            "n_constants": models.n_constants(graph),
+            "constant_bytes": models.constant_bytes(graph),
+            "value_bytes": models.value_bytes(graph),
+            "n_applied": passes.n_applied(steps),
+            "n_declined": passes.n_declined(steps),
         }
         self.rows.append(row)
         self.write_summary()
@@ -131,6 +145,7 @@ def empty_summary(request: Mapping[str, Any]) -> Result:
             "source": "sample",
             "id": "",
             "bytes": 0,
+            "n_onnx_nodes": 0,
             "n_nodes": 0,
             "n_constants": 0,
             "n_parameters": 0,
@@ -149,6 +164,7 @@ def empty_summary(request: Mapping[str, Any]) -> Result:
         "timings": [],
         "result_prefix": "→",
         "stages": [],
+        "passes": {"n_passes": 0, "n_changed": 0, "seconds": 0.0, "verify_seconds": 0.0},
         "kernels": [],
         "running": None,
         "memory": None,

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from app.rounds import Rounds
 from app.wire import VERSION
-from app.wire.profiles import disturbance, whole
+from app.wire.profiles import disturbance
 from app.wire.shapes.comparisons import ComparedKernel, ComparedProgram, Comparison
 from compiler.bench.disturbance import Disturbance
 from compiler.bench.versus import Versus
+from compiler.figures.times import run_times
 from compiler.runtime.program import Program
 
 
@@ -60,4 +61,4 @@ def _side(program: Program, rounds: Rounds, launches_s: float) -> ComparedProgra
         for number, k in enumerate(program.kernels)
         if k.name in times
     ]
-    return {"launches_s": launches_s, "run": whole(rounds.whole), "kernels": kernels}
+    return {"launches_s": launches_s, "run": run_times(rounds.whole), "kernels": kernels}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import compiler.ops
 from app.wire import VERSION
 from app.wire.shapes import stages as shapes
-from app.wire.shapes.jobs import OperatorCount
 from app.wire.texts import shortened
+from compiler.figures.models import bytes_of_constant
 from compiler.ir import text as ir_text
 from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Seeded, Splat
 from compiler.ir.graph import Graph, Node
@@ -180,7 +180,7 @@ def _constant(name: str, c: Constant, readers: list[str]) -> shapes.GraphConstan
         "type": str(c.type),
         "storage": storage,
         "text": shortened(text, _LITERAL_CHARACTERS),
-        "bytes": constant_bytes(c),
+        "bytes": bytes_of_constant(c),
         "stored_bytes": c.stored_bytes,
         "origins": list(c.origins),
         "readers": readers,
@@ -201,18 +201,6 @@ _STORAGE: dict[type, shapes.StorageKind] = {
     Literal: "literal",
     Bytes: "blob",
 }
-
-
-def constant_bytes(c: Constant) -> int:
-    """Return the size of a constant's elements in bytes, independent of its storage."""
-    t: TensorType = c.type
-    return t.nbytes if t.is_static else 0
-
-
-def value_bytes(graph: Graph) -> int:
-    """Return the total bytes of all results of nodes; values of open size count as 0."""
-    types = (t for n in graph.nodes for t in n.types if isinstance(t, TensorType))
-    return sum(t.nbytes for t in types if t.is_static)
 
 
 def skeleton(graph: Graph, prefix: str) -> dict[str, Any]:
@@ -250,11 +238,3 @@ def drawn_type(t: Type) -> str:
         f"c{t.layout.block}" if t.layout.block > 1 else "",
     ]
     return " ".join(filter(None, words))
-
-
-def counts(ops: Iterable[str]) -> list[OperatorCount]:
-    """Return the number of nodes of each operator, the most frequent first."""
-    found: dict[str, int] = {}
-    for op in ops:
-        found[op] = found.get(op, 0) + 1
-    return [{"op": op, "count": n} for op, n in sorted(found.items(), key=lambda x: (-x[1], x[0]))]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from app.wire.graphs import family, operator_family
 from app.wire.shapes.jobs import Kernel, Running
 from app.wire.shapes.stages import KernelPart
+from compiler.figures import execution
+from compiler.figures.memory import weight_bytes
 from compiler.ir.graph import Node
 from compiler.runtime.program import Program
 from compiler.runtime.thunks.kernels import KernelInfo
@@ -42,10 +43,11 @@ def kernel_rows(program: Program) -> list[Kernel]:
                 "native": k.native,
                 "words": k.because or (family(node) if node else operator_family(k.op)),
                 "function": k.symbol,
-                "flops": k.flops,
+                "flops": execution.kernel_flops(k),
                 "bytes_read": k.bytes_read,
                 "bytes_written": k.bytes_written,
-                "predicted_s": prediction.seconds if prediction else None,
+                "bytes": execution.kernel_bytes(k),
+                "predicted_s": execution.kernel_bound(prediction),
                 "bound": prediction.bound if prediction else "",
                 "median_s": None,
                 "min_s": None,
@@ -107,14 +109,10 @@ def first_users(kernels: Sequence[KernelInfo]) -> list[int]:
 
 def running_row(program: Program) -> Running:
     """Return the division of a run into native code and fallbacks, and the specialisations."""
-    launched = [k for k in program.kernels if not k.inside]
     return {
-        "n_native": sum(k.native for k in launched),
-        "n_inside": len(program.kernels) - len(launched),
-        "n_fallback": sum(not k.native for k in launched),
-        "n_crossings": sum(a.native != b.native for a, b in pairwise(launched)),
-        "flops": _flops(program.kernels),
-        "native_flops": _flops(k for k in program.kernels if k.native),
+        **execution.execution(program.kernels),
+        "predicted_s": execution.kernels_bound(program.kernels, program.predictions),
+        "weight_bytes": weight_bytes(program),
         "serves_all_sizes": program.serves_all_sizes,
         "notes": list(program.notes),
         "specializations": [
@@ -127,7 +125,3 @@ def running_row(program: Program) -> Running:
             for s in program.specializations
         ],
     }
-
-
-def _flops(kernels: Iterable[KernelInfo]) -> int:
-    return sum(k.flops for k in kernels)

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 
 from app.wire import VERSION
-from app.wire.profiles import disturbance, whole
+from app.wire.profiles import disturbance
 from app.wire.shapes import peers as shapes
 from compiler.bench import peers
 from compiler.bench.disturbance import Disturbance
 from compiler.bench.peers import Peer
 from compiler.bench.versus import Versus
+from compiler.figures.times import run_times
 
 TITLES = {
     "onnxruntime": "ONNX Runtime",
@@ -59,6 +60,6 @@ def peer_comparison(
         "seed": options["seed"],
         "relative_error": error if math.isfinite(error) else None,
         "disturbance": disturbance(disturbed),
-        "ours": whole(found.a[0]),
-        "theirs": whole(found.b[0]),
+        "ours": run_times(found.a[0]),
+        "theirs": run_times(found.b[0]),
     }

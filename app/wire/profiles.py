@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from statistics import median
+from collections.abc import Container
 from typing import Any
 
 from app.rounds import Rounds
 from app.wire import VERSION
 from app.wire.shapes import profiles as shapes
 from app.wire.shapes.jobs import Kernel, Result
-from app.wire.shapes.profiles import KernelTimes, Profile, RunTimes
+from app.wire.shapes.profiles import KernelTimes, Profile
 from compiler.bench.disturbance import Disturbance
+from compiler.figures.execution import kernel_bytes, kernel_flops
+from compiler.figures.times import (
+    kernel_speed,
+    kernel_times,
+    outside_kernels,
+    run_times,
+    throughput,
+    totals,
+)
 from compiler.ir.graph import Node
 from compiler.machine.keep import machine_of, measured_at, processor
 from compiler.machine.machine import LEVELS, Level, Machine
 from compiler.machine.roofline import Unit
-from compiler.runtime.profile import median_interval
 from compiler.runtime.program import Program
 from compiler.runtime.shares import origin_shares
 from compiler.runtime.trace_events import (
@@ -28,8 +35,6 @@ from compiler.runtime.trace_events import (
 )
 from compiler.targets.target import Target
 
-_SLOWEST = 0.9
-
 
 def profile(
     program: Program, rounds: Rounds, threads: int, seed: int, disturbed: Disturbance
@@ -39,42 +44,42 @@ def profile(
     imported = program.source
     if program.trace is not None and program.trace.events:
         imported = program.trace.events[0].before  # with the sizes of this compilation
+    measured = rounds.profile
+    measured.predicted = rounds.predicted
     producers = program.graph.producers
     rows: list[KernelTimes] = []
     for number, k in enumerate(program.kernels):
         if k.name not in rounds.profile:
             continue
         node = producers.get(k.writes[0]) if k.writes else None
-        low, high = rounds.profile.intervals[k.name]
         p = rounds.predicted.get(k.name)
-        nbytes = k.bytes_read + k.bytes_written
+        times = kernel_times(measured, k.name)
         rows.append(
             {
                 "kernel": number,
-                "median_s": rounds.profile.medians[k.name],
-                "min_s": rounds.profile[k.name],
-                "low_s": low,
-                "high_s": high,
-                "predicted_s": p.seconds if p else None,
-                "roof_s": p.roof_seconds if p else None,
-                "bound": p.bound if p else "",
+                **times,
+                **kernel_speed(k, times),
                 "unit": p.unit if p else "",
-                "flops": k.flops,
-                "bytes": nbytes,
-                "fits": machine.level_of(nbytes),
+                "flops": kernel_flops(k),
+                "bytes": kernel_bytes(k),
                 "traffic": {at: round(n) for at, n in p.traffic.items() if n} if p else {},
                 "fewer_products": node is not None and _has_fewer_products(node),
                 "shares": {} if node is None else origin_shares(node, program.graph, imported),
             }
         )
     units = {row["unit"] for row in rows}
+    whole = run_times(rounds.whole)
+    speed = throughput(program.kernels, whole["median_s"])
+    sums = totals(measured, machine)
+    outside = outside_kernels(whole["median_s"], sums["kernels_s"])
     return {
         "version": VERSION,
         "threads": threads,
         "seed": seed,
         "machine": _machine(machine, program.target, units),
         "disturbance": disturbance(disturbed),
-        "run": whole(rounds.whole),
+        "run": {**whole, "flops_per_s": speed},
+        "totals": {**sums, "outside_s": outside},
         "kernels": rows,
     }
 
@@ -89,19 +94,6 @@ def disturbance(found: Disturbance) -> shapes.Disturbance:
         "steal_share": found.steal_share,
         "causes": list(found.causes),
         "words": found.words,
-    }
-
-
-def whole(times: Sequence[float]) -> RunTimes:
-    """Return the figures of whole runs."""
-    low, high = median_interval(times)
-    return {
-        "median_s": median(times),
-        "min_s": min(times),
-        "low_s": low,
-        "high_s": high,
-        "slow_s": sorted(times)[min(int(_SLOWEST * len(times)), len(times) - 1)],
-        "repeats": len(times),
     }
 
 

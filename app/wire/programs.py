@@ -14,6 +14,7 @@ from app.wire.shapes.stages import KernelPart, KernelText, OnnxNode, Provenance,
 from app.wire.texts import cut_text
 from compiler.codegen.listing import own_lines
 from compiler.errors import CompileError
+from compiler.figures import memory
 from compiler.ir.graph import Graph, Node, Value, all_nodes
 from compiler.memory.account import fullest_step, handovers, live_by_step, used_by_step
 from compiler.memory.buffer import Plan
@@ -146,9 +147,13 @@ def memory_row(program: Program) -> Memory:
     return {
         "planner": planner_row(plan),
         "order": order_row(program.order_effect),
-        "peak_bytes": plan.peak_bytes,
-        "lower_bound_bytes": plan.lower_bound_bytes,
-        "unshared_bytes": plan.unshared_bytes,
+        "peak_bytes": memory.arena_bytes(plan),
+        "lower_bound_bytes": memory.arena_bound_bytes(plan),
+        "live_peak_bytes": memory.live_peak_bytes(plan),
+        "unshared_bytes": memory.unshared_bytes(plan),
+        "over_bound": memory.over_bound(plan),
+        "idle_share": memory.idle_share(plan),
+        "n_buffers": memory.n_buffers(plan),
         "n_steps": max((b.end for b in plan.buffers), default=0),
         "live_bytes": live_by_step(plan.buffers),
         "used_bytes": used_by_step(plan.buffers),

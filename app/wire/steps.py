@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.wire import VERSION
 from app.wire.shapes import stages as shapes
 from app.wire.shapes.stages import Saved, Steps
-from compiler.passes.engine.cost import CORE
+from compiler.figures.passes import saved_bytes, saved_flops, saved_seconds
 from compiler.trace import Step
 
 STEPS_KEPT = 20_000
@@ -50,11 +50,7 @@ def _step(s: Step) -> shapes.Step:
 
 def _saved(s: Step) -> Saved | None:
     """Return the savings of a rewrite according to its nodes' declared costs; None if unknown."""
-    a, b = s.cost_before, s.cost_after
-    if a is None or b is None:
+    flops, nbytes, seconds = saved_flops(s), saved_bytes(s), saved_seconds(s)
+    if flops is None or nbytes is None or seconds is None:
         return None
-    return {
-        "flops": a.flops - b.flops,
-        "bytes": a.bytes_moved - b.bytes_moved,
-        "seconds": CORE.seconds(a, 0) - CORE.seconds(b, 0),
-    }
+    return {"flops": flops, "bytes": nbytes, "seconds": seconds}

@@ -11,6 +11,7 @@ from app.wire.fields import choice, fields_of, text
 from app.wire.problems import problem
 from app.wire.shapes.written import CheckedText, Language, TextExample, Writing
 from compiler.errors import CompileError
+from compiler.figures.models import n_nodes
 from compiler.frontend.tracing.functions import MAKERS
 from compiler.frontend.written import LANGUAGES, PAGE_LIMITS, Written, language_of
 
@@ -39,7 +40,7 @@ def checked_text(written: Written | None, failed: CompileError | None = None) ->
             {"line": x.line, "name": x.name, "type": str(x.type)[:200]}
             for x in (written.lines if written else ())
         ],
-        "n_nodes": len(graph.nodes) if graph else None,
+        "n_nodes": n_nodes(graph) if graph else None,
         "ir": text if len(text) <= PAGE_LIMITS.characters else "",
     }
 

@@ -7,7 +7,7 @@ measures the speeds; `estimated` estimates them from the target's features.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any, Literal
 
 from compiler.dataclass import dataclass
@@ -64,6 +64,16 @@ class Machine:
             "DRAM": self.dram_bytes_per_second,
         }[level]
 
+    def of_cores(self, n: int) -> Machine:
+        """Return an upper bound of the speeds of `n` cores together: `n` times those of one core.
+
+        Shared levels of memory may be slower, so times from these speeds remain lower bounds.
+        """
+        if n <= 1:
+            return self
+        rates = {f.name: n * getattr(self, f.name) for f in fields(self) if _is_rate(f.name)}
+        return replace(self, **rates, l1_bytes=n * self.l1_bytes, l2_bytes=n * self.l2_bytes)
+
     def to_json(self) -> dict[str, Any]:
         """Return all speeds and sizes by name."""
         return asdict(self)
@@ -81,6 +91,10 @@ class Machine:
         if not all(0 < rate < float("inf") for rate in rates):
             raise ValueError("a peak or bandwidth is not a positive number")
         return made
+
+
+def _is_rate(name: str) -> bool:
+    return name.endswith("_per_second")
 
 
 CYCLES_PER_SECOND = 3e9

@@ -11,11 +11,7 @@ from compiler.codegen.jit import Library
 from compiler.codegen.llvm import FunctionText
 from compiler.codegen.module import Launch
 from compiler.dataclass import dataclass
-from compiler.errors import CompileError
-from compiler.ir.graph import Graph, Node
-from compiler.ir.regions import close
-from compiler.ir.verify import verify
-from compiler.ops.control_flow.control import CONTROL_FLOW
+from compiler.ir.graph import Graph
 from compiler.runtime.built import Built
 from compiler.runtime.code import Code, Stage, Written, segments, written_functions
 from compiler.runtime.concurrent import concurrent, described
@@ -26,8 +22,8 @@ from compiler.runtime.executable import (
     NativeSegment,
     Segment,
 )
-from compiler.runtime.frame import in_memory
 from compiler.runtime.thunks.arrange import needed
+from compiler.runtime.thunks.bodies import compiled_bodies
 from compiler.runtime.thunks.branches import sections
 from compiler.runtime.thunks.constants import ConstantPool
 from compiler.runtime.thunks.kernels import KernelInfo, inner_infos, kernel_infos
@@ -215,9 +211,8 @@ def _link(
     """Return the program with machine code, and with the code of regions that fallbacks run."""
     library, block = code.library(stage, called.pool)
     inside = {
-        number: _bodies(w.node, ordered.graph, options, stage)
+        number: _bodies(w, ordered.graph, options, stage)
         for number, w in enumerate(ordered.launched)
-        if isinstance(w, FallbackThunk) and w.node.op in CONTROL_FLOW
     }
     parts = list(_segments(ordered.launched, library, inside))
     arrangement = ordered.order.arrangement
@@ -235,20 +230,13 @@ Bodies = Mapping[str, tuple[Built, tuple[str, ...]]]
 """Maps keys of regions to their compiled code and the names of the inputs that they capture."""
 
 
-def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bodies:
+def _bodies(thunk: Launchable, graph: Graph, options: CodeOptions, stage: Stage) -> Bodies:
     """Compile the regions of a fallback node, if all sizes are known."""
-    found: dict[str, tuple[Built, tuple[str, ...]]] = {}
     options = replace(options, schedules=(), memory_limit_bytes=None)
-    for key, region in node.regions.items():
-        closed = close(region, graph.types, graph.constants)
-        if not all(in_memory(v.type) for v in closed.graph.inputs):
-            continue
-        try:
-            verify(closed.graph)
-        except CompileError:
-            continue  # the region fails at run time, if it is ever executed
-        found[key] = build_program(closed.graph, options, stage), closed.captured
-    return found
+    return {
+        key: (build_program(closed.graph, options, stage), closed.captured)
+        for key, closed in compiled_bodies(thunk, graph)
+    }
 
 
 def _inner_kernels(

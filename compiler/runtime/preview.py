@@ -8,11 +8,11 @@ from typing import Literal
 
 from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import OPERATORS
 from compiler.runtime.thunks.arrange import needed
-from compiler.runtime.thunks.kernels import KernelInfo, kernel_infos
+from compiler.runtime.thunks.bodies import compiled_bodies
+from compiler.runtime.thunks.kernels import KernelInfo, inner_infos, kernel_infos
 from compiler.runtime.thunks.launch_order import ordered_launches
-from compiler.runtime.thunks.partition import grouped, n_crossings
+from compiler.runtime.thunks.partition import grouped
 from compiler.runtime.thunks.select import (
     CutThunk,
     FallbackThunk,
@@ -56,36 +56,6 @@ class Preview:
         """Return the nodes that the reference implementation will run, in order."""
         return [w for w in self.thunks if isinstance(w, FallbackThunk) and not w.is_view]
 
-    @property
-    def n_native(self) -> int:
-        """Return the number of launches of generated code."""
-        return sum(k.native and not k.inside for k in self.kernels)
-
-    @property
-    def n_inside(self) -> int:
-        """Return the number of kernels inside launches of control flow."""
-        return sum(bool(k.inside) for k in self.kernels)
-
-    @property
-    def n_crossings(self) -> int:
-        """Return the number of changes between generated code and the reference implementation."""
-        return n_crossings(self.thunks)
-
-    @property
-    def flops(self) -> int:
-        """Return the operations of one run, for operators that declare costs."""
-        return sum(k.flops for k in self.kernels)
-
-    @property
-    def native_flops(self) -> int:
-        """Return the operations that generated code executes."""
-        return sum(k.flops for k in self.kernels if k.native)
-
-    @property
-    def n_uncounted(self) -> int:
-        """Return the number of reference nodes whose operators declare no cost."""
-        return sum(not _is_counted(w.node) for w in self.fallbacks)
-
 
 def preview(graph: Graph, target: Target) -> Preview:
     """Preview the execution of an optimised graph of known sizes."""
@@ -94,13 +64,14 @@ def preview(graph: Graph, target: Target) -> Preview:
     thunks = ordered_launches(thunks, needed(graph, thunks), (), options.order).thunks
     launched = [w for w in thunks if not isinstance(w, Unlaunched)]
     nameless = {id(w.scheduled.kernel): "" for w in inner_thunks(thunks)}
-    return Preview(thunks, kernel_infos(launched, graph, {}, {}, nameless))
-
-
-def _is_counted(node: Node) -> bool:
-    inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
-    operators = [OPERATORS.get(n.op) for n in inner]
-    return all(o is not None and o.cost_fn is not None for o in operators)
+    kernels = kernel_infos(launched, graph, {}, {}, nameless)
+    inside = (
+        k
+        for thunk, around in zip(launched, kernels, strict=False)
+        for key, closed in compiled_bodies(thunk, graph)
+        for k in inner_infos(preview(closed.graph, target).kernels, around.name, key)
+    )
+    return Preview(thunks, (*kernels, *inside))
 
 
 def fates(source: Graph, preview: Preview) -> dict[str, Counter[Fate]]:

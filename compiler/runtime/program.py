@@ -201,6 +201,7 @@ class Program:
 
         The bounds use this machine's speeds if `doctor --measure` measured them and the code is for
         this machine. Without measurements, the speeds are estimated from the target's features.
+        With several threads, they are those of as many cores.
         """
         machine = machine_of(self.target)
         return self._predictions(machine, machine.launch_seconds)
@@ -211,7 +212,8 @@ class Program:
         bound = self._opened.last if self._opened else ()
         graph = bound[0].sized.graph if len(bound) == 1 else self.graph
         arena_bytes = self.memory.peak_bytes
-        return predictions(self.kernels, graph, arena_bytes, machine, overhead_seconds)
+        cores = machine.of_cores(min(self._built.threads, self.target.n_cores))
+        return predictions(self.kernels, graph, arena_bytes, cores, overhead_seconds)
 
     @property
     def memory(self) -> Plan:

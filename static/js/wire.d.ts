@@ -26,34 +26,12 @@ export interface Bisection {
   reduced: ReducedModel | null;
 }
 
-// Comparisons of two compilations of one model, timed together.
-
-export type Verdict = "faster" | "slower" | "same" | "unknown";
-/** The times of a kernel. */
-export interface ComparedKernel {
-  median_s: number; min_s: number; low_s: number; high_s: number; kernel: number;
-}
-/** The times of one of two programs: whole runs, and each kernel. `launches_s` is the median
- * time of all launches, without the transfer of inputs and outputs. */
-export interface ComparedProgram { launches_s: number; run: RunTimes; kernels: ComparedKernel[]; }
-/** Times of two compilations A and B of one model, in interleaved rounds of one process. `other`
- * is the compilation B. `ratio` is the time of B relative to A, and `low` to `high` its 99 %
- * confidence interval. `verdict` is the meaning for B. The ratio compares the launches of
- * `n_copies` copies of each program, in `n_blocks` blocks. If `is_native` is false, it compares
- * whole runs, because a run needs more than one native call. */
-export interface Comparison {
-  other: string; verdict: Verdict; ratio: number; low: number; high: number; n_copies: number;
-  n_blocks: number; is_native: boolean; threads: number; seed: number; disturbance: Disturbance;
-  a: ComparedProgram; b: ComparedProgram;
-}
-
 // The data of each server-sent event of a job. The events come in this order: `queued` (repeated
 // when the position changes), `started`, the other events as they occur, and finally `finished`,
 // `failed` or `cancelled`.
 
-/** The job waits; `position` in the queue counts from 1. `wait_s` is the estimated waiting time
- * in seconds, from the durations of recent jobs; null if there are none. */
-export interface QueuedEvent { position: number; wait_s: number | null; }
+/** The job waits; `position` in the queue counts from 1. */
+export interface QueuedEvent { position: number; }
 /** A child process has started the job. */
 export interface StartedEvent { }
 /** A phase has begun. */
@@ -110,12 +88,12 @@ export interface Host { name: string; triple: string; vector_bytes: number; }
 export interface About {
   program: string; limits: Limits; versions: Record<string, string>; host: Host;
 }
-/** A built-in model. `shapes` suggests sizes for open dimensions. `precisions` lists the
- * precision modes that suit the model. */
+/** A built-in model. `n_onnx_nodes` counts the nodes of the file. `shapes` suggests sizes for
+ * open dimensions. */
 export interface Sample {
-  id: string; title: string; words: string; bytes: number; n_nodes: number;
+  id: string; title: string; words: string; bytes: number; n_onnx_nodes: number;
   weights: "trained" | "seeded"; has_labels: boolean; accuracy: number | null;
-  shapes: Record<string, number[]>; precisions: string[];
+  shapes: Record<string, number[]>;
 }
 /** All sample models. */
 export interface Samples { samples: Sample[]; }
@@ -137,15 +115,10 @@ export interface RuleInfo {
   name: string; words: string; pattern: string; exact: boolean; error: number; example: RuleExample;
   near_miss: string; source: string;
 }
-/** A pipeline with a name; `lines` gives the reason for each pass. `imitates` is the compiler
- * whose pipeline the preset imitates with our passes, "" for our own. */
-export interface Preset {
-  name: string; words: string; imitates: string; text: string; lines: PresetLine[];
-}
-/** A precision mode: its guarantee, and the tolerance of model outputs relative to their scale.
- * `needs` is the requirement on models, "" if the mode suits every model. See `precisions` of
- * `Sample` and of `Model`. */
-export interface PrecisionInfo { name: string; words: string; tolerance: number; needs: string; }
+/** A pipeline with a name; `lines` gives the reason for each pass. */
+export interface Preset { name: string; words: string; text: string; lines: PresetLine[]; }
+/** A precision mode: its guarantee, and the tolerance of model outputs relative to their scale. */
+export interface PrecisionInfo { name: string; words: string; tolerance: number; }
 /** One pass of a preset, and the reason for its position. */
 export interface PresetLine { text: string; because: string; }
 /** Presets, passes and rules. */
@@ -193,11 +166,10 @@ export interface JobRequest {
   kind: "compile" | "inspect"; model: ModelChoice; pipeline?: string;
   shapes?: Record<string, number[]>; options?: JobOptions; tuned?: string; without?: string[];
 }
-/** The state of a job. `wait_s` is the estimated waiting time of a queued job in seconds; null
- * if it is unknown. */
+/** The state of a job. */
 export interface Job {
-  id: string; kind: string; state: JobState; position: number; wait_s: number | null; phase: string;
-  n_stages: number; last_event: number; created: number; seconds: number; error: Problem | null;
+  id: string; kind: string; state: JobState; position: number; phase: string; n_stages: number;
+  last_event: number; created: number; seconds: number; error: Problem | null;
   request: JobRequest | Asked; model_name: string;
 }
 /** The stored jobs that have examined another job's result, newest first. `report` is the
@@ -205,11 +177,12 @@ export interface Job {
 export interface Beside { jobs: Job[]; report: string; }
 /** The number of nodes of an operator. */
 export interface OperatorCount { op: string; count: number; }
-/** Facts about an imported model. `precisions` lists the precision modes that suit it. */
+/** Facts about an imported model. `n_onnx_nodes` counts the nodes of the file, and `n_nodes`
+ * those of the imported graph. */
 export interface Model {
-  name: string; source: "sample" | "upload"; id: string; bytes: number; n_nodes: number;
-  n_constants: number; n_parameters: number; constant_bytes: number; operators: OperatorCount[];
-  precisions: string[];
+  name: string; source: "sample" | "upload"; id: string; bytes: number; n_onnx_nodes: number;
+  n_nodes: number; n_constants: number; n_parameters: number; constant_bytes: number;
+  operators: OperatorCount[];
 }
 /** A value's name and type as text. */
 export interface TypedName { name: string; type: string; }
@@ -218,11 +191,16 @@ export interface TypedName { name: string; type: string; }
 export interface Shape { dims: (number | string)[]; assumed: boolean; }
 /** The duration of a phase. */
 export interface Timing { phase: string; seconds: number; }
-/** The graph after a pass; stage 0 is the imported graph. */
+/** The graph after a pass; stage 0 is the imported graph. `value_bytes` is null while a size is
+ * open. */
 export interface Stage {
   stage: number; name: string; words: string; changed: boolean; graph_stage: number;
   seconds: number; verify_seconds: number; n_nodes: number; n_constants: number;
-  constant_bytes: number; value_bytes: number; n_applied: number; n_declined: number;
+  constant_bytes: number; value_bytes: number | null; n_applied: number; n_declined: number;
+}
+/** Figures of all passes that have ended; `seconds` excludes verification. */
+export interface Passes {
+  n_passes: number; n_changed: number; seconds: number; verify_seconds: number;
 }
 /** A kernel of the program; the measured figures are null if the kernel was not measured.
  * `low_s` to `high_s` is the 95 % confidence interval of `median_s`. `predicted_s` is the lower
@@ -235,9 +213,10 @@ export interface Stage {
 export interface Kernel {
   kernel: number; name: string; op: string; node: string; origins: string[]; inside: number | null;
   region: string; native: boolean; words: string; function: string; flops: number;
-  bytes_read: number; bytes_written: number; predicted_s: number | null; bound: Bound | "";
-  median_s: number | null; min_s: number | null; low_s: number | null; high_s: number | null;
-  gflops: number | null; gbytes_per_s: number | null; parts: KernelPart[]; text_kernel: number;
+  bytes_read: number; bytes_written: number; bytes: number; predicted_s: number | null;
+  bound: Bound | ""; median_s: number | null; min_s: number | null; low_s: number | null;
+  high_s: number | null; gflops: number | null; gbytes_per_s: number | null; parts: KernelPart[];
+  text_kernel: number;
 }
 /** Code that was generated at run time, with the reason. Parameters are text. Units: seconds. */
 export interface Specialization {
@@ -246,10 +225,13 @@ export interface Specialization {
 }
 /** The division of a run into generated code and fallbacks to the reference. `n_native` and
  * `n_fallback` count launches, `n_inside` the kernels inside launches, and `n_crossings` the
- * switches between generated code and the reference. `flops` excludes foreign operators. */
+ * switches between generated code and the reference. `flops` excludes the `n_uncounted`
+ * fallbacks whose operators declare no operations; `native_share` is then null. `predicted_s` is
+ * the sum of the lower bounds of all launches, null if a fallback has none. */
 export interface Running {
-  n_native: number; n_inside: number; n_fallback: number; n_crossings: number; flops: number;
-  native_flops: number; serves_all_sizes: boolean; notes: string[];
+  n_kernels: number; n_native: number; n_inside: number; n_fallback: number; n_crossings: number;
+  n_uncounted: number; flops: number; native_flops: number; native_share: number | null;
+  predicted_s: number | null; weight_bytes: number; serves_all_sizes: boolean; notes: string[];
   specializations: Specialization[];
 }
 /** A buffer of the arena, live in the half-open range [start, end) of launch steps. */
@@ -275,39 +257,40 @@ export interface LaunchOrder {
  * step. `used_bytes` is the end of the highest live buffer. `fullest_step` is the step with the
  * peak. The size of the arena is `peak_bytes`; without sharing of memory it would be
  * `unshared_bytes`. Both sizes include alignment gaps between buffers. No plan is smaller than
- * `lower_bound_bytes`. `order` is null if sizes are open. */
+ * `lower_bound_bytes`; `over_bound` is the part of the arena above this bound, relative to the
+ * bound. `idle_share` is the share of occupied bytes that are not live. `order` is null if sizes
+ * are open. */
 export interface Memory {
   planner: Method | null; order: LaunchOrder | null; peak_bytes: number; lower_bound_bytes: number;
-  unshared_bytes: number; n_steps: number; live_bytes: number[]; used_bytes: number[];
+  live_peak_bytes: number; unshared_bytes: number; over_bound: number | null; idle_share: number;
+  n_buffers: number; n_steps: number; live_bytes: number[]; used_bytes: number[];
   fullest_step: number; handovers: Handover[]; buffers: Buffer[];
 }
-/** Times of whole runs on random inputs; if nothing was measured, `skipped` is the reason. */
+/** Times of whole runs on random inputs; if nothing was measured, `skipped` is the reason.
+ * `flops_per_s` is the program's operations per second of the median run. */
 export interface Run {
   median_s: number | null; min_s: number | null; low_s: number | null; high_s: number | null;
-  repeats: number; threads: number; seed: number; skipped: string; disturbance: Disturbance | null;
+  flops_per_s: number | null; repeats: number; threads: number; seed: number; skipped: string;
 }
-/** The error of an output against the reference; `scale` is the reference's largest magnitude. */
+/** The error of an output against our reference; `scale` is the reference's largest magnitude. */
 export interface OutputError {
   name: string; max_abs_error: number | null; scale: number | null; relative_error: number | null;
 }
-/** The errors of the program against the reference, on random inputs. */
+/** The errors of the program against our reference, on random inputs; `Numerics` has the errors
+ * against onnx.reference. */
 export interface Check { outputs: OutputError[]; seed: number; skipped: string; }
 /** The accuracy of the imported graph and of the program on labelled samples. */
 export interface Accuracy {
   n: number; reference: number; compiled: number; n_agree: number; words: string;
 }
-/** Values without elements for the sizes of the compilation. `outputs` are the names of outputs.
- * `n_values` counts the other values of nodes that are empty only because of these sizes, and
- * `first` is the first of these values. */
-export interface Empty { outputs: string[]; n_values: number; first: string; }
 /** The summary of a job; parts that the job has not computed are null or empty. */
 export interface Result {
   job: string; state: JobState; complete: boolean; error: Problem | null; model: Model;
   inputs: TypedName[]; outputs: TypedName[]; shapes: Record<string, Shape>; pipeline: string;
   options: JobOptions; reproduce: string; versions: Record<string, string>; host: Host;
-  timings: Timing[]; result_prefix: string; stages: Stage[]; kernels: Kernel[];
+  timings: Timing[]; result_prefix: string; stages: Stage[]; passes: Passes; kernels: Kernel[];
   running: Running | null; memory: Memory | null; run: Run | null; check: Check | null;
-  accuracy: Accuracy | null; empty: Empty;
+  accuracy: Accuracy | null;
 }
 
 // Results of checking a compiled model: errors of stages, of values, and of the program.
@@ -362,23 +345,6 @@ export interface CheckedValue {
  * `n_values` counts all values of the stage. */
 export interface CheckedValues {
   stage: number; tolerance: number; n_values: number; places: number[]; values: CheckedValue[];
-}
-
-// Comparisons of a compilation with other runtimes.
-
-/** Another runtime. `install` is the command that installs it; `is_installed` is about the
- * server. */
-export interface Peer { name: string; title: string; is_installed: boolean; install: string; }
-/** The runtimes with which programs can be compared. */
-export interface Peers { peers: Peer[]; }
-/** Times of a program and of another runtime, in interleaved rounds of one process. `ratio` is
- * the time of the peer relative to the program, and `low` to `high` its 99 % confidence
- * interval. `verdict` is the meaning for the peer. `relative_error` is the largest difference of
- * the results, relative to the largest magnitude. */
-export interface PeerComparison {
-  peer: string; title: string; peer_version: string; verdict: Verdict; ratio: number; low: number;
-  high: number; n_blocks: number; threads: number; seed: number; relative_error: number | null;
-  disturbance: Disturbance; ours: RunTimes; theirs: RunTimes;
 }
 
 // Platforms, schedulers, and their schedules.
@@ -441,7 +407,6 @@ export interface Placement {
 
 // The measured time of each kernel of a run, with lower bounds for this machine.
 
-export type Cause = "waiting" | "steal" | "busy" | "shared";
 export type Level = "L1" | "L2" | "L3" | "DRAM";
 export type Unit = "f32" | "int8" | "bf16" | "int8_tiles" | "bf16_tiles";
 /** Peak speed of one core with one of its multiplication units. `is_used` is true if this run
@@ -455,38 +420,42 @@ export interface Machine {
   name: string; features: string[]; n_processors: number; is_measured: boolean;
   measured: number | null; peaks: Peak[]; levels: MemoryLevel[]; call_s: number;
 }
-/** The use of the processors during a measurement; figures that the system does not give are
- * null. `busy_processors` is the mean number of processors that other processes used, of
- * `n_processors`. `waiting_share` is the share of the time in which the measuring thread had no
- * processor, and `steal_share` the share of all processor time that the hypervisor took.
- * `causes` has the reasons to distrust the times; an empty list means an undisturbed
- * measurement. `words` is a sentence about these figures. */
-export interface Disturbance {
-  threads: number; n_processors: number; busy_processors: number | null;
-  waiting_share: number | null; steal_share: number | null; causes: Cause[]; words: string;
-}
 /** Median, minimum, and the 95 % confidence interval of the median, `low_s` to `high_s`. */
 export interface Times { median_s: number; min_s: number; low_s: number; high_s: number; }
-/** Times of whole runs. A tenth of the runs took longer than `slow_s` seconds. */
+/** Times of whole runs. A tenth of the runs took longer than `slow_s` seconds. `flops_per_s` is
+ * the program's operations per second of the median run. */
 export interface RunTimes {
   median_s: number; min_s: number; low_s: number; high_s: number; slow_s: number; repeats: number;
+  flops_per_s: number | null;
 }
-/** A kernel, timed separately `repeats` times, with its roofline. `predicted_s` is the lower
- * bound of the kernel's time with a separate launch, `roof_s` without the launch. `bytes` counts
- * the bytes read and written, and `fits` is the smallest memory level with at least this
- * capacity. `traffic` divides the bytes among the memory levels that are expected to supply or
+/** A kernel, timed separately `repeats` times, with its roofline. `share` is the kernel's part
+ * of the time of all kernels. `predicted_s` is the lower bound of the kernel's time with a
+ * separate launch, `roof_s` without the launch. `ratio` is the median divided by `predicted_s`,
+ * and `potential_s` the time above this bound. `ceiling_flops_per_s` is the speed at `roof_s`,
+ * and `reached` the fraction of `roof_s` in the median. `bytes` counts the bytes read and
+ * written. `traffic` divides the bytes among the memory levels that are expected to supply or
  * receive them. `shares` divides the kernel's time among ONNX nodes by their predicted
  * operations and bytes. `fewer_products`: Winograd computes the kernel with fewer products than
  * `flops` counts. */
 export interface KernelTimes {
-  median_s: number; min_s: number; low_s: number; high_s: number; kernel: number;
-  predicted_s: number | null; roof_s: number | null; bound: Bound | ""; unit: Unit | "";
-  flops: number; bytes: number; fits: Level; traffic: Partial<Record<Level, number>>;
-  fewer_products: boolean; shares: Record<string, number>;
+  median_s: number; min_s: number; low_s: number; high_s: number; kernel: number; share: number;
+  predicted_s: number | null; roof_s: number | null; bound: Bound | ""; ratio: number | null;
+  potential_s: number | null; flops_per_s: number | null; flops_per_byte: number | null;
+  ceiling_flops_per_s: number | null; reached: number | null; unit: Unit | ""; flops: number;
+  bytes: number; traffic: Partial<Record<Level, number>>; fewer_products: boolean;
+  shares: Record<string, number>;
+}
+/** Figures of all kernels together, in seconds. `kernels_s` is the sum of the medians, and
+ * `predicted_s` the sum of the bounds, both with separate launches. `outside_s` is the median
+ * run minus `kernels_s`. `run_bound_s` is the lower bound of a whole run, with a single call.
+ * `potential_s` is the sum of the potentials. */
+export interface Totals {
+  kernels_s: number; predicted_s: number; outside_s: number; run_bound_s: number;
+  potential_s: number;
 }
 /** Interleaved times of whole runs and of each kernel, on the same random inputs. */
 export interface Profile {
-  threads: number; seed: number; machine: Machine; disturbance: Disturbance; run: RunTimes;
+  threads: number; seed: number; machine: Machine; run: RunTimes; totals: Totals;
   kernels: KernelTimes[];
 }
 
@@ -557,6 +526,7 @@ export interface SharedLink {
 
 export type GroupKind = "scope" | "repeat" | "block" | "stretch";
 export type DiffMark = " " | "-" | "+" | "…";
+export type Verdict = "together" | "apart" | "not neighbours" | "gone";
 export type Outcome = "applied" | "declined";
 export type StorageKind = "splat" | "seeded" | "literal" | "blob" | "file";
 export type Edge = [string, string, number, string];
@@ -659,8 +629,7 @@ export interface Chapter {
 }
 /** A node and its reader in the model, with the fusion verdict and the reason. */
 export interface Neighbour {
-  maker: string; reader: string; verdict: "together" | "apart" | "not neighbours" | "gone";
-  because: string; chapters: Chapter[];
+  maker: string; reader: string; verdict: Verdict; because: string; chapters: Chapter[];
 }
 /** The fusion verdicts of all edges of the model. */
 export interface Neighbours { edges: Neighbour[]; }
@@ -754,7 +723,7 @@ export interface Writing {
 
 // Requests of jobs about another job's result, and their bodies.
 
-export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | ComparisonRequest | PeerRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
+export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
 /** The request of a placement; `job` is the compilation of the model. */
 export interface PlaceRequest {
   kind: "place"; job: string; platform: string; scheduler: string; ahead: number | null;
@@ -766,13 +735,6 @@ export interface CheckRequest { kind: "check"; job: string; seed: number; }
 export interface BisectRequest { kind: "bisect"; job: string; seed: number; moved: number | null; }
 /** The request of a repeated measurement; `job` is the compilation of the model. */
 export interface ProfileRequest { kind: "profile"; job: string; seconds: number; machine: boolean; }
-/** The request of a comparison of two compilations, `job` (A) and `other` (B). `again` measures
- * even if an equal comparison is stored. */
-export interface ComparisonRequest {
-  kind: "comparison"; job: string; other: string; seconds: number; again: boolean;
-}
-/** The request of a comparison with another runtime; `job` is the compilation of the model. */
-export interface PeerRequest { kind: "peer"; job: string; peer: string; seconds: number; }
 /** The request of a kernel's code for all targets; `job` is the compilation of the model. */
 export interface TargetsRequest { kind: "targets"; job: string; kernel: number; }
 /** The request of a tuning job; `job` is the compilation of the model. */
@@ -796,10 +758,6 @@ export interface CheckOptions { seed?: number; }
 export interface BisectOptions { seed?: number; moved?: number | null; }
 /** Approximate duration in seconds; `machine`: measure the speeds of the machine first. */
 export interface ProfileOptions { seconds?: number; machine?: boolean; }
-/** The compilation B, and the approximate duration in seconds. */
-export interface ComparisonOptions { other: string; seconds?: number; again?: boolean; }
-/** The other runtime, and the approximate duration in seconds. */
-export interface PeerOptions { peer: string; seconds?: number; }
 /** The kernel to compile. */
 export interface TargetOptions { kernel: number; }
 /** Duration, method and kernel; by default all kernels, the slowest first. */

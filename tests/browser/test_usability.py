@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import compiler
 from app.samples import samples
+from compiler.figures.models import value_bytes
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.reference import evaluate_graph
@@ -117,11 +118,13 @@ def test_which_pass_cut_memory_most(page: Page, digits: str, program: Program) -
     playground = Playground(page).follow(digits)
     playground.part("order").select_option("bytes")
     rows = page.locator("[data-part=list] .pass-row")
-    saved = {e.name: held_bytes(e.before) - held_bytes(e.after) for e in events_of(program)}
-    most = max(saved, key=lambda name: saved[name])
-    expect(rows.first.locator(".pass-name")).to_have_text(most)
-    fewer = bytes_text(-saved[most])
-    expect(rows.first.locator(".fewer", has_text="kB")).to_have_text(fewer)
+    most = max(events_of(program), key=lambda e: held_bytes(e.before) - held_bytes(e.after))
+    expect(rows.first.locator(".pass-name")).to_have_text(most.name)
+    before, after = value_bytes(most.before), value_bytes(most.after)
+    assert before is not None
+    assert after is not None
+    fewer = f"{bytes_text(after - before)} of values"
+    expect(rows.first.locator(".fewer", has_text="of values")).to_have_text(fewer)
     rows.first.click()
     expect(rows.first).to_have_attribute("aria-current", "step")
     playground.part("order").select_option("")

@@ -12,7 +12,9 @@ from compiler.units import (
     error_text,
     flops_text,
     number_text,
+    percent_text,
     rate_text,
+    ratio_text,
     seconds_text,
 )
 
@@ -22,6 +24,8 @@ FORMATS = {
     "seconds": seconds_text,
     "flops": flops_text,
     "rates": rate_text,
+    "shares": percent_text,
+    "ratios": ratio_text,
     "counts": number_text,
     "errors": error_text,
 }

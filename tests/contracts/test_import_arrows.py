@@ -42,6 +42,7 @@ ORDER = (
     "tuning",
     "conformance",
     "bench",
+    "figures",
     "app",
     "compilarium",
 )

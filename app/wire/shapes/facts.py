@@ -66,7 +66,8 @@ class About(Payload):
 
 
 class Sample(TypedDict):
-    """A built-in model. `shapes` suggests sizes for open dimensions.
+    """A built-in model. `n_onnx_nodes` counts the nodes of the file. `shapes` suggests sizes for
+    open dimensions.
 
     `precisions` lists the precision modes that suit the model.
     """
@@ -75,7 +76,7 @@ class Sample(TypedDict):
     title: str
     words: str
     bytes: int
-    n_nodes: int
+    n_onnx_nodes: int
     weights: Literal["trained", "seeded"]
     has_labels: bool
     accuracy: float | None

@@ -96,12 +96,17 @@ class OperatorCount(TypedDict):
 
 
 class Model(TypedDict):
-    """Facts about an imported model. `precisions` lists the precision modes that suit it."""
+    """Facts about an imported model.
+
+    `n_onnx_nodes` counts the nodes of the file, and `n_nodes` those of the imported graph.
+    `precisions` lists the precision modes that suit the model.
+    """
 
     name: str
     source: Literal["sample", "upload"]
     id: str
     bytes: int
+    n_onnx_nodes: int
     n_nodes: int
     n_constants: int
     n_parameters: int
@@ -135,7 +140,10 @@ class Timing(TypedDict):
 
 
 class Stage(TypedDict):
-    """The graph after a pass; stage 0 is the imported graph."""
+    """The graph after a pass; stage 0 is the imported graph.
+
+    `value_bytes` is null while a size is open.
+    """
 
     stage: int
     name: str
@@ -147,9 +155,18 @@ class Stage(TypedDict):
     n_nodes: int
     n_constants: int
     constant_bytes: int
-    value_bytes: int
+    value_bytes: int | None
     n_applied: int
     n_declined: int
+
+
+class Passes(TypedDict):
+    """Figures of all passes that have ended; `seconds` excludes verification."""
+
+    n_passes: int
+    n_changed: int
+    seconds: float
+    verify_seconds: float
 
 
 class Kernel(TypedDict):
@@ -177,6 +194,7 @@ class Kernel(TypedDict):
     flops: int
     bytes_read: int
     bytes_written: int
+    bytes: int
     predicted_s: float | None
     bound: Bound | Literal[""]
     median_s: float | None
@@ -202,16 +220,22 @@ class Running(TypedDict):
     """The division of a run into generated code and fallbacks to the reference.
 
     `n_native` and `n_fallback` count launches, `n_inside` the kernels inside launches, and
-    `n_crossings` the switches between generated code and the reference. `flops`
-    excludes foreign operators.
+    `n_crossings` the switches between generated code and the reference. `flops` excludes the
+    `n_uncounted` fallbacks whose operators declare no operations; `native_share` is then null.
+    `predicted_s` is the sum of the lower bounds of all launches, null if a fallback has none.
     """
 
+    n_kernels: int
     n_native: int
     n_inside: int
     n_fallback: int
     n_crossings: int
+    n_uncounted: int
     flops: int
     native_flops: int
+    native_share: float | None
+    predicted_s: float | None
+    weight_bytes: int
     serves_all_sizes: bool
     notes: list[str]
     specializations: list[Specialization]
@@ -273,15 +297,20 @@ class Memory(TypedDict):
 
     `used_bytes` is the end of the highest live buffer. `fullest_step` is the step with the peak.
     The size of the arena is `peak_bytes`; without sharing of memory it would be `unshared_bytes`.
-    Both sizes include alignment gaps between buffers. No plan is smaller than `lower_bound_bytes`.
-    `order` is null if sizes are open.
+    Both sizes include alignment gaps between buffers. No plan is smaller than `lower_bound_bytes`;
+    `over_bound` is the part of the arena above this bound, relative to the bound. `idle_share` is
+    the share of occupied bytes that are not live. `order` is null if sizes are open.
     """
 
     planner: Method | None
     order: LaunchOrder | None
     peak_bytes: int
     lower_bound_bytes: int
+    live_peak_bytes: int
     unshared_bytes: int
+    over_bound: float | None
+    idle_share: float
+    n_buffers: int
     n_steps: int
     live_bytes: list[int]
     used_bytes: list[int]
@@ -291,12 +320,16 @@ class Memory(TypedDict):
 
 
 class Run(TypedDict):
-    """Times of whole runs on random inputs; if nothing was measured, `skipped` is the reason."""
+    """Times of whole runs on random inputs; if nothing was measured, `skipped` is the reason.
+
+    `flops_per_s` is the program's operations per second of the median run.
+    """
 
     median_s: float | None
     min_s: float | None
     low_s: float | None
     high_s: float | None
+    flops_per_s: float | None
     repeats: int
     threads: int
     seed: int
@@ -305,7 +338,7 @@ class Run(TypedDict):
 
 
 class OutputError(TypedDict):
-    """The error of an output against the reference; `scale` is the reference's largest
+    """The error of an output against our reference; `scale` is the reference's largest
     magnitude."""
 
     name: str
@@ -315,7 +348,8 @@ class OutputError(TypedDict):
 
 
 class Check(TypedDict):
-    """The errors of the program against the reference, on random inputs."""
+    """The errors of the program against our reference, on random inputs; `Numerics` has the errors
+    against onnx.reference."""
 
     outputs: list[OutputError]
     seed: int
@@ -363,6 +397,7 @@ class Result(Payload):
     timings: list[Timing]
     result_prefix: str
     stages: list[Stage]
+    passes: Passes
     kernels: list[Kernel]
     running: Running | None
     memory: Memory | None

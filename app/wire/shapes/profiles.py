@@ -82,28 +82,57 @@ class RunTimes(Times):
     repeats: int
 
 
+class ProfiledRun(RunTimes):
+    """Whole runs of a profile; `flops_per_s` is the speed of the median run."""
+
+    flops_per_s: float | None
+
+
 class KernelTimes(Times):
     """A kernel, timed separately `repeats` times, with its roofline.
 
-    `predicted_s` is the lower bound of the kernel's time with a separate launch, `roof_s` without
-    the launch. `bytes` counts the bytes read and written, and `fits` is the smallest memory level
-    with at least this capacity. `traffic` divides the bytes among the memory levels that are
-    expected to supply or receive them. `shares` divides the kernel's time among ONNX nodes by their
+    `share` is the kernel's part of the time of all kernels. `predicted_s` is the lower bound of the
+    kernel's time with a separate launch, `roof_s` without the launch. `ratio` is the median divided
+    by `predicted_s`, and `potential_s` the time above this bound. `ceiling_flops_per_s` is the
+    speed at `roof_s`, and `reached` the fraction of `roof_s` in the median. `bytes` counts the
+    bytes read and written. `traffic` divides the bytes among the memory levels that are expected to
+    supply or receive them. `shares` divides the kernel's time among ONNX nodes by their
     predicted operations and bytes. `fewer_products`: Winograd computes the kernel with fewer
     products than `flops` counts.
     """
 
     kernel: int
+    share: float
     predicted_s: float | None
     roof_s: float | None
     bound: Bound | Literal[""]
+    ratio: float | None
+    potential_s: float | None
+    flops_per_s: float | None
+    flops_per_byte: float | None
+    ceiling_flops_per_s: float | None
+    reached: float | None
     unit: Unit | Literal[""]
     flops: int
     bytes: int
-    fits: Level
     traffic: dict[Level, int]
     fewer_products: bool
     shares: dict[str, float]
+
+
+class Totals(TypedDict):
+    """Figures of all kernels together, in seconds.
+
+    `kernels_s` is the sum of the medians, and `predicted_s` the sum of the bounds, both with
+    separate launches. `outside_s` is the median run minus `kernels_s`. `run_bound_s` is the lower
+    bound of a whole run, with a single call. `potential_s` is the sum of the potentials.
+    """
+
+    kernels_s: float
+    predicted_s: float
+    outside_s: float
+    run_bound_s: float
+    potential_s: float
 
 
 class Profile(Payload):
@@ -113,5 +142,6 @@ class Profile(Payload):
     seed: int
     machine: Machine
     disturbance: Disturbance
-    run: RunTimes
+    run: ProfiledRun
+    totals: Totals
     kernels: list[KernelTimes]

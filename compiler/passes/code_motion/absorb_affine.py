@@ -8,9 +8,10 @@ from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
+from compiler.ir.operator import Cost
 from compiler.ir.types import TensorType, logical
 from compiler.passes.code_motion.absorbers import WAYS, Affine, Edits, absorb
-from compiler.passes.engine.cost import node_cost
+from compiler.passes.engine.cost import bytes_saved, node_cost, traffic_text
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.pattern import ConstTensor, uniform
 from compiler.passes.engine.rule import ROUNDINGS
@@ -135,7 +136,7 @@ def _apply(ed: Editor, root: _Root, edits: Edits, log: Log) -> None:
         changed.append(made)
     ed.replace(root.node.output, root.value)
     ed.remove(root.node)
-    saved = "" if cost is None else f"; saves {cost.bytes_moved:,} bytes of traffic"
+    saved = "" if cost is None else f"; {traffic_text(bytes_saved(cost, Cost()))}"
     names = ", ".join(n.output for n in changed)
     log.applied(
         root.rule,
@@ -145,4 +146,5 @@ def _apply(ed: Editor, root: _Root, edits: Edits, log: Log) -> None:
         [*changed, *ed.made_constants],
         error=ROUNDINGS,
         cost_before=cost,
+        cost_after=Cost(),
     )

@@ -12,6 +12,7 @@ from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Cost
 from compiler.ir.types import DType, TensorType, Type
+from compiler.units import bytes_text
 
 TypeOf = Callable[[str], Type]
 
@@ -28,6 +29,22 @@ class Roofline:
         """Estimate the seconds that a cost takes in `n_kernels` kernels."""
         busy = max(cost.flops / self.flops_per_second, cost.bytes_moved / self.bytes_per_second)
         return busy + n_kernels * self.seconds_per_kernel
+
+
+TRAFFIC = "{traffic}"
+"""Stands for the saved memory traffic in the reason of a rule; the engine knows the costs."""
+
+
+def bytes_saved(before: Cost | None, after: Cost | None) -> int | None:
+    """Return the bytes read and written that a rewrite saves; None if a cost is unknown."""
+    return None if before is None or after is None else before.bytes_moved - after.bytes_moved
+
+
+def traffic_text(nbytes: int | None) -> str:
+    """Describe saved memory traffic: `saves 8.19 kB of traffic`; None if it is unknown."""
+    if nbytes is None:
+        return "saves one pass over memory"
+    return f"{'saves' if nbytes >= 0 else 'adds'} {bytes_text(abs(nbytes))} of traffic"
 
 
 CORE = Roofline()

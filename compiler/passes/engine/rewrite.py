@@ -18,7 +18,7 @@ from compiler.ir.operator import Call, Cost, Operand, Out, Tensor
 from compiler.ir.types import TensorType, Type, logical
 from compiler.ir.verify import refines
 from compiler.limits import check
-from compiler.passes.engine.cost import cost_of
+from compiler.passes.engine.cost import TRAFFIC, bytes_saved, cost_of, traffic_text
 from compiler.passes.engine.excerpt import behind_facts, excerpt
 from compiler.passes.engine.matching import ConstName, Match, match, operands
 from compiler.passes.engine.pattern import depth, roots
@@ -200,7 +200,8 @@ class _Engine:
         self.log.applied(
             r.name,
             root.output,
-            because or _default_reason(r, m, len(ed.made), cost_before, cost_after),
+            because.replace(TRAFFIC, traffic_text(bytes_saved(cost_before, cost_after)))
+            or _default_reason(r, m, len(ed.made), cost_before, cost_after),
             dict.fromkeys(took),
             made,
             r.error,
@@ -263,10 +264,10 @@ def _default_reason(r: Rule, m: Match, n_made: int, before: Cost | None, after: 
     text = f"{r.title.rstrip('.')}: {_count(len(m.nodes))} became {n_made or 'none'}"
     if before is None or after is None:
         return text
-    moved = before.bytes_moved - after.bytes_moved
+    moved = bytes_saved(before, after)
     flops = before.flops - after.flops
     text += f"; saves {flops:,} operations" if flops > 0 else ""
-    return text + (f"; saves {moved:,} bytes of traffic" if moved > 0 else "")
+    return text + (f"; {traffic_text(moved)}" if moved and moved > 0 else "")
 
 
 def _count(n: int) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import TensorType
+from compiler.passes.engine.cost import traffic_text
 from compiler.passes.fusion.groups import Grouping
 from compiler.passes.fusion.kinds import EXPENSIVE, is_cheap_number, is_elementwise, share_lanes
 from compiler.trace import Log
@@ -66,6 +67,6 @@ def with_copies(graph: Graph, copies: list[Node], log: Log) -> Graph:
             name = ed.fresh(node.output)
             made.append(ed.add(replace(node, outputs=(name,), name=name)))
             ed.update(user, user.with_inputs({node.output: name}))
-        because = f"computed in each of its {len(users)} readers; saves {saved:,} bytes of traffic"
+        because = f"computed in each of its {len(users)} readers; {traffic_text(saved)}"
         log.applied("copy_cheap_producer", node.output, because, [node], [node, *made])
     return ed.graph()

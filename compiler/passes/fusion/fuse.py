@@ -11,7 +11,7 @@ from dataclasses import replace
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ops.fusion import fuse_nodes
-from compiler.passes.engine.cost import cost_of, node_cost
+from compiler.passes.engine.cost import bytes_saved, cost_of, node_cost, traffic_text
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.fusion.policies import POLICIES
 from compiler.passes.fusion.policy import Group, Limits, Plan
@@ -91,26 +91,28 @@ def carried_out(plan: Plan, log: Log) -> Graph:
 def _fuse(graph: Graph, group: Group, position: Mapping[str, int], log: Log) -> Node:
     nodes = sorted(group.nodes.values(), key=lambda n: position[n.output])
     made = fuse_nodes(graph, nodes, group.kind)
-    saved = _bytes_saved(graph, nodes, made)
+    before = cost_of(nodes, graph.types.__getitem__)
+    after = node_cost(made, graph.types.__getitem__)
+    saved = bytes_saved(before, after)
+    saved = _assumed_bytes_saved(graph, nodes, made) if saved is None else saved
     names = ", ".join(n.op for n in nodes)
     stored = f", {len(made.outputs)} results" if len(made.outputs) > 1 else ""
-    because = (
-        f"{len(nodes)} nodes in one kernel ({names}){stored}; saves {saved:,} bytes of traffic"
-    )
+    because = f"{len(nodes)} nodes in one kernel ({names}){stored}; {traffic_text(saved)}"
     log.applied(
         "fuse",
         group.last.output,
         because,
         nodes,
         [made],
-        cost_before=cost_of(nodes, graph.types.__getitem__),
-        cost_after=node_cost(made, graph.types.__getitem__),
+        cost_before=before,
+        cost_after=after,
     )
     return made
 
 
-def _bytes_saved(graph: Graph, nodes: Sequence[Node], made: Node) -> int:
-    """Return the bytes of memory traffic that a kernel saves for its internal values."""
+def _assumed_bytes_saved(graph: Graph, nodes: Sequence[Node], made: Node) -> int:
+    """Return the bytes of memory traffic that a kernel saves for its internal values, if open sizes
+    have their assumed values."""
     inside = {n.output for n in nodes}
     saved = 0
     for n in nodes:

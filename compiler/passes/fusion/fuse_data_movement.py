@@ -7,6 +7,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import TensorType, open_symbols
 from compiler.ops.fusion import fuse_nodes
+from compiler.passes.engine.cost import traffic_text
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
@@ -63,7 +64,7 @@ def fuse_data_movement(graph: Graph, log: Log) -> Graph:
         log.applied(
             "fuse_data_movement",
             last.output,
-            f"saves {saved:,} bytes of traffic: {len(chain)} nodes become one copy",
+            f"{traffic_text(saved)}: {len(chain)} nodes become one copy",
             took=chain,
             made=[node],
         )

@@ -11,6 +11,7 @@ import heapq
 
 from compiler.ir.graph import Node
 from compiler.ir.types import TensorType
+from compiler.passes.engine.cost import traffic_text
 from compiler.passes.fusion.fits import why_not_into
 from compiler.passes.fusion.kinds import EXPENSIVE
 from compiler.passes.fusion.policy import Limits
@@ -145,8 +146,8 @@ class Priorities:
             t = nodes[0].type
             nbytes = t.assumed.nbytes if isinstance(t, TensorType) else 0
             because = (
-                f"computed in each of its {len(readers)} readers; saves "
-                f"{nbytes * (1 + len(readers)):,} bytes of traffic, and repeats {unit.flops:,} "
+                f"computed in each of its {len(readers)} readers; "
+                f"{traffic_text(nbytes * (1 + len(readers)))}, and repeats {unit.flops:,} "
                 "operations"
             )
             self.log.applied("copy_cheap_producer", name, because, nodes[:1], nodes)

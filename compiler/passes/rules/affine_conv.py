@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.ir.operator import Operand, Operator, Tensor
 from compiler.ir.types import TensorType
+from compiler.passes.engine.cost import TRAFFIC
 from compiler.passes.engine.pattern import Any, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.affine_parts import (
@@ -21,7 +22,6 @@ from compiler.passes.rules.affine_parts import (
     scaled,
     shifted,
     sum_over_inputs,
-    traffic,
 )
 from compiler.passes.rules.arithmetic import combined
 from compiler.passes.rules.calls import o
@@ -148,7 +148,7 @@ def _scaled_conv(
     made = None if bias is None else combined(np.multiply, bias.stored, scale)
     return Because(
         _with_bias(operator, attrs, x, weights, made),
-        f"{counted(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; {traffic(x, t)}",
+        f"{counted(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; {TRAFFIC}",
     )
 
 
@@ -262,7 +262,7 @@ def _shifted_conv(
     made = shifted(bias.stored if bias else None, channels(c, w.rank, 1, n))
     return Because(
         _with_bias(operator, attrs, x, w, made),
-        f"{counted(n, 'shift')} {'added to' if bias else 'stored as'} the bias; {traffic(x, t)}",
+        f"{counted(n, 'shift')} {'added to' if bias else 'stored as'} the bias; {TRAFFIC}",
     )
 
 
@@ -308,8 +308,7 @@ def scale_before_conv(
     weights = scale_inputs(w, scale, attrs["groups"])
     return Because(
         _with_bias(o.conv, attrs, x, weights, bias),
-        f"{counted(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; "
-        f"{traffic(x, x.type)}",
+        f"{counted(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; {TRAFFIC}",
     )
 
 
@@ -355,8 +354,7 @@ def scale_before_conv_transpose(
     weights = scaled(w.stored, scale, (shape[0], *(1 for _ in shape[1:])), shape)
     return Because(
         _with_bias(o.conv_transpose, attrs, x, weights, bias),
-        f"{counted(shape[0], 'scale')} folded into {w.stored.type.n_elements:,} weights; "
-        f"{traffic(x, x.type)}",
+        f"{counted(shape[0], 'scale')} folded into {w.stored.type.n_elements:,} weights; {TRAFFIC}",
     )
 
 
@@ -407,7 +405,7 @@ def shift_before_conv(
     made = shifted(bias.stored if bias else None, extra)
     return Because(
         _with_bias(o.conv, attrs, x, w, made),
-        f"{counted(n, 'shift')} added to the bias; {traffic(x, x.type)}",
+        f"{counted(n, 'shift')} added to the bias; {TRAFFIC}",
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from compiler.ir.constant import Constant
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType
+from compiler.passes.engine.cost import TRAFFIC
 from compiler.passes.engine.pattern import Any, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.affine_parts import (
@@ -20,7 +21,6 @@ from compiler.passes.rules.affine_parts import (
     scaled,
     shifted,
     sum_over_rows,
-    traffic,
 )
 from compiler.passes.rules.arithmetic import combined, objection_to
 from compiler.passes.rules.calls import o
@@ -76,7 +76,7 @@ def scale_into_matmul(
     weights = _scaled_right(x, w, c, transpose_b, t)
     return Because(
         o.matmul(x, weights, transpose_a=transpose_a, transpose_b=transpose_b),
-        _reason(c, w, traffic(x, t)),
+        _reason(c, w, TRAFFIC),
     )
 
 
@@ -153,7 +153,7 @@ def scale_into_left_matmul(
     weights = scaled(w.stored, c.stored, shape, w.stored.type.static_shape)
     return Because(
         o.matmul(weights, x, transpose_a=transpose_a, transpose_b=transpose_b),
-        _reason(c, w, traffic(x, t)),
+        _reason(c, w, TRAFFIC),
     )
 
 
@@ -211,7 +211,7 @@ def scale_through_bias(
     product = o.matmul(x, weights, transpose_a=transpose_a, transpose_b=transpose_b)
     return Because(
         o.add(product, bias),
-        _reason(c, w, f"the bias is scaled too; {traffic(x, t)}"),
+        _reason(c, w, f"the bias is scaled too; {TRAFFIC}"),
     )
 
 
@@ -254,7 +254,7 @@ def scale_before_matmul(
     weights = scaled(w.stored, scale, shape, w.stored.type.static_shape)
     return Because(
         o.matmul(x, weights, transpose_a=transpose_a, transpose_b=transpose_b),
-        _reason(c, w, traffic(x, x.type)),
+        _reason(c, w, TRAFFIC),
     )
 
 
@@ -314,7 +314,7 @@ def scale_before_right_matmul(
     weights = scaled(w.stored, scale, shape, w.stored.type.static_shape)
     return Because(
         o.matmul(weights, x, transpose_a=transpose_a, transpose_b=transpose_b),
-        _reason(c, w, traffic(x, x.type)),
+        _reason(c, w, TRAFFIC),
     )
 
 
@@ -368,7 +368,7 @@ def shift_through_matmul(
     made = shifted(bias.stored, extra)
     return Because(
         o.add(product, made),
-        f"{counted(c.stored.type.n_elements, 'shift')} folded into the bias; {traffic(x, x.type)}",
+        f"{counted(c.stored.type.n_elements, 'shift')} folded into the bias; {TRAFFIC}",
     )
 
 

@@ -194,13 +194,6 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
-def traffic(x: Tensor, t: TensorType) -> str:
-    """Describe the memory traffic saved by the removal of an elementwise node of type t."""
-    return (
-        f"saves {2 * t.nbytes:,} bytes of traffic" if t.is_static else "saves one pass over memory"
-    )
-
-
 def or_skip(body: Callable[..., Operand]) -> Callable[..., Operand]:
     """Decorate a rule to return `Skip` with the reason of a raised Objection."""
 

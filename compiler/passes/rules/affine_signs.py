@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.ir.constant import Constant
 from compiler.ir.operator import Operand, Operator, Tensor
+from compiler.passes.engine.cost import TRAFFIC
 from compiler.passes.engine.pattern import Any, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, rule
 from compiler.passes.rules.affine_parts import (
@@ -18,7 +19,6 @@ from compiler.passes.rules.affine_parts import (
     or_skip,
     outputs_of,
     shifted,
-    traffic,
 )
 from compiler.passes.rules.arithmetic import combined
 from compiler.passes.rules.calls import o
@@ -247,7 +247,7 @@ def constant_minus_conv(
     made = shifted(None if bias is None else negative(bias), shift)
     return Because(
         o.conv(x, negative(w), made, **attrs),
-        f"{counted(n, 'shift')} stored as the bias; {traffic(x, t)}",
+        f"{counted(n, 'shift')} stored as the bias; {TRAFFIC}",
     )
 
 

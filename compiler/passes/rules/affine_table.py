@@ -6,9 +6,10 @@ import numpy as np
 
 from compiler.ir.operator import Operand, Operator, Tensor
 from compiler.ir.types import TensorType
+from compiler.passes.engine.cost import TRAFFIC
 from compiler.passes.engine.pattern import Any, AnyAttr, Const, ConstTensor
 from compiler.passes.engine.rule import Because, Rule, rule
-from compiler.passes.rules.affine_parts import Objection, check_kept, or_skip, traffic
+from compiler.passes.rules.affine_parts import Objection, check_kept, or_skip
 from compiler.passes.rules.arithmetic import combined, reshaped
 from compiler.passes.rules.calls import o
 
@@ -114,7 +115,7 @@ def _changed(
     check_kept(made, table.stored, c.stored)
     return Because(
         o.gather(made, rows, axis=axis),
-        f"a table of {held:,} bytes is rewritten once, at compile time; {traffic(rows, t)}",
+        f"a table of {held:,} bytes is rewritten once, at compile time; {TRAFFIC}",
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from compiler.ir.constant import Constant
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import DType
+from compiler.passes.engine.cost import TRAFFIC
 from compiler.passes.engine.declaration import rules_pass
 from compiler.passes.engine.pattern import Any, AnyAttr, Const, ConstTensor, Number, uniform
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
@@ -21,7 +22,6 @@ from compiler.passes.rules.affine_parts import (
     channels,
     check_kept,
     or_skip,
-    traffic,
 )
 from compiler.passes.rules.arithmetic import combined
 from compiler.passes.rules.calls import o
@@ -291,8 +291,7 @@ def scale_of_dequantized(
     check_kept(made, s.stored, c.stored)
     return Because(
         o.dequantize(x, *_steps(made, z), to=to, axis=axis),
-        f"{n} {'scale is' if n == 1 else 'scales are'} folded at compile time; "
-        f"{traffic(x, x.type)}",
+        f"{n} {'scale is' if n == 1 else 'scales are'} folded at compile time; {TRAFFIC}",
     )
 
 

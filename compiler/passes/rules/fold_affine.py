@@ -8,13 +8,13 @@ import numpy as np
 
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType
+from compiler.passes.engine.cost import TRAFFIC
 from compiler.passes.engine.declaration import rules_pass
 from compiler.passes.engine.pattern import Any, AnyAttr, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.affine_conv import CONV_RULES
 from compiler.passes.rules.affine_matmul import MATMUL_RULES
 from compiler.passes.rules.affine_pad import PAD_RULES
-from compiler.passes.rules.affine_parts import traffic
 from compiler.passes.rules.affine_signs import SIGN_RULES
 from compiler.passes.rules.affine_table import TABLE_RULES
 from compiler.passes.rules.arithmetic import combined, objection_to, reshaped
@@ -137,9 +137,7 @@ def scale_through_affine(
     for made, old in ((scale, a), (shift, b)):
         if objection := objection_to(made, old.stored, c.stored):
             return Skip(objection)
-    return Because(
-        o.add(o.mul(x, scale), shift), f"saves a multiplication per element; {traffic(x, t)}"
-    )
+    return Because(o.add(o.mul(x, scale), shift), f"saves a multiplication per element; {TRAFFIC}")
 
 
 RULES: list[Rule] = [

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from compiler.compute.computation import Computation
 from compiler.dataclass import dataclass
-from compiler.ir.graph import Graph
+from compiler.ir.graph import Graph, Node
 from compiler.loops.nodes import Kernel
 from compiler.ops.control_flow.loop_form import LoopForm, loop_form
 from compiler.passes.engine.cost import reported_cost
@@ -106,15 +106,20 @@ def inner_infos(kernels: Sequence[KernelInfo], around: str, key: str) -> Iterato
 
 
 def _inside(number: int, around: Listed, thunk: RegionThunk) -> Iterator[Listed]:
-    times = around.times
-    if thunk.node.op in ("onnx.Loop", "onnx.Scan"):
-        form = loop_form(thunk.node, around.graph)
-        steps = form.n_steps if isinstance(form, LoopForm) else None
-        times *= 1 if steps is None else steps
+    times = around.times * n_steps(thunk.node, around.graph)
     for body in thunk.bodies.values():
         for inner in body.thunks:
             if not isinstance(inner, Unlaunched):
                 yield Listed(inner, body.graph, times, number)
+
+
+def n_steps(node: Node, graph: Graph) -> int:
+    """Return the number of executions of a node's regions in one run; 1 if it is unknown."""
+    if node.op not in ("onnx.Loop", "onnx.Scan"):
+        return 1
+    form = loop_form(node, graph)
+    steps = form.n_steps if isinstance(form, LoopForm) else None
+    return 1 if steps is None else steps
 
 
 def _info(

@@ -23,6 +23,7 @@ from compiler.schedule.policies.tiles import (
     Tile,
     lines_kept,
 )
+from compiler.units import bytes_text
 
 NARROW, WIDE = 2, 4
 """The widths, in vectors, of a narrow and of a wide strip of columns. A reduction is divided into
@@ -310,7 +311,7 @@ def _is_apart(nest: Nest, read: Read) -> bool:
 
 
 def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Nest:
-    """Prefetch packed constants that do not stay in L1.
+    """Prefetch packed constants whose strips take more than half of L1.
 
     `rows` is the loop over tiles of rows. With few registers a step takes several cycles, and the
     hardware prefetcher loads the cache lines of the step in time. But in each strip of columns, the
@@ -336,8 +337,8 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
         if n_elements and not (over and depends(r, over)):
             distance = -(-ahead_bytes // (n_elements * r.dtype.nbytes))
             reason = (
-                f"{r.tensor} does not stay in L1: "
-                "loading its cache lines takes longer than a few steps"
+                f"a strip of {r.tensor} has {bytes_text(strip_bytes)}, over half of L1: "
+                "its lines may be evicted before their next use"
             )
             nest = nest.because(reason)
             if over:

@@ -228,25 +228,3 @@ export function largestOf(root, kernel) {
   const parts = allOf(root).filter((each) => each.kind === "kernel" && each.kernel === kernel);
   return parts.sort((a, b) => b.seconds - a.seconds)[0] ?? null;
 }
-
-/**
- * Return totals over the measured kernels, in seconds; `worth` is the sum of times above the lower
- * bounds.
- * @param {Profile} profile
- */
-export function together({ kernels, run }) {
-  const sumOf = (/** @type {(k: import("../wire.js").KernelTimes) => number} */ f) =>
-    kernels.reduce((total, each) => total + f(each), 0);
-  const kernel = sumOf((each) => each.median_s);
-  return {
-    kernels: kernel,
-    beside: run.median_s - kernel,
-    least: sumOf((each) => each.predicted_s ?? 0),
-    worth: sumOf(worthOf),
-  };
-}
-
-/** Return the time of a kernel above its lower bound, in seconds; 0 if the bound is unknown. @param {import("../wire.js").KernelTimes} times */
-export function worthOf({ median_s, predicted_s }) {
-  return predicted_s === null ? 0 : Math.max(0, median_s - predicted_s);
-}

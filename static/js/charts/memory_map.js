@@ -66,7 +66,7 @@ export function layoutMemory(memory, size) {
     used: corners(memory.used_bytes, x, yBelow),
     fullest: {
       x: x(memory.fullest_step + 0.5),
-      y: yBelow(liveBytes(memory)),
+      y: yBelow(memory.live_peak_bytes),
     },
     peakY: y(memory.peak_bytes),
     boundY: y(memory.lower_bound_bytes),
@@ -166,23 +166,4 @@ export function atFullest({ buffers, fullest_step }) {
   return buffers
     .filter((each) => each.size > 0 && each.start <= fullest_step && fullest_step < each.end)
     .sort((a, b) => b.size - a.size || a.buffer - b.buffer);
-}
-
-/**
- * Return the peak of live bytes.
- * @param {Memory} memory
- * @returns {number}
- */
-export function liveBytes({ live_bytes, fullest_step }) {
-  return live_bytes[fullest_step] ?? 0;
-}
-
-/**
- * Return the share of occupied bytes that are not live, over all steps; these bytes are holes below the highest buffer.
- * @param {Memory} memory
- * @returns {number}
- */
-export function idleShare({ live_bytes, used_bytes }) {
-  const sum = (/** @type {number[]} */ bytes) => bytes.reduce((total, each) => total + each, 0);
-  return sum(used_bytes) ? 1 - sum(live_bytes) / sum(used_bytes) : 0;
 }

@@ -57,19 +57,19 @@ export function spotsOf(profile, kernels) {
     .map((times) => ({
       kernel: kernels[times.kernel],
       times,
-      intensity: times.flops / times.bytes,
-      rate: times.flops / times.median_s,
+      intensity: times.flops_per_byte ?? 0,
+      rate: times.flops_per_s ?? 0,
       low: times.flops / times.high_s,
       high: times.flops / times.low_s,
-      ceiling: times.roof_s ? times.flops / times.roof_s : null,
-      reached: times.roof_s ? times.roof_s / times.median_s : null,
+      ceiling: times.ceiling_flops_per_s,
+      reached: times.reached,
       tiny: times.bound === "overhead" || times.median_s < Math.max(TINY_S, 2 * profile.machine.call_s),
     }));
 }
 
 /**
- * Return the ceilings of this run. Threads multiply the arithmetic units and the private caches; shared
- * memory levels retain the speed measured for one core.
+ * Return the ceilings of this run: those of one core, multiplied by the number of cores that threads use.
+ * The lower bounds of the kernels use the same speeds.
  * @param {Profile} profile
  * @returns {Ceiling[]}
  */
@@ -84,10 +84,12 @@ export function ceilingsOf({ machine, threads }) {
         speed: n * flops_per_second,
         n_cores: n,
       })),
-    ...machine.levels.map(({ level, bytes_per_second }) => {
-      const cores = level === "L1" || level === "L2" ? n : 1;
-      return { name: level, kind: /** @type {const} */ ("memory"), speed: cores * bytes_per_second, n_cores: cores };
-    }),
+    ...machine.levels.map(({ level, bytes_per_second }) => ({
+      name: level,
+      kind: /** @type {const} */ ("memory"),
+      speed: n * bytes_per_second,
+      n_cores: n,
+    })),
   ];
 }
 

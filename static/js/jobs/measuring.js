@@ -76,14 +76,15 @@ export function withFigures(result, { run, kernels, disturbance }) {
       min_s: run.min_s,
       low_s: run.low_s,
       high_s: run.high_s,
+      flops_per_s: run.flops_per_s,
       repeats: run.repeats,
       disturbance,
     },
     kernels: result.kernels.map((kernel) => {
       const times = of.get(kernel.kernel);
       if (!times) return kernel;
-      const { median_s, min_s, low_s, high_s } = times;
-      const gflops = kernel.flops / median_s / 1e9;
+      const { median_s, min_s, low_s, high_s, flops_per_s } = times;
+      const gflops = flops_per_s === null ? null : flops_per_s / 1e9;
       const gbytes_per_s = (kernel.bytes_read + kernel.bytes_written) / median_s / 1e9;
       return { ...kernel, median_s, min_s, low_s, high_s, gflops, gbytes_per_s };
     }),

@@ -1,10 +1,10 @@
 // The memory plan of the arena: every buffer, by lifetime and offset.
 import { clone, el, listen, part, partOf } from "../elements/dom.js";
 import { drawMemory } from "../charts/draw_memory.js";
-import { bar, figure } from "../elements/figures.js";
+import { bar, declaredFigure } from "../elements/figures.js";
 import { formatBytes, formatCount, formatPercent } from "../text/format.js";
 import { createPainter } from "../graph/canvas.js";
-import { atFullest, idleShare, layoutMemory, liveBytes, nextBuffer, rectAt } from "../charts/memory_map.js";
+import { atFullest, layoutMemory, nextBuffer, rectAt } from "../charts/memory_map.js";
 import { selectValues, selectedBuffers } from "../state/selection.js";
 import { together } from "../state/state.js";
 import { colors } from "../elements/theme.js";
@@ -112,7 +112,7 @@ export function mountMemory(root, state) {
   part(root, "culprits").append(...culprits.flatMap(({ cells }) => cells));
   part(root, "fullest").textContent = word("memory.fullest", {
     step: memory.fullest_step,
-    size: formatBytes(liveBytes(memory)),
+    size: formatBytes(memory.live_peak_bytes),
     n: atFullest(memory).length,
   });
   canvas.setAttribute(
@@ -210,7 +210,7 @@ export function mountMemory(root, state) {
  * @param {() => void} pick
  */
 function culprit({ name, size }, memory, pick) {
-  const share = size / Math.max(1, liveBytes(memory));
+  const share = size / Math.max(1, memory.live_peak_bytes);
   const button = el("button", { class: "link-button mono", type: "button", title: name }, name);
   button.addEventListener("click", pick);
   const numbers = `${formatBytes(size)}  ${formatPercent(share)}`;
@@ -238,15 +238,12 @@ function places({ buffers, handovers }, { buffer }) {
  * @returns {HTMLElement[]}
  */
 function figures(memory) {
-  const { peak_bytes, lower_bound_bytes, unshared_bytes } = memory;
+  const { peak_bytes, live_peak_bytes, over_bound, idle_share, unshared_bytes } = memory;
   return [
-    figure("memory.figure-peak", formatBytes(peak_bytes)),
-    figure("memory.figure-live", formatBytes(liveBytes(memory))),
-    figure(
-      "memory.figure-over",
-      lower_bound_bytes ? formatPercent(peak_bytes / lower_bound_bytes - 1) : "–",
-    ),
-    figure("memory.figure-idle", formatPercent(idleShare(memory))),
-    figure("memory.figure-total", formatBytes(unshared_bytes)),
+    declaredFigure("arena_bytes", peak_bytes),
+    declaredFigure("live_peak_bytes", live_peak_bytes),
+    declaredFigure("over_bound", over_bound),
+    declaredFigure("idle_share", idle_share),
+    declaredFigure("unshared_bytes", unshared_bytes),
   ];
 }

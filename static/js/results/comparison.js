@@ -1,6 +1,6 @@
 // Compares two results of one model: rows of figures, and whether the measured times differ.
-import { liveBytes } from "../charts/memory_map.js";
 import { formatPercent } from "../text/format.js";
+
 
 /**
  * @typedef {import("../wire.js").Result} Result
@@ -33,8 +33,8 @@ export function figuresOf(a, b) {
     row("values", "bytes", (each) => last(each)?.value_bytes ?? null),
     row("constants", "bytes", (each) => last(each)?.constant_bytes ?? null),
     row("arena", "bytes", ({ memory }) => memory?.peak_bytes ?? null),
-    row("live", "bytes", ({ memory }) => (memory ? liveBytes(memory) : null)),
-    row("predicted", "seconds", predicted),
+    row("live", "bytes", ({ memory }) => memory?.live_peak_bytes ?? null),
+    row("predicted", "seconds", ({ running }) => running?.predicted_s ?? null),
     row("compile", "seconds", ({ timings }) =>
       timings.filter(({ phase }) => ["read", "passes", "code"].includes(phase)).reduce((sum, { seconds }) => sum + seconds, 0),
     ),
@@ -42,12 +42,6 @@ export function figuresOf(a, b) {
       check?.outputs.length ? Math.max(...check.outputs.map((each) => each.relative_error ?? 0)) : null,
     ),
   ];
-}
-
-/** @param {Result} result */
-function predicted({ kernels }) {
-  const known = kernels.filter((each) => each.predicted_s !== null);
-  return known.length ? known.reduce((sum, each) => sum + (each.predicted_s ?? 0), 0) : null;
 }
 
 /**

@@ -81,6 +81,11 @@ export function formatPercent(share) {
   return `${percent === 0 || percent === 100 ? percent : percent.toFixed(1)} %`;
 }
 
+/** Format a quotient of equal quantities, or operations per byte, with three digits. @param {number} ratio */
+export function formatRatio(ratio) {
+  return Number.isFinite(ratio) ? short(ratio) : "–";
+}
+
 /**
  * Format an error: "2.1e-7".
  * @param {number | null} error

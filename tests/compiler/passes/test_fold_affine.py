@@ -336,6 +336,6 @@ def test_every_fold_is_marked_as_rounding_differently_and_says_how_much_it_saves
     assert not any(s.exact for s in steps)
     by_rule = {s.rule: s.because for s in steps}
     assert by_rule["scale_into_conv"] == (
-        "8 scales folded into 216 weights; saves 1,280 bytes of traffic"
+        "8 scales folded into 216 weights; saves 1.31 kB of traffic"
     )
     assert fold(graph(LIGHT), inexact=False)[0] == graph(LIGHT)

@@ -56,7 +56,7 @@ def test_a_product_takes_bias_residual_and_activation() -> None:
     assert node.origins == ("one", "two", "three", "four", "five")
     (step,) = log.steps
     assert step.because == (
-        "4 nodes in one kernel (matmul, add, add, relu); saves 240 bytes of traffic"
+        "4 nodes in one kernel (matmul, add, add, relu); saves 240 B of traffic"
     )
     assert (step.took, step.made) == (("a", "c", "d", "e"), ("e",))
 
@@ -333,7 +333,7 @@ def test_a_cheap_node_is_computed_in_each_group_that_reads_it() -> None:
     kernels, log, after = fuse(COPY % "relu(x)")
     assert kernels == ["t: exp", "q: relu neg", "r: relu sqrt", "a: transpose", "b: transpose"]
     assert applied(log.steps)[0] == "copy_cheap_producer"
-    assert "computed in each of its 2 readers; saves 4,800 bytes" in log.steps[0].because
+    assert "computed in each of its 2 readers; saves 4.8 kB" in log.steps[0].because
     relus = [n for n in all_nodes(after) if n.op == "relu"]
     assert [n.origins for n in relus] == [("p",), ("p",)]
     kernels, _, _ = fuse(COPY % "relu(x)", duplicate=False)

@@ -106,3 +106,13 @@ def test_a_node_with_regions_needs_as_long_as_what_runs_inside() -> None:
     inner = [found[k.name].seconds for k in program.kernels if k.inside == around.name]
     assert len(inner) == 2
     assert found[around.name].seconds == pytest.approx(sum(inner), rel=0.01)
+
+
+def test_threads_multiply_the_speeds_of_a_core_so_bounds_stay_bounds() -> None:
+    two = MACHINE.of_cores(2)
+    assert two.flops_per_second == 2 * MACHINE.flops_per_second
+    assert two.dram_bytes_per_second == 2 * MACHINE.dram_bytes_per_second
+    assert two.l1_bytes == 2 * MACHINE.l1_bytes
+    assert two.l3_bytes == MACHINE.l3_bytes, "all cores share it"
+    assert two.launch_seconds == MACHINE.launch_seconds
+    assert MACHINE.of_cores(1) is MACHINE

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import compiler
+from compiler.figures.execution import n_crossings, n_inside, n_native, native_flops
 from compiler.ir.graph import Graph, all_nodes
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.runtime.preview import Preview, fates, preview
@@ -60,8 +61,8 @@ def test_the_kernels_are_those_of_the_program(shufflenet: Graph) -> None:
         assert [(k.name, k.native, k.inside, k.flops) for k in told.kernels] == [
             (k.name, k.native, k.inside, k.flops) for k in made
         ]
-        assert told.native_flops == told.flops == sum(k.flops for k in made)
-        assert (told.n_crossings, told.fallbacks) == (0, [])
+        assert native_flops(told.kernels) == sum(k.flops for k in made)
+        assert (n_crossings(told.kernels), told.fallbacks) == (0, [])
 
 
 def test_every_node_meets_one_fate(shufflenet: Graph) -> None:
@@ -75,7 +76,7 @@ def test_every_node_meets_one_fate(shufflenet: Graph) -> None:
 def test_what_is_inside_control_flow_is_counted_too() -> None:
     g = a_choice(NEGATIVE)
     told = of(g)
-    assert (told.n_native, told.n_inside) == (2, 2)
+    assert (n_native(told.kernels), n_inside(told.kernels)) == (2, 2)
     assert fates(g, told) == {op: Counter(native=1) for op in ("add", "onnx.If", "exp", "neg")}
 
 
@@ -85,7 +86,9 @@ def test_what_holds_a_fallback_is_one_with_its_reason_and_all_inside() -> None:
     (fallback,) = told.fallbacks
     assert fallback.node.op == "onnx.If"
     assert "branch" in fallback.because
-    assert (told.n_native, told.n_crossings) == (1, 1)
+    assert (n_native(told.kernels), n_crossings(told.kernels)) == (1, 1)
+    inside = [k for k in told.kernels if k.inside]
+    assert {k.inside for k in inside} == {"onnx.If"}, "regions of a fallback are listed"
     found = fates(g, told)
     assert found["add"] == Counter(native=1)
     assert found["exp"] == found["onnx.If"] == Counter(reference=1)

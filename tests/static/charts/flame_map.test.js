@@ -14,7 +14,6 @@ import {
   nextSlowest,
   pathTo,
   rowsOf,
-  together,
 } from "../../../static/js/charts/flame_map.js";
 
 const golden = (/** @type {string} */ name) =>
@@ -110,10 +109,6 @@ test("shortcuts step to enclosing, enclosed, adjacent and next slowest bars", ()
   // The time of a kernel with many boxes is their sum.
   const parts = /** @type {any} */ ({ kernels: [times(0, 4, { "/a": 0.5, "/b": 0.5 }), times(2, 3, { "/top": 1 })] });
   assert.equal(nextSlowest(flameOf(parts, kernels, options), null, 1)?.kernel, 0);
-});
-
-test("the summary shows the time outside kernels and the potential of optimisation", () => {
-  assert.deepEqual(together(profile), { kernels: 10, beside: -1, least: 7.5, worth: 2 });
 });
 
 test("the parts of a real profile add up to its total time", () => {

@@ -16,16 +16,16 @@ const machine = {
     { level: "DRAM", bytes: null, bytes_per_second: 1e10 },
   ],
 };
-const row = { roof_s: null, bound: "compute" };
+const row = { ceiling_flops_per_s: null, reached: null, bound: "compute" };
 /** @type {any} */
 const profile = {
   machine,
   threads: 2,
   kernels: [
-    { ...row, kernel: 0, flops: 1e6, bytes: 1e4, median_s: 1e-4, low_s: 0.8e-4, high_s: 2e-4, roof_s: 2e-5 },
+    { ...row, kernel: 0, flops: 1e6, bytes: 1e4, flops_per_byte: 100, flops_per_s: 1e10, median_s: 1e-4, low_s: 0.8e-4, high_s: 2e-4, ceiling_flops_per_s: 5e10, reached: 0.2 },
     { ...row, kernel: 1, flops: 0, bytes: 1e4, median_s: 1e-5, low_s: 1e-5, high_s: 1e-5 },
-    { ...row, kernel: 2, flops: 1e3, bytes: 1e4, median_s: 1e-6, low_s: 1e-6, high_s: 1e-6, bound: "overhead" },
-    { ...row, kernel: 3, flops: 1e5, bytes: 1e4, median_s: 1e-5, low_s: 1e-5, high_s: 1.1e-5 },
+    { ...row, kernel: 2, flops: 1e3, bytes: 1e4, flops_per_byte: 0.1, flops_per_s: 1e9, median_s: 1e-6, low_s: 1e-6, high_s: 1e-6, bound: "overhead" },
+    { ...row, kernel: 3, flops: 1e5, bytes: 1e4, flops_per_byte: 10, flops_per_s: 1e10, median_s: 1e-5, low_s: 1e-5, high_s: 1.1e-5 },
   ],
 };
 const kernels = /** @type {any} */ ([0, 1, 2, 3].map((number) => ({ kernel: number, name: `k${number}` })));
@@ -43,10 +43,10 @@ test("a kernel has its intensity, its speed with an interval, and its fraction o
   assert.deepEqual([first.tiny, second.tiny, second.ceiling], [false, true, null]);
 });
 
-test("only reachable ceilings are drawn, and threads multiply the private resources of each core", () => {
+test("only reachable ceilings are drawn, and threads multiply the speeds of a core", () => {
   assert.deepEqual(
     ceilings.map(({ name, speed, n_cores }) => [name, speed, n_cores]),
-    [["f32", 2e11, 2], ["bf16_tiles", 2e12, 2], ["L1", 4e11, 2], ["DRAM", 1e10, 1]],
+    [["f32", 2e11, 2], ["bf16_tiles", 2e12, 2], ["L1", 4e11, 2], ["DRAM", 2e10, 2]],
   );
   assert.equal(ceilingsOf({ ...profile, threads: 64 })[0].n_cores, 4);
 });

@@ -23,7 +23,7 @@ test("operators with different counts come first", () => {
 });
 
 test("live bytes exclude alignment gaps", () => {
-  const memory = { peak_bytes: 196, lower_bound_bytes: 196, live_bytes: [32, 72], fullest_step: 1 };
+  const memory = { peak_bytes: 196, lower_bound_bytes: 196, live_peak_bytes: 72 };
   const result = /** @type {any} */ ({ stages: [], kernels: [], running: null, memory, timings: [], check: null });
   const rows = Object.fromEntries(figuresOf(result, result).map(({ key, a }) => [key, a]));
   assert.deepEqual([rows.arena, rows.live], [196, 72]);

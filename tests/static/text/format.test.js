@@ -10,6 +10,7 @@ import {
   formatFlops,
   formatPercent,
   formatRate,
+  formatRatio,
   formatSeconds,
 } from "../../../static/js/text/format.js";
 
@@ -19,6 +20,8 @@ const FORMATS = {
   seconds: formatSeconds,
   flops: formatFlops,
   rates: formatRate,
+  shares: formatPercent,
+  ratios: formatRatio,
   counts: formatCount,
   errors: formatError,
 };

@@ -1,7 +1,7 @@
 // The kernels of the program, with predicted and measured costs.
 import { bindButtons, bindSwitch, isOn, watchSwitch } from "../../state/bindings.js";
 import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
-import { formatBytes, formatCount, formatFlops, formatSeconds } from "../../text/format.js";
+import { formatBytes, formatCount, formatFlops, formatPercent, formatRate, formatSeconds } from "../../text/format.js";
 import { nested, whyNone } from "../../results/running.js";
 import { selectKernel, selectedKernels, shownKernel } from "../../state/selection.js";
 import { together } from "../../state/state.js";
@@ -113,6 +113,7 @@ function columnsOf(kernels) {
     {
       id: "share",
       title: word("kernel.share"),
+      hint: word("kernel.share-words"),
       cell: ({ kernel: k }) =>
         k.median_s === null ? "" : bar(k.median_s / longest, total ? k.median_s / total : 0),
       order: ({ kernel: k }) => k.median_s ?? -1,
@@ -120,9 +121,8 @@ function columnsOf(kernels) {
     },
     {
       id: "gflops",
-      title: "Gflop/s",
-      cell: ({ kernel: k }) =>
-        k.gflops === null ? "–" : k.gflops.toFixed(k.gflops < 10 ? 1 : 0),
+      title: word("roofline.rate"),
+      cell: ({ kernel: k }) => (k.gflops ? formatRate(k.gflops * 1e9) : "–"),
       order: ({ kernel: k }) => k.gflops ?? -1,
       number: true,
       hint: word("kernel.gflops"),
@@ -137,8 +137,8 @@ function columnsOf(kernels) {
     {
       id: "bytes",
       title: word("kernel.bytes"),
-      cell: ({ kernel: k }) => formatBytes(k.bytes_read + k.bytes_written),
-      order: ({ kernel: k }) => k.bytes_read + k.bytes_written,
+      cell: ({ kernel: k }) => formatBytes(k.bytes),
+      order: ({ kernel: k }) => k.bytes,
       number: true,
       hint: word("kernel.bytes-words"),
     },
@@ -177,7 +177,7 @@ function nameCell({ kernel: k, depth }) {
  * @param {number} share share of the total time
  */
 function bar(length, share) {
-  const element = el("div", { class: "bar", title: `${(share * 100).toFixed(1)} %` });
+  const element = el("div", { class: "bar" });
   element.style.setProperty("--share", length.toFixed(4));
-  return element;
+  return el("div", { class: "bar-share" }, element, el("span", { class: "number" }, formatPercent(share)));
 }

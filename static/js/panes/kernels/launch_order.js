@@ -3,7 +3,6 @@ import { bindFold } from "../../state/bindings.js";
 import { el } from "../../elements/dom.js";
 import { formatBytes, formatPercent } from "../../text/format.js";
 import { createPainter } from "../../graph/canvas.js";
-import { liveBytes } from "../../charts/memory_map.js";
 import { together } from "../../state/state.js";
 import { colors } from "../../elements/theme.js";
 import { word } from "../../text/words.js";
@@ -24,7 +23,7 @@ const MARGIN = 4;
  */
 export function mountLaunchOrder(root, memory, state) {
   const { planner, order, peak_bytes, lower_bound_bytes } = memory;
-  const noGap = lower_bound_bytes > liveBytes(memory) ? "memory.no-gap-aligned" : "memory.no-gap";
+  const noGap = lower_bound_bytes > memory.live_peak_bytes ? "memory.no-gap-aligned" : "memory.no-gap";
   const holes = peak_bytes - lower_bound_bytes;
   const sizes = {
     bound: formatBytes(lower_bound_bytes),

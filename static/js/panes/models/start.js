@@ -150,9 +150,9 @@ function showCards(cards, samples, model) {
  * @param {Sample} sample
  * @returns {string[]}
  */
-function factsOf({ bytes, n_nodes, accuracy, weights }) {
+function factsOf({ bytes, n_onnx_nodes: n, accuracy, weights }) {
   const facts = [];
-  if (n_nodes) facts.push(word("sample.nodes", { n: n_nodes, count: formatCount(n_nodes) }));
+  if (n) facts.push(word("n-onnx-nodes", { n, count: formatCount(n) }));
   facts.push(formatBytes(bytes));
   if (accuracy !== null) facts.push(word("sample.accuracy", { share: formatPercent(accuracy) }));
   else if (weights === "seeded") facts.push(word("sample.seeded"));

@@ -190,9 +190,10 @@ export function mountUpload(root, state) {
       else if (!inspected)
         says.textContent = word("upload.looking", { size: formatBytes(known.bytes) });
       else {
-        const { n_nodes, n_parameters } = inspected.model;
+        const { n_onnx_nodes, n_nodes, n_parameters } = inspected.model;
         const facts = {
           size: formatBytes(known.bytes),
+          onnx: word("n-onnx-nodes", { n: n_onnx_nodes, count: formatCount(n_onnx_nodes) }),
           nodes: word("n-nodes", { n: n_nodes, count: formatCount(n_nodes) }),
           parameters: word("n-parameters", { n: n_parameters, count: formatCount(n_parameters) }),
         };

@@ -127,14 +127,19 @@ function keptElements(make) {
  * @type {Record<Exclude<(typeof import("../../state/url.js").ORDERS)[number], "">, (stage: Stage, before: Stage | null) => number>}
  */
 const ORDERS = {
-  bytes: (stage, before) => (before ? bytesMade(stage) - bytesMade(before) : Infinity),
+  bytes: (stage, before) => (before ? valuesAdded(stage, before) + constantsAdded(stage, before) : Infinity),
   nodes: (stage, before) => (before ? stage.n_nodes - before.n_nodes : Infinity),
   time: (stage, before) => (before ? -stage.seconds : Infinity),
 };
 
-/** @param {Stage} stage @returns {number} bytes of the stage's values and constants */
-function bytesMade({ value_bytes, constant_bytes }) {
-  return value_bytes + constant_bytes;
+/** Return the additional bytes of values; 0 if a size was unknown before or after. @param {Stage} stage @param {Stage} before */
+function valuesAdded({ value_bytes: now }, { value_bytes: then }) {
+  return now === null || then === null ? 0 : now - then;
+}
+
+/** @param {Stage} stage @param {Stage} before */
+function constantsAdded(stage, before) {
+  return stage.constant_bytes - before.constant_bytes;
 }
 
 /**
@@ -153,11 +158,8 @@ function stoppedAt({ state, error, complete }) {
 }
 
 /** @param {Result} result */
-function summary({ stages }) {
-  const passes = stages.slice(1);
-  const changed = passes.filter((each) => each.changed).length;
-  const seconds = passes.reduce((sum, each) => sum + each.seconds, 0);
-  return word("passes.summary", { n: passes.length, changed, time: formatSeconds(seconds) });
+function summary({ passes: { n_passes: n, n_changed: changed, seconds } }) {
+  return word("passes.summary", { n, changed, time: formatSeconds(seconds) });
 }
 
 /**
@@ -180,14 +182,11 @@ function row(stage, before) {
       ),
     );
   }
-  const bytes = before ? bytesMade(stage) - bytesMade(before) : 0;
-  if (before && bytes !== 0) {
-    const title = word("passes.bytes-words", {
-      values: `${formatBytes(before.value_bytes)} → ${formatBytes(stage.value_bytes)}`,
-      constants: `${formatBytes(before.constant_bytes)} → ${formatBytes(stage.constant_bytes)}`,
-    });
-    const delta = `${bytes > 0 ? "+" : ""}${formatBytes(bytes)}`;
-    facts.push(el("span", { class: bytes < 0 ? "fewer" : "more", title }, delta));
+  if (before) {
+    facts.push(
+      ...bytesFact("values", valuesAdded(stage, before), before.value_bytes, stage.value_bytes),
+      ...bytesFact("constants", constantsAdded(stage, before), before.constant_bytes, stage.constant_bytes),
+    );
   }
   if (stage.n_applied)
     facts.push(
@@ -216,6 +215,20 @@ function row(stage, before) {
   );
   button.dataset.stage = String(stage.stage);
   return button;
+}
+
+/**
+ * Return an element with the additional bytes of values or constants; none if nothing was added or removed.
+ * @param {"values" | "constants"} kind
+ * @param {number} added
+ * @param {number | null} then
+ * @param {number | null} now
+ */
+function bytesFact(kind, added, then, now) {
+  if (added === 0 || then === null || now === null) return [];
+  const title = word(`passes-hint.${kind}`, { before: formatBytes(then), after: formatBytes(now) });
+  const delta = `${added > 0 ? "+" : ""}${formatBytes(added)}`;
+  return [el("span", { class: added < 0 ? "fewer" : "more", title }, word(`passes-bytes.${kind}`, { delta }))];
 }
 
 /**

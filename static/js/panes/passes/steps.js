@@ -1,7 +1,7 @@
 // The ledger of a pass: every applied rewrite, and every declined rewrite with the reason.
 import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../../state/bindings.js";
 import { clone, closest, el, listen, part, partOf, revealSoon } from "../../elements/dom.js";
-import { formatBytes, formatCount, formatSeconds } from "../../text/format.js";
+import { formatBytes, formatCount, formatError, formatSeconds } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
 import { selectValues, selectedIds } from "../../state/selection.js";
 import { inSlices } from "../../elements/slices.js";
@@ -349,7 +349,7 @@ function explain({ took, made, source, error, seconds, saves }, rule, state) {
   if (took.length) facts.push(["steps.took", el("code", {}, took.join(", "))]);
   if (made.length) facts.push(["steps.made", el("code", {}, made.join(", "))]);
   if (saves && (saves.flops || saves.bytes)) facts.push(["steps.saves", savings(saves)]);
-  if (error) facts.push(["steps.error", word("steps.error-words", { error: error.toPrecision(1) })]);
+  if (error) facts.push(["steps.error", word("steps.error-words", { error: formatError(error, 0) })]);
   facts.push(["steps.seconds", formatSeconds(seconds)]);
   if (source) facts.push(["steps.source", el("code", {}, source)]);
   const example = rule?.example;

@@ -133,7 +133,7 @@ export function mountFlame(root, state) {
       bound: times.bound && word(`bound.${times.bound}`),
     };
     return [
-      word("profile.says-part", { name: flame.name, time: timeWithInterval(times), share: formatPercent(times.median_s / (whole?.seconds || 1)) }),
+      word("profile.says-part", { name: flame.name, time: timeWithInterval(times), share: formatPercent(times.share) }),
       flame.share < 1 ? word("profile.says-split", split) : "",
       times.predicted_s === null ? "" : word("profile.says-bound", least),
     ]

@@ -1,9 +1,9 @@
 // Profile of a run: a flame chart by provenance, and every kernel with its lower bound.
 import { api } from "../../server/api.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
-import { figure } from "../../elements/figures.js";
-import { flameOf, naturalGrouping, together as sumOf, worthOf } from "../../charts/flame_map.js";
-import { formatPercent, formatSeconds } from "../../text/format.js";
+import { declaredFigure, figure } from "../../elements/figures.js";
+import { flameOf, naturalGrouping } from "../../charts/flame_map.js";
+import { formatPercent, formatRatio, formatSeconds } from "../../text/format.js";
 import { familyOfKernel } from "../../elements/families.js";
 import { selectKernel, selectedKernels } from "../../state/selection.js";
 import { together } from "../../state/state.js";
@@ -58,7 +58,7 @@ function show(root, state, profile) {
     keyOf: (/** @type {Row} */ { kernel }) => String(kernel.kernel),
     onPick: ({ kernel }) => state.set(selectKernel(kernel)),
     originsOf: ({ kernel }) => kernel.origins,
-    columns: columnsOf(sumOf(profile).kernels),
+    columns: columnsOf(),
   });
   table.show(
     profile.kernels
@@ -96,32 +96,28 @@ function show(root, state, profile) {
 
 /** @param {Profile} profile */
 function figuresOf(profile) {
-  const { kernels, beside, least, worth } = sumOf(profile);
+  const { kernels_s: kernels, outside_s: beside, predicted_s: least, run_bound_s, potential_s: worth } = profile.totals;
   const { low_s, high_s } = profile.run;
-  const run = figure("profile.run", formatSeconds(profile.run.median_s));
+  const run = declaredFigure("run_median", profile.run.median_s);
   run.lastElementChild?.append(
     el("small", {}, `${formatSeconds(low_s)} – ${formatSeconds(high_s)}`),
   );
-  const share = (/** @type {number} */ part_s) => el("small", {}, formatPercent(part_s / kernels));
+  const share = (/** @type {number} */ part_s) => el("small", {}, word("profile.of-kernels", { share: formatPercent(part_s / kernels) }));
   const figures = [
     run,
-    figure("profile.kernels", formatSeconds(kernels)),
-    beside < 0
-      ? figure("profile.saved", formatSeconds(-beside))
-      : figure("profile.beside", formatSeconds(beside)),
-    figure("profile.least", formatSeconds(least)),
-    figure("profile.worth", formatSeconds(worth)),
+    declaredFigure("run_bound", run_bound_s),
+    declaredFigure("kernels_sum", kernels),
+    beside < 0 ? figure("profile.saved", formatSeconds(-beside)) : declaredFigure("outside_kernels", beside),
+    declaredFigure("separate_bounds", least),
+    declaredFigure("potentials", worth),
   ];
-  figures[3].lastElementChild?.append(share(least));
-  figures[4].lastElementChild?.append(share(worth));
+  figures[4].lastElementChild?.append(share(least));
+  figures[5].lastElementChild?.append(share(worth));
   return figures;
 }
 
-/**
- * @param {number} total
- * @returns {import("../shell/table.js").Column<Row>[]}
- */
-function columnsOf(total) {
+/** @returns {import("../shell/table.js").Column<Row>[]} */
+function columnsOf() {
   return [
     {
       id: "kernel",
@@ -147,7 +143,7 @@ function columnsOf(total) {
     {
       id: "share",
       title: word("profile.share"),
-      cell: ({ times }) => formatPercent(times.median_s / total),
+      cell: ({ times }) => formatPercent(times.share),
       order: ({ times }) => times.median_s,
       number: true,
     },
@@ -162,16 +158,16 @@ function columnsOf(total) {
     {
       id: "ratio",
       title: word("profile.ratio"),
-      cell: ({ times }) => (times.predicted_s ? (times.median_s / times.predicted_s).toFixed(2) : "–"),
-      order: ({ times }) => (times.predicted_s ? times.median_s / times.predicted_s : -1),
+      cell: ({ times }) => (times.ratio === null ? "–" : formatRatio(times.ratio)),
+      order: ({ times }) => times.ratio ?? -1,
       number: true,
       hint: word("profile.ratio-words"),
     },
     {
       id: "worth-column",
       title: word("profile.worth-column"),
-      cell: ({ times }) => (times.predicted_s === null ? "–" : formatSeconds(worthOf(times))),
-      order: ({ times }) => worthOf(times),
+      cell: ({ times }) => (times.potential_s === null ? "–" : formatSeconds(times.potential_s)),
+      order: ({ times }) => times.potential_s ?? -1,
       number: true,
       hint: word("profile.worth-words"),
     },

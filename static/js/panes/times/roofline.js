@@ -1,11 +1,11 @@
 // Kernels below the ceilings of the machine: operations per byte against operations per second.
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
-import { formatBytes, formatPercent, formatRate, formatSeconds } from "../../text/format.js";
+import { formatBytes, formatPercent, formatRate, formatRatio, formatSeconds } from "../../text/format.js";
 import { ceilingsOf, spotsOf } from "../../charts/roofline_map.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 import { mountMeasured, mountMeasuring } from "./measuring.js";
-import { mountRooflinePlot } from "./roofline_plot.js";
+import { levelsText, mountRooflinePlot } from "./roofline_plot.js";
 import { mountTable } from "../shell/table.js";
 
 /**
@@ -87,11 +87,14 @@ function whatTheyAre({ machine }, ceilings) {
 function notesOf(profile, spots) {
   const tiny = spots.filter((each) => each.tiny).length;
   const fewer = spots.filter((each) => each.times.fewer_products).length;
+  const above = spots.filter(({ reached, times }) => (reached ?? 0) > 1 && !times.fewer_products).length;
+  const how = word(profile.machine.is_measured ? "roofline.how-measured" : "roofline.how-estimated");
   const moving = profile.kernels.length - spots.length;
   return [
     spots.length ? "" : word("roofline.no-spots"),
     tiny ? word("roofline.note-tiny", { n: tiny }) : "",
     fewer ? word("roofline.note-fewer", { n: fewer }) : "",
+    above ? word("roofline.note-above", { n: above, how }) : "",
     moving ? word("roofline.note-moving", { n: moving }) : "",
     word("roofline.note-bytes"),
   ].filter(Boolean);
@@ -110,7 +113,7 @@ function columnsOf() {
     {
       id: "intensity",
       title: word("roofline.intensity"),
-      cell: ({ intensity }) => intensity.toPrecision(3),
+      cell: ({ intensity }) => formatRatio(intensity),
       order: ({ intensity }) => intensity,
       number: true,
     },
@@ -150,12 +153,12 @@ function columnsOf() {
       whole: true,
     },
     {
-      id: "fits",
-      title: word("roofline.fits"),
-      cell: ({ times }) => `${formatBytes(times.bytes)}, ${times.fits}`,
+      id: "levels",
+      title: word("roofline.levels"),
+      cell: ({ times }) => levelsText(times),
       order: ({ times }) => times.bytes,
       number: true,
-      hint: word("roofline.fits-words"),
+      hint: word("roofline.levels-words"),
     },
     {
       id: "time",

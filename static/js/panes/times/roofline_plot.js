@@ -1,7 +1,7 @@
 // The interactive roofline plot: pointer and keyboard.
 import { listen, part, partOf } from "../../elements/dom.js";
 import { drawRoofline } from "../../charts/draw_roofline.js";
-import { formatBytes, formatPercent, formatRate } from "../../text/format.js";
+import { formatBytes, formatPercent, formatRate, formatRatio } from "../../text/format.js";
 import { createPainter } from "../../graph/canvas.js";
 import { familyOfKernel } from "../../elements/families.js";
 import { layoutRoofline, nextByTime, nextSpot, spotAt } from "../../charts/roofline_map.js";
@@ -116,11 +116,20 @@ function nameOf({ kind, name, speed }) {
   return `${name} ${formatBytes(speed)}/s`;
 }
 
+/**
+ * List a kernel's bytes by memory level: "20 kB in L2, 5 kB in L1".
+ * @param {import("../../wire.js").KernelTimes} times
+ */
+export function levelsText({ bytes, traffic }) {
+  const levels = Object.entries(traffic).map(([level, n]) => word("roofline.level", { bytes: formatBytes(n), level }));
+  return levels.length ? levels.join(", ") : formatBytes(bytes);
+}
+
 /** @param {Spot} spot */
 function sentence({ kernel, times, intensity, rate, low, high, ceiling, reached, tiny }) {
   const values = {
     name: kernel.name,
-    intensity: intensity.toPrecision(3),
+    intensity: formatRatio(intensity),
     rate: formatRate(rate),
     low: formatRate(low),
     high: formatRate(high),
@@ -134,8 +143,7 @@ function sentence({ kernel, times, intensity, rate, low, high, ceiling, reached,
     times.bound
       ? word("roofline.says-bound", {
           bound: word(`bound.${times.bound}`),
-          bytes: formatBytes(times.bytes),
-          fits: times.fits,
+          levels: levelsText(times),
         })
       : "",
     tiny ? word("roofline.says-overhead") : "",

@@ -34,11 +34,15 @@ function divided(running) {
       ? word("running.all-native", { n: native, count: formatCount(native) })
       : word("running.divided", { n: running.n_crossings, native, fallback }),
     inside ? word("running.inside", { n: inside }) : "",
-    fallback && running.flops
-      ? word("running.flops", { share: formatPercent(running.native_flops / running.flops) })
-      : "",
+    fallback ? nativeShare(running) : "",
   ];
   return el("p", { class: "running-line" }, lines.filter(Boolean).join(" "));
+}
+
+/** @param {Running} running */
+function nativeShare({ native_share: share, n_uncounted: n }) {
+  if (n) return word("running.uncounted", { n });
+  return share === null ? "" : word("running.flops", { share: formatPercent(share) });
 }
 
 /**

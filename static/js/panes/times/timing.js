@@ -1,7 +1,7 @@
 // Time of a run, correctness of the results, and compile time. profile.js has the times per kernel.
 import { clone, closest, el, listen, part } from "../../elements/dom.js";
-import { bar, figure } from "../../elements/figures.js";
-import { formatBytes, formatCount, formatError, formatPercent, formatRate, formatSeconds } from "../../text/format.js";
+import { bar, declaredFigure, figure } from "../../elements/figures.js";
+import { formatBytes, formatCount, formatError, formatPercent, formatSeconds } from "../../text/format.js";
 import { emptyWords, sizesOf } from "../../text/headline.js";
 import { together } from "../../state/state.js";
 import { hasWord, word } from "../../text/words.js";
@@ -42,7 +42,7 @@ export function mountTiming(root, state) {
 
 /** @param {Result} result */
 function running(result) {
-  const { run, kernels, host } = result;
+  const { run, host } = result;
   const section = el("section", { class: "section" }, el("h2", {}, word("timing.run")));
   if (!run || run.skipped || run.median_s === null) {
     section.append(
@@ -54,17 +54,16 @@ function running(result) {
     );
     return section;
   }
-  const flops = kernels.reduce((sum, each) => sum + each.flops, 0);
   const seconds = (/** @type {number | null} */ value) =>
     value === null ? "–" : formatSeconds(value);
   section.append(
     el(
       "dl",
       { class: "memory-figures" },
-      figure("timing.median", formatSeconds(run.median_s)),
+      declaredFigure("run_median", run.median_s),
       figure("timing.interval", `${seconds(run.low_s)} – ${seconds(run.high_s)}`),
-      figure("timing.minimum", seconds(run.min_s)),
-      figure("timing.flops", formatRate(flops / run.median_s)),
+      declaredFigure("run_minimum", run.min_s),
+      declaredFigure("throughput", run.flops_per_s),
     ),
     el(
       "p",
@@ -146,7 +145,7 @@ function correct(result) {
 }
 
 /** @param {Result} result */
-function compiling({ timings, stages }) {
+function compiling({ timings, stages, passes: made }) {
   const total = timings.reduce((sum, each) => sum + each.seconds, 0);
   const longest = Math.max(...timings.map((each) => each.seconds), 1e-9);
   const passes = stages
@@ -167,6 +166,7 @@ function compiling({ timings, stages }) {
         el("span", { class: "number" }, formatSeconds(each.seconds)),
       ]),
     ),
+    passesTime(timings, made),
     el("h3", {}, word("timing.passes")),
     el(
       "div",
@@ -186,6 +186,25 @@ function compiling({ timings, stages }) {
       }),
     ),
   );
+}
+
+/**
+ * Divide the time of the phase of the passes; null before the phase has ended.
+ * @param {Result["timings"]} timings
+ * @param {Result["passes"]} made
+ */
+function passesTime(timings, made) {
+  const phase = timings.find((each) => each.phase === "passes");
+  if (!phase) return null;
+  const rest = Math.max(0, phase.seconds - made.seconds - made.verify_seconds);
+  const text = word("timing.passes-divided", {
+    phase: word("phase.passes"),
+    time: formatSeconds(phase.seconds),
+    passes: formatSeconds(made.seconds),
+    verify: formatSeconds(made.verify_seconds),
+    rest: formatSeconds(rest),
+  });
+  return el("p", { class: "muted" }, text);
 }
 
 /**
@@ -210,7 +229,7 @@ function reproduce(result, state) {
       el(
         "dd",
         {},
-        `${model.name}, ${formatBytes(model.bytes)}, ${word("n-nodes", { n: model.n_nodes, count: formatCount(model.n_nodes) })}, ${word("n-parameters", { n: model.n_parameters, count: formatCount(model.n_parameters) })}`,
+        `${model.name}, ${formatBytes(model.bytes)}, ${word("n-onnx-nodes", { n: model.n_onnx_nodes, count: formatCount(model.n_onnx_nodes) })}, ${word("n-nodes", { n: model.n_nodes, count: formatCount(model.n_nodes) })}, ${word("n-parameters", { n: model.n_parameters, count: formatCount(model.n_parameters) })}`,
       ),
       el("dt", {}, word("timing.host")),
       el("dd", {}, `${host.name}, ${host.triple}`),
