@@ -32,7 +32,7 @@ from compilarium.options import (
     tuned_option,
     tuned_schedules,
 )
-from compilarium.output import count_text, progress, report, reporting, table, write_output
+from compilarium.output import progress, report, reporting, table, write_output
 from compilarium.profile import TRACED_RUNS, profile_json, show_profile, trace_bytes
 from compilarium.summary import making_json, making_lines
 from compiler.errors import CompileError
@@ -40,7 +40,7 @@ from compiler.limits import Limits
 from compiler.runtime.inputs import inputs_of
 from compiler.targets.memory import machine_bytes
 from compiler.targets.options import Schedules
-from compiler.units import seconds_text
+from compiler.units import count_text, seconds_text
 
 
 @click.command()
