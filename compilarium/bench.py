@@ -24,7 +24,7 @@ from compilarium.options import (
     spread_option,
     threads_option,
 )
-from compilarium.output import count_text, progress, report, reporting, table
+from compilarium.output import progress, report, reporting, table
 from compilarium.summary import making_json, making_lines, running_json, running_text
 from compiler.bench.disturbance import Disturbance, watched
 from compiler.bench.machine_slot import machine_slot
@@ -35,7 +35,7 @@ from compiler.errors import CompileError
 from compiler.runtime.compare import compare, worst
 from compiler.runtime.inputs import inputs_of
 from compiler.targets.options import Schedules
-from compiler.units import error_text, seconds_text
+from compiler.units import count_text, error_text, seconds_text
 
 OURS = "compilarium"
 

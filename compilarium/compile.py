@@ -31,7 +31,6 @@ from compilarium.options import (
     without_option,
 )
 from compilarium.output import (
-    count_text,
     print_json,
     progress,
     report,
@@ -47,7 +46,7 @@ from compiler.passes.engine.known_rules import all_but, require_known_rules
 from compiler.runtime.emit import KINDS
 from compiler.runtime.program import Program
 from compiler.targets.options import Schedules
-from compiler.units import bytes_text, seconds_text
+from compiler.units import bytes_text, count_text, seconds_text
 
 
 @click.command()

@@ -129,8 +129,3 @@ def _replace(path: Path, raw: bytes) -> None:
         made.replace(path)
     finally:
         made.unlink(missing_ok=True)
-
-
-def count_text(n: int, what: str) -> str:
-    """Format a count with its noun: `1 fallback`, `2 launches`."""
-    return f"{n:,} {what}{'' if n == 1 else 'es' if what.endswith(('ch', 'ss')) else 's'}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from compilarium.output import count_text, table
+from compilarium.output import table
 from compilarium.summary import running_text, share_text
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
@@ -23,6 +23,7 @@ from compiler.runtime.open.build import NotOpen, choose_open
 from compiler.runtime.preview import FATES, Fate, Preview, fates, preview
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
+from compiler.units import count_text
 
 WORDS: Mapping[Fate, str] = {
     "native": "generated code",

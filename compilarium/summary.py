@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from compilarium.output import count_text
 from compiler.figures import execution, memory, models, passes
 from compiler.ir.graph import Graph
 from compiler.memory.buffer import Plan
 from compiler.runtime.program import Program
 from compiler.trace import Event
-from compiler.units import percent_text, seconds_text
+from compiler.units import count_text, percent_text, seconds_text
 
 
 def program_json(program: Program, model: str) -> dict[str, Any]:

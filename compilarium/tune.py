@@ -17,12 +17,12 @@ from compilarium.options import (
     random_weights_option,
     shape_option,
 )
-from compilarium.output import count_text, progress, report, reporting, table
+from compilarium.output import progress, report, reporting, table
 from compiler.bench.timing import pinned
 from compiler.errors import CompileError
 from compiler.tuning.report import KernelReport, TuningReport
 from compiler.tuning.tune import SEARCHES, SearchName, tune
-from compiler.units import seconds_text
+from compiler.units import count_text, seconds_text
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 

@@ -14,6 +14,11 @@ BYTES = ("B", "kB", "MB", "GB", "TB")
 OPERATIONS = ("flop", "kflop", "Mflop", "Gflop", "Tflop")
 
 
+def count_text(n: int, what: str) -> str:
+    """Format a count with its noun: `1 fallback`, `2 launches`."""
+    return f"{n:,} {what}{'' if n == 1 else 'es' if what.endswith('ch') else 's'}"
+
+
 def bytes_text(n: float) -> str:
     """Format a number of bytes in powers of 1000, with three digits: `1.25 MB`."""
     return _scaled(n, BYTES)

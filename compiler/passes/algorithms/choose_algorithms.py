@@ -21,7 +21,7 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
 from compiler.passes.layout.units import Unit, unit_of
 from compiler.trace import Log
-from compiler.units import error_text
+from compiler.units import count_text, error_text
 
 DIRECT = "direct"
 
@@ -169,7 +169,9 @@ def _obstacle(unit: Unit, conv: Node, graph: Graph) -> str:
         return "the result is in plain order, but Winograd tiles need blocks of channels"
     if x.layout.block == 1:
         n, block = x.static_shape[1], y.layout.block
-        return f"the image has {n} channels, fewer than a block of {block}" if n < block else ""
+        if n >= block:
+            return ""
+        return f"the image has {count_text(n, 'channel')}, fewer than a block of {block}"
     if any(h < p for h, p in zip(x.layout.halo_of(4), window.pads_begin, strict=True)):
         return "the image is stored without its zero padding: each tile would test for the border"
     return ""

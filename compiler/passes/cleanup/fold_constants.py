@@ -170,7 +170,7 @@ class _Folder:
         values = self.compute(node, operands)
         if isinstance(values, str):
             return self.decline(node, values)
-        because = f"its {len(node.inputs)} operands are constants; {_held(values):,} bytes stored"
+        because = f"all operands are constants; {_held(values):,} bytes stored"
         self.settle("fold_constants", node, values, because)
 
     def decline(self, node: Node, because: str) -> None:

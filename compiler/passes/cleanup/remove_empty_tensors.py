@@ -146,7 +146,7 @@ def _shorter(ed: Editor, node: Node, log: Log) -> bool:
     n_empty = len(node.inputs) - len(kept)
     if not kept or not n_empty or not log.may("remove_empty_tensors", node.output):
         return False
-    because = f"{n_empty} of {len(node.inputs)} operands are empty"
+    because = f"empty operands: {n_empty} of {len(node.inputs)}"
     if len(kept) > 1:
         ed.update(node, replace(node, inputs=tuple(kept)))
         log.applied("remove_empty_tensors", node.output, because, [node], [node.output])

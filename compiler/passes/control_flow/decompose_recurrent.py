@@ -14,6 +14,7 @@ from compiler.ops.control_flow.plain_scan import is_plain_scan, plain_scan
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
 from compiler.trace import Log
+from compiler.units import count_text
 
 
 @graph_pass(
@@ -80,7 +81,8 @@ def decompose_recurrent(graph: Graph, log: Log, *, layers: bool = True) -> Graph
         n_written += 1
         made = [*ed.made, *ed.made_constants]
         n_inner = sum(1 for n in ed.made for g in n.regions.values() for _ in all_nodes(g))
-        because = f"replaced by {len(ed.made)} nodes; the bodies of loops have {n_inner} nodes"
+        n_nodes, inside = count_text(len(ed.made), "node"), count_text(n_inner, "node")
+        because = f"replaced by {n_nodes}; the bodies of loops have {inside}"
         log.applied("decompose_recurrent", node.output, because, [node], made, error=ROUNDINGS)
     return ed.graph() if n_written else graph
 

@@ -15,6 +15,7 @@ from compiler.ops.data_movement.reshape import unsqueeze
 from compiler.passes.control_flow.rebuild import Rebuild
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
+from compiler.units import count_text
 
 SMALL = 24
 """Largest number of nodes after unrolling, if the body compiles without unrolling."""
@@ -86,7 +87,10 @@ class _Steps(Rebuild):
         values = self._written(node, n)
         self.stand_in(node, values)
         made = self.ed.made[n_made:]
-        because = f"{n} iterations of {_size(node)} nodes become {len(made)} nodes"
+        because = (
+            f"{count_text(n, 'iteration')} of {count_text(_size(node), 'node')}: replaced by "
+            f"{count_text(len(made), 'node')}"
+        )
         self.log.applied("unroll_loops", node.output, because, [node], made)
         return True
 

@@ -24,6 +24,7 @@ from compiler.passes.data_movement.stacks import concat_of_views
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
+from compiler.units import count_text
 
 ROUNDS = 8
 """Limit on the number of walks over all nodes: one rewrite may enable another rewrite before it."""
@@ -144,7 +145,8 @@ class _Joiner:
             return
         operands = [self.group(g, axis) for g in groups]
         made = operands[0] if len(operands) == 1 else o.concat(*operands, axis=axis)
-        because = f"the concatenation takes {len(groups)} instead of {len(node.inputs)} operands"
+        n_operands = count_text(len(node.inputs), "operand")
+        because = f"the concatenation takes {len(groups)} instead of {n_operands}"
         self.put("concat_of_parts", node, node.output, made, because)
 
     def only_reader(self, node: Node) -> str:

@@ -19,6 +19,7 @@ from compiler.passes.rules.calls import o
 from compiler.passes.rules.views.cuts import FAR, Cut, cuts, sliced
 from compiler.passes.rules.views.shapes import numbers
 from compiler.trace import Log
+from compiler.units import count_text
 
 DEPTH = 24
 """Limit on the number of nodes through which a slice moves toward the inputs."""
@@ -78,7 +79,8 @@ def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
     if not plan.add(node.inputs[0], axis, node, 0):
         return False
     before, after = plan.seconds(node)
-    what = f"{len(plan.nodes)} nodes compute only positions {cut.start} to {cut.end} of axis {axis}"
+    n_nodes = count_text(len(plan.nodes), "node")
+    what = f"only positions {cut.start} to {cut.end} of axis {axis} in {n_nodes}"
     times = f"an estimated {after * 1e6:.3g} us instead of {before * 1e6:.3g} us"
     if after >= before:
         log.declined("push_down_slices", node.output, f"{what}: {times}", [node])

@@ -24,6 +24,7 @@ from compiler.passes.engine.matching import ConstName, Match, match, operands
 from compiler.passes.engine.pattern import depth, roots
 from compiler.passes.engine.rule import Because, Rule, Skip
 from compiler.trace import Log
+from compiler.units import count_text
 
 REQUEUE_LIMIT = 256
 """Limit on the number of values revisited around a rewrite: the total time stays near-linear."""
@@ -261,14 +262,10 @@ def _took(m: Match) -> list[str]:
 
 
 def _default_reason(r: Rule, m: Match, n_made: int, before: Cost | None, after: Cost | None) -> str:
-    text = f"{r.title.rstrip('.')}: {_count(len(m.nodes))} became {n_made or 'none'}"
+    text = f"{r.title.rstrip('.')}: {count_text(len(m.nodes), 'node')} became {n_made or 'none'}"
     if before is None or after is None:
         return text
     moved = bytes_saved(before, after)
     flops = before.flops - after.flops
     text += f"; saves {flops:,} operations" if flops > 0 else ""
     return text + (f"; {traffic_text(moved)}" if moved and moved > 0 else "")
-
-
-def _count(n: int) -> str:
-    return f"{n} node" if n == 1 else f"{n} nodes"

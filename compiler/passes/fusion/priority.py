@@ -17,6 +17,7 @@ from compiler.passes.fusion.kinds import EXPENSIVE
 from compiler.passes.fusion.policy import Limits
 from compiler.passes.fusion.units import Unit, Units
 from compiler.trace import Log
+from compiler.units import count_text
 
 MOST_COPIES = 8
 """Limit on the number of readers into which a node is duplicated."""
@@ -91,10 +92,9 @@ class Priorities:
         if not self.limits.duplicate:
             return f"{unit.last} has several readers ({shown}), and duplication is disabled"
         if len(readers) > MOST_COPIES or len(unit.names) > MOST_COPIED:
-            return (
-                f"the {len(unit.names)} nodes that compute {unit.last} would run in each of "
-                f"{len(readers)} kernels ({shown})"
-            )
+            n_nodes = count_text(len(unit.names), "node")
+            where = f"each of {len(readers)} kernels ({shown})"
+            return f"{unit.last} takes {n_nodes}, which would run in {where}"
         nodes = self.units.nodes(unit)
         expensive = next((n for n in nodes if n.op in EXPENSIVE or unit.anchors), None)
         if expensive is not None:

@@ -14,6 +14,7 @@ from compiler.passes.engine.pattern import Any, Const, ConstTensor, OneOf, unifo
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.arithmetic import combined, objection_to, unless_long
 from compiler.passes.rules.calls import o
+from compiler.units import count_text
 
 X, Y, Z, A, B = Any("x"), Any("y"), Any("z"), Const("a"), Const("b")
 
@@ -219,7 +220,8 @@ def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
     n, m = quotients.n_elements, products.n_elements
     if m > n:
         return Skip(f"{m:,} products of divisors would replace {n:,} quotients: nothing is saved")
-    return Because(o.div(x, o.mul(y, z)), f"{m:,} multiplications replace {n:,} divisions")
+    because = f"saves {count_text(n, 'division')}, adds {count_text(m, 'multiplication')}"
+    return Because(o.div(x, o.mul(y, z)), because)
 
 
 @rule(

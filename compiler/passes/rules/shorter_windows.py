@@ -44,7 +44,8 @@ def _at_all_places(x: Tensor, made: Operand, places: list[int]) -> Operand:
 
 def _said(x: Tensor, places: list[int]) -> str:
     n = math.prod(places)
-    return f"each of {n:,} windows covers all of {list(x.shape[2:])}"
+    which = "the only window" if n == 1 else f"each of {n:,} windows"
+    return f"{which} covers all of {list(x.shape[2:])}"
 
 
 @rule(

@@ -78,8 +78,8 @@ def merge_expands(x: Tensor, s: Tensor, shape: Tensor, t: TensorType) -> Operand
 )
 def expand_to_literal(x: Tensor, shape: Tensor, t: TensorType) -> Operand:
     """Replace a shape computed from the tensor's sizes with a constant, in which 1 keeps a size."""
-    if numbers(shape) is not None:
-        return Skip(f"the shape {shape.value.tolist()} is constant already")
+    if (known := numbers(shape)) is not None:
+        return Skip(f"the shape {list(known)} is constant already")
     if shape.value is None or t.shape is None:
         return Skip(f"the sizes in {shape.name} depend on data")
     target = expanded_shape(x.shape, t.shape)

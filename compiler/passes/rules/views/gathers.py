@@ -10,6 +10,7 @@ from compiler.passes.engine.pattern import Any, AnyAttr, Const, ConstTensor
 from compiler.passes.engine.rule import Because, Rule, Skip, rule
 from compiler.passes.rules.calls import o
 from compiler.passes.rules.views.cuts import Cut, sliced
+from compiler.units import count_text
 
 X = Any("x")
 ROWS_LIMIT = 1 << 16
@@ -65,7 +66,7 @@ def gather_is_slice(x: Tensor, rows: ConstTensor, axis: int) -> Operand:
         return x
     return Because(
         sliced(x, {at: Cut.from_range(_tight(taken), size)}),
-        f"the slice selects {len(found):,} rows from {first} on, with step {step}",
+        f"the slice selects {count_text(len(found), 'row')} from {first} on, with step {step}",
     )
 
 

@@ -305,8 +305,8 @@ def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType)
     Exporters read the sizes of a tensor, select some, and concatenate them. A constant expresses
     the same shape without computation at run time.
     """
-    if numbers(shape) is not None:
-        return Skip(f"the shape {shape.value.tolist()} is constant already")
+    if (known := numbers(shape)) is not None:
+        return Skip(f"the shape {list(known)} is constant already")
     if t.shape is None:
         return Skip("the rank of the result is open, so its shape cannot be a constant")
     if shape.value is None:
