@@ -13,6 +13,7 @@ from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import VERSION, graphs, texts
 from app.wire.deltas import delta_of
+from app.wire.identities import Identified
 from app.wire.shapes.jobs import Result, Stage
 from app.wire.shapes.stages import StageGraph
 from app.wire.steps import steps_payload
@@ -30,9 +31,9 @@ class Recorder:
         self.say = say
         self.summary = summary
         self.rows: list[Stage] = []
-        self.graphs: dict[int, Graph] = {}
+        self.graphs: dict[int, Identified] = {}
         self.prefix = "→"
-        self.last: Graph | None = None
+        self.last: Identified | None = None
         self.last_payload: StageGraph | None = None
         self.event_stages: list[int] = []
         """For each event of the compiler's trace, the number of its stage."""
@@ -57,13 +58,17 @@ class Recorder:
         """Record the stage after a pass."""
         if not self.is_open:
             return
-        if self.last is not None and event.before is not self.last:
+        if self.last is not None and event.before is not self.last.graph:
             self._say_pass(self._stage("specialise", _SPECIALISE, event.before, 0.0))
         row = self._stage(
             event.name, event.words, event.after, event.seconds, event.verify_seconds, event.steps
         )
         self.event_stages.append(row["stage"])
         self._say_pass(row)
+
+    def identified(self, graph: Graph) -> Identified:
+        """Return a graph with the ids of its nodes, as the continuation of the last stage."""
+        return self.last.after(graph) if self.last is not None else Identified(graph)
 
     def close(self) -> None:
         """Stop recording, because later passes belong to another specialisation."""
@@ -83,16 +88,17 @@ class Recorder:
         steps: Sequence[Step] = (),
     ) -> Stage:
         stage = len(self.rows)
-        before, self.last = self.last, graph
-        changed = graph is not before
+        before, now = self.last, self.identified(graph)
+        self.last = now
+        changed = now is not before
         graph_stage = stage if changed else self.rows[-1]["graph_stage"]
         if changed:
-            self.graphs[stage] = graph
-            whole = graphs.stage_graph(stage, graph_stage, name, graph, before, self.prefix)
+            self.graphs[stage] = now
+            whole = graphs.stage_graph(stage, graph_stage, name, now, before, self.prefix)
             self.parts.write(f"stage-{stage}-delta", delta_of(self.last_payload, whole))
             self.last_payload = whole
-            self.parts.write(f"stage-{stage}-text", texts.stage_text(stage, graph_stage, graph))
-            self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(graph, self.prefix))
+            self.parts.write(f"stage-{stage}-text", texts.stage_text(stage, graph_stage, now))
+            self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(now, self.prefix))
         self.parts.write(f"stage-{stage}-steps", steps_payload(stage, steps))
         row: Stage = {
             "stage": stage,

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import get_args
 
 from app.wire.graphs import family, operator_family
+from app.wire.identities import Identified
 from app.wire.shapes.jobs import Kernel, Running
 from app.wire.shapes.stages import KernelPart
 from compiler.ir.graph import Node
@@ -16,9 +17,9 @@ from compiler.runtime.thunks.kernels import KernelInfo
 KERNEL_PARTS: tuple[KernelPart, ...] = get_args(KernelPart)
 
 
-def kernel_rows(program: Program) -> list[Kernel]:
+def kernel_rows(program: Program, last: Identified) -> list[Kernel]:
     """Return kernels without times: launches and fallbacks in run order, then kernels inside
-    launches."""
+    launches. `last` is the program's graph."""
     kernels = program.kernels
     producers = program.graph.producers
     first = first_users(kernels)
@@ -35,7 +36,7 @@ def kernel_rows(program: Program) -> list[Kernel]:
                 "kernel": number,
                 "name": k.name,
                 "op": k.op,
-                "node": around.output if around else "",
+                "node": last.id_of(around) if around else "",
                 "origins": list(k.origins),
                 "inside": numbers[k.inside] if k.inside else None,
                 "region": region,

@@ -500,7 +500,8 @@ export type StorageKind = "splat" | "seeded" | "literal" | "blob" | "file";
 export type Edge = [string, string, number, string];
 export type Span = [number, number, string];
 export type DiffRow = [DiffMark, number | null, number | null, string];
-/** A node, an input or a result of a graph. */
+/** A node, an input or a result of a graph. The `id` of a node is its first output in the stage
+ * that created it. The node keeps its id when it computes another value later. */
 export interface GraphNode {
   id: string; kind: "node" | "input" | "result"; name: string; op: string; family: string;
   outputs: string[]; types: string[]; inputs: string[]; attrs: Record<string, string>;
@@ -513,23 +514,24 @@ export interface GraphConstant {
 }
 /** A graph inside a node: the body of a fusion, or of control flow. */
 export interface Region { nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[]; }
-/** The nodes and constants that differ from the previous stage. */
-export interface Marks { added: string[]; changed: string[]; removed: string[]; }
+/** The nodes and constants that differ from the previous stage. Only the types of `refined`
+ * nodes differ: open sizes became numbers, or an open rank is known. */
+export interface Marks { added: string[]; changed: string[]; refined: string[]; removed: string[]; }
 /** The stage of a graph, and the nodes and constants that the pass of this stage changed. */
 export interface StageFacts {
-  added: string[]; changed: string[]; removed: string[]; stage: number; graph_stage: number;
-  name: string;
+  added: string[]; changed: string[]; refined: string[]; removed: string[]; stage: number;
+  graph_stage: number; name: string;
 }
 /** The graph of a stage. An edge is [from, to, operand, value]. */
 export interface StageGraph {
-  added: string[]; changed: string[]; removed: string[]; stage: number; graph_stage: number;
-  name: string; nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[];
+  added: string[]; changed: string[]; refined: string[]; removed: string[]; stage: number;
+  graph_stage: number; name: string; nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[];
 }
 /** The delta from the graph of stage `against` (-1: the empty graph) to the graph of a stage. A
  * piece is [start, end, items]: the old items from start to before end, then new items. */
 export interface StageDelta {
-  added: string[]; changed: string[]; removed: string[]; stage: number; graph_stage: number;
-  name: string; against: number; nodes: [number, number, GraphNode[]][];
+  added: string[]; changed: string[]; refined: string[]; removed: string[]; stage: number;
+  graph_stage: number; name: string; against: number; nodes: [number, number, GraphNode[]][];
   edges: [number, number, Edge[]][]; constants: [number, number, GraphConstant[]][];
 }
 /** The savings of a rewrite according to the declared costs; `seconds` is a roofline estimate. */

@@ -118,7 +118,9 @@ def test_every_stage_has_a_graph_whose_marks_lead_to_the_next(digits, real):
             assert set(graph["added"]) == (ids - old) | (constants - old_constants)
             assert set(graph["removed"]) == (old - ids) | (old_constants - constants)
             assert set(graph["changed"]) <= (old & ids) | (constants & old_constants)
-            assert row["changed"] or not (graph["added"] + graph["changed"] + graph["removed"])
+            assert set(graph["refined"]) <= (old & ids) - set(graph["changed"])
+            kinds = ("added", "changed", "refined", "removed")
+            assert row["changed"] or not any(graph[kind] for kind in kinds)
         before = graph
 
 

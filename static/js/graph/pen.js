@@ -55,7 +55,15 @@ function shortened(context, text, room) {
 }
 
 /** Marks of the states of nodes, legible without colour. */
-export const MARKERS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });
+export const MARKERS = /** @type {const} */ ({
+  added: "+",
+  removed: "−",
+  changed: "≠",
+  refined: "#",
+});
+
+/** The states that are marked, in the order of their importance. */
+export const MARKS = /** @type {(keyof typeof MARKERS)[]} */ (Object.keys(MARKERS));
 
 /**
  * Load the fonts of a drawing and of its marks in advance; loading them in the first frame takes

@@ -6,7 +6,7 @@ import { asFamily } from "../elements/families.js";
 import { paragraphs, prose } from "../elements/prose.js";
 import { fallbackNodes } from "../results/running.js";
 import { selectKernel, selectNode, selectedIds } from "../state/selection.js";
-import { marksOf } from "../results/snapshots.js";
+import { differs, marksOf } from "../results/snapshots.js";
 import { ownGraphs } from "../results/stages.js";
 import { together } from "../state/state.js";
 import { word } from "../text/words.js";
@@ -117,7 +117,7 @@ function sectionOf(node, graph, state) {
   const swatch = el("span", { class: "node-family", "aria-hidden": "true" });
   swatch.style.setProperty("--family", `var(--family-${asFamily(node.family)})`);
   const operator = page.operators.get(node.op);
-  const mark = page.graph && graph !== page.graph ? "removed" : marksOf(graph).get(node.id);
+  const mark = markOf(node, graph, page);
   const inner = Object.entries(node.regions);
   const because = fallbackNodes(page.result?.kernels ?? []).get(node.id);
   return el(
@@ -135,8 +135,8 @@ function sectionOf(node, graph, state) {
     el(
       "dl",
       { class: "facts" },
-      ...fact("node.value", el("code", {}, node.id)),
-      ...(node.name && node.name !== node.id ? fact("node.name", node.name) : []),
+      ...fact("node.value", el("code", {}, valueOf(node))),
+      ...(node.name && node.name !== valueOf(node) ? fact("node.name", node.name) : []),
       ...fact("node.type", el("code", {}, node.types.join(", ") || "–")),
       ...Object.entries(node.attrs).flatMap(([name, text]) => [
         el("dt", {}, name),
@@ -184,11 +184,27 @@ function sectionOf(node, graph, state) {
 }
 
 /**
+ * Return the mark of a node by the shown pass; a pass without changes keeps the graph of an earlier pass.
+ * @param {GraphNode} node
+ * @param {StageGraph} graph the graph of the node
+ * @param {Page} page
+ */
+function markOf(node, graph, { graph: shown, result, stage, base }) {
+  if (shown && graph !== shown) return "removed";
+  return differs(result?.stages ?? [], stage, base) ? marksOf(graph).get(node.id) : undefined;
+}
+
+/**
  * @param {string} key
  * @param {Node | string} content
  */
 function fact(key, content) {
   return [el("dt", {}, word(key)), el("dd", {}, content)];
+}
+
+/** @param {GraphNode} node @returns {string} the first value that the node computes */
+function valueOf({ id, outputs }) {
+  return outputs.find((output) => output !== "") ?? id;
 }
 
 /** @param {string} origin */

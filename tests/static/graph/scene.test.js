@@ -58,6 +58,7 @@ const before = {
   constants: [],
   added: [],
   changed: [],
+  refined: [],
   removed: [],
   nodes: [input, node("a"), node("b"), result],
   edges: [
@@ -74,6 +75,7 @@ const after = {
   constants: [],
   added: ["c"],
   changed: ["b"],
+  refined: [],
   removed: ["a"],
   nodes: [
     input,
@@ -234,7 +236,7 @@ test("a closed group is shown while it has a member in the stage, and is marked 
   const scene = buildScene(grouped, before, after, "diff", true);
   assert.deepEqual(scene.byKey.get("n1")?.ids, ["a", "b"]);
   assert.equal(scene.byKey.get("n1")?.status, "changed");
-  assert.deepEqual(scene.byKey.get("n1")?.marks, { added: 0, removed: 1, changed: 1 });
+  assert.deepEqual(scene.byKey.get("n1")?.marks, { added: 0, removed: 1, changed: 1, refined: 0 });
   assert.equal(scene.byKey.get("n1")?.sub, "2 nodes: relu, fusion");
   assert.equal(
     buildScene(

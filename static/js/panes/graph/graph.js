@@ -243,5 +243,6 @@ function describe(scene) {
     added: count("added"),
     removed: count("removed"),
     changed: count("changed"),
+    refined: count("refined"),
   });
 }
