@@ -55,6 +55,13 @@ function sceneOf(stage, view) {
   );
 }
 
+test("a chain of nodes is one vertical line", () => {
+  const imported = graphs.get(0);
+  assert.ok(imported && imported.nodes.length > 10);
+  const columns = new Set(imported.nodes.map(({ id }) => places.placeOf.get(id)?.x.toFixed(1)));
+  assert.equal(columns.size, 1);
+});
+
 test("every node of every stage has a position, and every edge a path", () => {
   for (const { stage, graph_stage } of result.stages) {
     const graph = graphs.get(graph_stage);
