@@ -48,7 +48,7 @@ export function mountGraph(root, state, layouter) {
   const { emphasis } = drawing;
   const nodeOf = (/** @type {string} */ key) => drawing.scene?.byKey.get(key) ?? null;
 
-  const framing = createFraming(root, state, drawing, () => canvas.size());
+  const framing = createFraming(state, drawing, () => canvas.size());
   const { show } = framing;
   const canvas = mountCanvas(root, drawing, {
     camera: framing.camera,
