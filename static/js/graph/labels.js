@@ -36,6 +36,15 @@ export function labelOf(node) {
   return inner.length > 3 ? `${inner[0]} + ${inner.length - 1}` : inner.join(" + ");
 }
 
+/**
+ * Return the first value that a node computes; its id may be the name of an earlier value.
+ * @param {GraphNode} node
+ * @returns {string}
+ */
+export function valueOf({ id, kind, name, outputs }) {
+  return kind === "result" ? name : (outputs.find((output) => output !== "") ?? id);
+}
+
 /** @param {GraphNode} node @returns {string} type of its first output */
 export function subOf(node) {
   return shortType(node.types[0] ?? "");

@@ -1,7 +1,9 @@
 // The pane Node: definition and origin of the selected node, with its kernels and buffers.
 import { foldOf } from "../state/bindings.js";
+import { breakNames } from "../elements/breaks.js";
 import { clone, closest, el, listen, part } from "../elements/dom.js";
 import { formatBytes } from "../text/format.js";
+import { valueOf } from "../graph/labels.js";
 import { asFamily } from "../elements/families.js";
 import { paragraphs, prose } from "../elements/prose.js";
 import { fallbackNodes } from "../results/running.js";
@@ -43,6 +45,7 @@ export function mountNode(root, state) {
       ...journey(page),
       ...madeOf(page),
     );
+    breakNames(body);
     if (page.edge) body.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
@@ -202,11 +205,6 @@ function fact(key, content) {
   return [el("dt", {}, word(key)), el("dd", {}, content)];
 }
 
-/** @param {GraphNode} node @returns {string} the first value that the node computes */
-function valueOf({ id, outputs }) {
-  return outputs.find((output) => output !== "") ?? id;
-}
-
 /** @param {string} origin */
 function originButton(origin) {
   return el(
@@ -216,9 +214,9 @@ function originButton(origin) {
   );
 }
 
-/** @param {string} id */
-function nodeButton(id) {
-  return el("button", { class: "link-button mono", type: "button", "data-node": id }, id);
+/** @param {string} id @param {string} [text] */
+function nodeButton(id, text = id) {
+  return el("button", { class: "link-button mono", type: "button", "data-node": id }, text);
 }
 
 /**
@@ -241,7 +239,7 @@ function inputs(node, graph) {
       return el(
         "li",
         {},
-        maker ? nodeButton(maker.id) : el("code", {}, name),
+        maker ? nodeButton(maker.id, name) : el("code", {}, name),
         el("code", { class: "muted" }, type),
         constant
           ? el(
@@ -263,9 +261,10 @@ function inputs(node, graph) {
  * @param {StageGraph} graph
  */
 function readers(node, graph) {
-  const ids = [...new Set(graph.edges.filter(([from]) => from === node.id).map(([, to]) => to))];
-  return ids.length
-    ? el("span", { class: "journey-nodes" }, ...ids.map(nodeButton))
+  const ids = new Set(graph.edges.filter(([from]) => from === node.id).map(([, to]) => to));
+  const found = graph.nodes.filter((each) => ids.has(each.id));
+  return found.length
+    ? el("span", { class: "journey-nodes" }, ...found.map((each) => nodeButton(each.id, valueOf(each))))
     : el("span", { class: "muted" }, word("node.no-readers"));
 }
 
@@ -278,7 +277,7 @@ function others(nodes) {
     el(
       "div",
       { class: "journey-nodes" },
-      ...nodes.slice(0, 60).map(({ node }) => nodeButton(node.id)),
+      ...nodes.slice(0, 60).map(({ node }) => nodeButton(node.id, valueOf(node))),
       nodes.length > 60 ? word("n-more", { n: nodes.length - 60 }) : null,
     ),
   );

@@ -1,6 +1,8 @@
 // The drawing as a table: the same nodes, marks and links, for screen readers and for reference.
+import { breakNames } from "../../elements/breaks.js";
 import { closest, el, listen } from "../../elements/dom.js";
 import { formatCount } from "../../text/format.js";
+import { valueOf } from "../../graph/labels.js";
 import { statesOfNodes } from "../../graph/scene.js";
 import { fallbackNodes } from "../../results/running.js";
 import { selectNode, selectedIds } from "../../state/selection.js";
@@ -91,12 +93,11 @@ function head() {
  * @param {boolean} isFallback
  */
 function row(id, { node, status }, isFallback) {
-  const name = node.kind === "result" ? node.name : id;
   const badge = el("span", { class: "badge", "data-kind": "fallback" }, word("kernel.fallback"));
   const made = el(
     "tr",
     { "data-status": status },
-    el("td", { class: "wrap" }, el("button", { class: "link-button mono", type: "button" }, name)),
+    el("td", { class: "wrap" }, el("button", { class: "link-button mono", type: "button" }, valueOf(node))),
     el("td", {}, node.op, isFallback ? el("div", {}, badge) : null),
     el("td", { class: "mono" }, node.types.join(", ")),
     el(
@@ -108,7 +109,7 @@ function row(id, { node, status }, isFallback) {
     el("td", { class: "wrap" }, node.origins.join(", ")),
   );
   made.dataset.node = id;
-  return made;
+  return breakNames(made);
 }
 
 /**

@@ -1,5 +1,6 @@
 // The ledger of a pass: every applied rewrite, and every declined rewrite with the reason.
 import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../../state/bindings.js";
+import { breakNames } from "../../elements/breaks.js";
 import { clone, closest, el, listen, part, partOf, revealSoon } from "../../elements/dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
@@ -325,7 +326,7 @@ function row(step, index, selected) {
     ),
   );
   button.dataset.step = String(index);
-  return button;
+  return breakNames(button);
 }
 
 /**

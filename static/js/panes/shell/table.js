@@ -1,4 +1,5 @@
 // Sortable tables, used by panes with lists.
+import { breakNames } from "../../elements/breaks.js";
 import { closest, el, listen } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 import { mountPreview } from "../passes/preview.js";
@@ -64,7 +65,7 @@ export function mountTable(root, state, { name, caption, columns, keyOf, onPick,
         ),
       );
       line.dataset.key = keyOf(row);
-      return line;
+      return breakNames(line);
     });
     root.replaceChildren(
       el(
