@@ -130,7 +130,7 @@ test("a selected imported node is found in the last graph, in kernels and in buf
   assert.ok(kernel && kernel.origins.some((origin) => node.origins.includes(origin)));
 });
 
-test("the memory chart stays within the arena, and occupied bytes are at least the live bytes", () => {
+test("the memory chart stays within the arena, and its extent is at least the live bytes", () => {
   const { memory } = result;
   assert.ok(memory);
   const { rects, plot } = layoutMemory(memory, { width: 600, height: 400 });
