@@ -81,6 +81,7 @@ export function colors() {
   const found = namedColors((css) => getComputedStyle(/** @type {HTMLElement} */ (probes.get(css))).color);
   box.remove();
   known = { theme, colors: found };
+  document.documentElement.dataset.painted = theme;
   return found;
 }
 
