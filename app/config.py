@@ -58,7 +58,8 @@ class Settings:
     n_jobs_kept: int = 100
     worker_module: str = "app.jobs.fork_server_process"
 
-    drawn_nodes_limit: int = 500
+    drawn_nodes_limit: int = 100
+    """Number of boxes up to which groups are open at first; a larger drawing is a long thread."""
     heartbeat_s: float = 15.0
     stream_limit_s: float = 60.0
     n_streams: int = 32

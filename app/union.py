@@ -24,7 +24,7 @@ _PX_PER_INCH = 72
 _NODE_HEIGHT, _NODE_WIDTHS = 40, (64, 232)
 _GROUP_HEIGHT, _GROUP_WIDTHS = 48, (176, 260)
 _PX_PER_CHARACTER, _PADDING = 8.5, 26
-_CHAIN_WEIGHT = 20
+_CHAIN_WEIGHT = 100
 """The cost of an oblique edge inside a chain, relative to other edges."""
 _TERMINALS_AT_ROOT = 20
 """Maximum number of inputs and results that are drawn in rows of their own.

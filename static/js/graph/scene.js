@@ -218,6 +218,15 @@ function statusOfGroup({ added, removed, changed, refined }, n) {
   return added === n ? "added" : removed === n ? "removed" : "changed";
 }
 
+/**
+ * Return how many nodes of the scene have a mark, also inside closed groups.
+ * @param {Scene} scene
+ * @param {Exclude<Status, "same">} mark
+ */
+export function countMarked({ nodes }, mark) {
+  return nodes.reduce((sum, node) => sum + (node.shown ? node.marks[mark] : 0), 0);
+}
+
 /** @param {Status | undefined} status after the pass; a node that is added later is not present yet */
 function statusBefore(status) {
   return status === "changed" || status === "refined" ? status : "same";

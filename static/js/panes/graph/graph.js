@@ -3,6 +3,7 @@
 import { turn, watchSwitch } from "../../state/bindings.js";
 import { clone, closest, listen, part, partOf } from "../../elements/dom.js";
 import { markedNodes } from "../../graph/framing.js";
+import { countMarked } from "../../graph/scene.js";
 import { OVERLAYS } from "../../graph/overlays.js";
 import { walk } from "../../graph/walk.js";
 import { NOTHING, selectNode } from "../../state/selection.js";
@@ -236,13 +237,11 @@ function announce(text) {
 /** @param {Scene} scene */
 function describe(scene) {
   const shown = scene.nodes.filter((node) => node.shown);
-  const count = (/** @type {string} */ status) =>
-    shown.filter((node) => node.status === status).length;
   return word("graph.describe", {
-    n: shown.length,
-    added: count("added"),
-    removed: count("removed"),
-    changed: count("changed"),
-    refined: count("refined"),
+    n: shown.reduce((sum, node) => sum + node.ids.length, 0),
+    added: countMarked(scene, "added"),
+    removed: countMarked(scene, "removed"),
+    changed: countMarked(scene, "changed"),
+    refined: countMarked(scene, "refined"),
   });
 }
