@@ -122,7 +122,7 @@ function columnsOf(kernels) {
       id: "gflops",
       title: "Gflop/s",
       cell: ({ kernel: k }) =>
-        k.gflops === null ? "–" : k.gflops.toFixed(k.gflops < 10 ? 1 : 0),
+        k.gflops === null || k.flops === 0 ? "–" : String(Number(k.gflops.toPrecision(k.gflops < 10 ? 2 : 3))),
       order: ({ kernel: k }) => k.gflops ?? -1,
       number: true,
       hint: word("kernel.gflops"),

@@ -158,7 +158,7 @@ function summary({ stages }) {
   const passes = stages.slice(1);
   const changed = passes.filter((each) => each.changed).length;
   const seconds = passes.reduce((sum, each) => sum + each.seconds, 0);
-  return word("passes.summary", { n: passes.length, changed, time: formatSeconds(seconds) });
+  return word("passes.summary", { n: passes.length, changed, time: formatSeconds(seconds).replace(" ", "\u00a0") });
 }
 
 /**

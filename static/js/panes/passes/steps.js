@@ -9,6 +9,7 @@ import { inSlices } from "../../elements/slices.js";
 import { together } from "../../state/state.js";
 import { secondOf } from "../../state/url.js";
 import { word } from "../../text/words.js";
+import { imported } from "./imported.js";
 import { mountPreview } from "./preview.js";
 import { showProblem } from "../shell/problem.js";
 import { asProblem } from "../../jobs/compile.js";
@@ -267,23 +268,6 @@ export function mountSteps(root, state) {
     state.watch(["parts", "stage"], () => void load()),
     state.watch(["step"], reopen),
     state.watch(["selection", "at", "graph", "before"], mark),
-  );
-}
-
-/**
- * Return the content for the import, which has no steps: a link to the first pass that changed the graph.
- * @param {import("../../wire.js").Result} result
- */
-function imported({ stages, state }) {
-  const first = stages.find(({ stage, changed }) => stage > 0 && changed);
-  const button = first && el("button", { class: "button", type: "button" }, word("steps.first-change", { name: first.name }));
-  if (button) button.dataset.firstChange = String(first.stage);
-  const never = !first && state !== "running";
-  return el(
-    "li",
-    { class: "pane-empty" },
-    el("p", {}, word("steps.none-imported"), never ? ` ${word("steps.never-changed")}` : ""),
-    button ? el("p", {}, button) : null,
   );
 }
 

@@ -11,7 +11,7 @@ export function showProblem(box, problem) {
   box.hidden = problem === null;
   if (!problem) return box.replaceChildren();
   const content = clone("problem");
-  part(content, "message").textContent = sentence(problem.message);
+  part(content, "message").textContent = problem.message;
   part(content, "code").textContent = problem.code;
   const facts = part(content, "facts");
   const fact = (/** @type {string} */ name, /** @type {string} */ text) =>
@@ -22,11 +22,6 @@ export function showProblem(box, problem) {
   if (problem.hint) fact(word("problem.hint"), problem.hint);
   if (problem.trace_id) fact(word("problem.trace"), problem.trace_id);
   box.replaceChildren(content);
-}
-
-/** Begin a message like a sentence, unless it begins with a name of the model. @param {string} message */
-function sentence(message) {
-  return /^[a-z]+[ ,:]/.test(message) ? message[0].toUpperCase() + message.slice(1) : message;
 }
 
 /** @param {import("../../state/page.js").PageProblem} problem */
