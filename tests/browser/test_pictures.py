@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watch
-from tests.browser.playground import Playground
+from tests.browser.playground import COMPILE_MS, Playground
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (900, 700), (360, 740)])
@@ -71,3 +73,28 @@ def test_paper_shows_the_whole_view_in_light_colours(page: Page) -> None:
     assert page.evaluate(luminance)[0] > 0.9
     inverted = playground.part("canvas").first.evaluate("e => getComputedStyle(e).filter")
     assert "invert" in inverted
+
+
+def test_the_result_of_an_action_comes_into_view_and_is_announced(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 560})
+    playground = Playground(page).walk("digits_mlp")
+    pane = playground.show_pane("compare")
+    pane.locator("[data-part=preset]").select_option("O0")
+    pane.locator("[data-part=editor-says]").click()
+    measured = pane.locator("[data-section=compare-measured]")
+    pane.locator("[data-part=run]").click()
+    expect(measured).to_be_in_viewport(timeout=COMPILE_MS)
+    expect(page.locator("#announce")).to_contain_text(re.compile("fast|differ|overlap"))
+
+
+def test_the_import_shows_the_model_and_tables_have_no_empty_columns(page: Page) -> None:
+    playground = Playground(page).walk("digits_mlp")
+    pane = playground.show_pane("steps")
+    expect(pane).to_contain_text("image: f32[")
+    expect(pane.locator(".bars code").first).to_have_text("add")
+    playground.press("v")
+    table = playground.part("table-twin")
+    expect(table.locator("thead")).not_to_contain_text("Mark")
+    page.locator(".pass-row .pass-name").get_by_text("fuse", exact=True).click()
+    expect(table.locator("thead")).to_contain_text("Mark")
+    expect(table.locator("tbody tr").first.locator("td")).to_have_count(6)

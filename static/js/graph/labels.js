@@ -45,9 +45,10 @@ export function valueOf({ id, kind, name, outputs }) {
   return kind === "result" ? name : (outputs.find((output) => output !== "") ?? id);
 }
 
-/** @param {GraphNode} node @returns {string} type of its first output */
-export function subOf(node) {
-  return shortType(node.types[0] ?? "");
+/** @param {GraphNode} node @returns {string} type of its first output that is not omitted */
+export function subOf({ outputs, types }) {
+  const first = outputs.findIndex((output) => output !== "");
+  return shortType(types[Math.max(0, first)] ?? "");
 }
 
 /**

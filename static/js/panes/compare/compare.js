@@ -4,7 +4,7 @@ import { bindFold } from "../../state/bindings.js";
 import { mountComparedCode } from "./comparison_code.js";
 import { comparisonTables } from "./comparison_tables.js";
 import { asProblem, sentRequest } from "../../jobs/compile.js";
-import { clone, el, listen, part, partOf } from "../../elements/dom.js";
+import { clone, el, listen, part, partOf, presentResult } from "../../elements/dom.js";
 import { enabledPipeline, parsePipeline, printPipeline } from "../../text/pipeline_text.js";
 import { createState, together } from "../../state/state.js";
 import { hasWord, word } from "../../text/words.js";
@@ -30,6 +30,8 @@ export function mountCompare(root, state, work) {
   let unfollow = () => {};
   let stopCode = () => {};
   let stopped = false;
+  /** Whether the user started the pending run, rather than a link. */
+  let isAsked = false;
 
   // Edit the pipeline of B with the editor of the start screen.
   const { result, pipelines, pipeline, planned } = state.get();
@@ -60,6 +62,7 @@ export function mountCompare(root, state, work) {
 
   async function start() {
     const number = ++request;
+    isAsked = true;
     unfollow();
     showProblem(problem, null);
     busy(word("progress.sending"));
@@ -110,6 +113,8 @@ export function mountCompare(root, state, work) {
       stopCode();
       shown.replaceChildren(...tables, code, el("p", {}, open));
       stopCode = mountComparedCode(code, state, a, b, second);
+      if (isAsked) presentResult(shown, shown.querySelector("p strong"));
+      isAsked = false;
     } catch (thrown) {
       if (number === request) fail(thrown);
     }

@@ -1,7 +1,7 @@
 // Draws the graph of a stage before and after its pass, at the fixed places of the union of all
 // stages.
 import { turn, watchSwitch } from "../../state/bindings.js";
-import { clone, closest, listen, part, partOf } from "../../elements/dom.js";
+import { announce, clone, closest, listen, part, partOf } from "../../elements/dom.js";
 import { markedNodes } from "../../graph/framing.js";
 import { countMarked } from "../../graph/scene.js";
 import { OVERLAYS } from "../../graph/overlays.js";
@@ -226,12 +226,6 @@ function mountViews(views, state) {
         each.setAttribute("aria-pressed", String(each.dataset.view === view));
     }),
   );
-}
-
-/** @param {string} text announced to screen readers */
-function announce(text) {
-  const place = document.getElementById("announce");
-  if (place) place.textContent = text;
 }
 
 /** @param {Scene} scene */
