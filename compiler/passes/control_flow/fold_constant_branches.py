@@ -8,6 +8,7 @@ from compiler.ir.infer import infer
 from compiler.ir.regions import close
 from compiler.ops.control_flow.loop_form import is_true
 from compiler.passes.control_flow.rebuild import Rebuild
+from compiler.passes.engine.counts import counted
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
@@ -91,8 +92,9 @@ class _Branches(Rebuild):
         self.stand_in(node, self.put(region, node.origins, (), wanted))
         other = next(k for k in node.regions if k != key)
         because = (
-            f"{node.inputs[0]} is {key == 'then_branch'}: {len(region.nodes)} nodes of {key} are "
-            f"inlined, {len(node.regions[other].nodes)} nodes of {other} are removed"
+            f"{node.inputs[0]} is {key == 'then_branch'}: "
+            f"inlines {counted(len(region.nodes), 'node')} of {key}, removes "
+            f"{counted(len(node.regions[other].nodes), 'node')} of {other}"
         )
         took = [node, node.inputs[0]] if node.inputs[0] in self.ed.constants else [node]
         self.log.applied(

@@ -13,6 +13,7 @@ from compiler.ops.control_flow.loop_form import known_steps
 from compiler.ops.data_movement.concat import concat
 from compiler.ops.data_movement.reshape import unsqueeze
 from compiler.passes.control_flow.rebuild import Rebuild
+from compiler.passes.engine.counts import counted
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
@@ -86,7 +87,8 @@ class _Steps(Rebuild):
         values = self._written(node, n)
         self.stand_in(node, values)
         made = self.ed.made[n_made:]
-        because = f"{n} iterations of {_size(node)} nodes become {len(made)} nodes"
+        loop = _iterations(n, node)
+        because = f"{loop} {'becomes' if n == 1 else 'become'} {counted(len(made), 'node')}"
         self.log.applied("unroll_loops", node.output, because, [node], made)
         return True
 
@@ -145,5 +147,9 @@ def _objection(node: Node, n: int | None, states: Sequence[Type]) -> str:
     limit = LARGE if is_open else SMALL
     if n * _size(node) > limit:
         what = "a loop with open sizes" if is_open else "a loop that compiles without unrolling"
-        return f"{n} iterations of {_size(node)} nodes exceed {limit} nodes, the limit for {what}"
+        return f"{_iterations(n, node)}: more than {limit} nodes, the limit for {what}"
     return ""
+
+
+def _iterations(n: int, node: Node) -> str:
+    return f"{counted(n, 'iteration')} of {counted(_size(node), 'node')}"

@@ -14,6 +14,7 @@ from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.operator import Operand
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.passes.data_movement.gone import nodes_gone_without
+from compiler.passes.engine.counts import counted
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
@@ -188,7 +189,7 @@ class _Settler:
         else:
             self.ed.replace(node.output, made)
         removed = self.ed.remove_unused([*(i for n in gone for i in n.reads), node.output])
-        because = f"the sizes {_text(sizes)} take {new} nodes instead of {len(gone)}"
+        because = f"the sizes {_text(sizes)} take {counted(new, 'node')} instead of {len(gone)}"
         took = {n.output: n for n in (*gone, *removed)}
         self.log.applied("read_sizes", node.output, because, took.values(), self.ed.made)
         self.n_done += 1

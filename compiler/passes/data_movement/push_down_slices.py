@@ -13,6 +13,7 @@ from compiler.ir.types import TensorType, Type, logical
 from compiler.passes.data_movement.narrowing import Needs, adds_up, needs
 from compiler.passes.data_movement.parts import all_plain
 from compiler.passes.engine.cost import CORE, node_cost
+from compiler.passes.engine.counts import counted_verb
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
 from compiler.passes.rules.calls import o
@@ -78,7 +79,8 @@ def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
     if not plan.add(node.inputs[0], axis, node, 0):
         return False
     before, after = plan.seconds(node)
-    what = f"{len(plan.nodes)} nodes compute only positions {cut.start} to {cut.end} of axis {axis}"
+    nodes = counted_verb(len(plan.nodes), "node", "computes", "compute")
+    what = f"{nodes} only positions {cut.start} to {cut.end} of axis {axis}"
     times = f"an estimated {after * 1e6:.3g} us instead of {before * 1e6:.3g} us"
     if after >= before:
         log.declined("push_down_slices", node.output, f"{what}: {times}", [node])

@@ -19,6 +19,7 @@ from compiler.ir.types import TensorType, Type, logical
 from compiler.ir.verify import refines
 from compiler.limits import check
 from compiler.passes.engine.cost import cost_of
+from compiler.passes.engine.counts import counted
 from compiler.passes.engine.excerpt import behind_facts, excerpt
 from compiler.passes.engine.matching import ConstName, Match, match, operands
 from compiler.passes.engine.pattern import depth, roots
@@ -260,7 +261,7 @@ def _took(m: Match) -> list[str]:
 
 
 def _default_reason(r: Rule, m: Match, n_made: int, before: Cost | None, after: Cost | None) -> str:
-    text = f"{r.title.rstrip('.')}: {_count(len(m.nodes))} became {n_made or 'none'}"
+    text = f"{r.title.rstrip('.')}: {_effect(len(m.nodes), n_made)}"
     if before is None or after is None:
         return text
     moved = before.bytes_moved - after.bytes_moved
@@ -269,5 +270,9 @@ def _default_reason(r: Rule, m: Match, n_made: int, before: Cost | None, after: 
     return text + (f"; saves {moved:,} bytes of traffic" if moved > 0 else "")
 
 
-def _count(n: int) -> str:
-    return f"{n} node" if n == 1 else f"{n} nodes"
+def _effect(n: int, n_made: int) -> str:
+    if n_made == 0:
+        return f"{counted(n, 'node')} removed"
+    if n_made == n:
+        return f"{counted(n, 'node')} rewritten"
+    return f"{counted(n, 'node')} became {n_made}"

@@ -8,12 +8,12 @@ import numpy as np
 
 from compiler.ir.operator import Operand, Operator, Tensor
 from compiler.ir.types import TensorType
+from compiler.passes.engine.counts import counted
 from compiler.passes.engine.pattern import Any, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.affine_parts import (
     channels,
     check_summable,
-    counted,
     or_skip,
     outputs_of,
     scale_inputs,

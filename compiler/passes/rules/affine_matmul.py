@@ -7,6 +7,7 @@ import numpy as np
 from compiler.ir.constant import Constant
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType
+from compiler.passes.engine.counts import counted
 from compiler.passes.engine.pattern import Any, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.affine_parts import (
@@ -15,7 +16,6 @@ from compiler.passes.rules.affine_parts import (
     beside,
     channels,
     check_summable,
-    counted,
     or_skip,
     scaled,
     shifted,

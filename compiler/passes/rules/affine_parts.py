@@ -189,11 +189,6 @@ def _rounded_sum(total: Array, dtype: DType) -> Constant:
     return made
 
 
-def counted(n: int, what: str) -> str:
-    """Return a count with its noun, singular or plural."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
 def traffic(x: Tensor, t: TensorType) -> str:
     """Describe the memory traffic saved by the removal of an elementwise node of type t."""
     return (

@@ -8,13 +8,13 @@ import numpy as np
 
 from compiler.ir.constant import Constant
 from compiler.ir.operator import Operand, Operator, Tensor
+from compiler.passes.engine.counts import counted
 from compiler.passes.engine.pattern import Any, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, rule
 from compiler.passes.rules.affine_parts import (
     Objection,
     attributes,
     channels,
-    counted,
     or_skip,
     outputs_of,
     shifted,

@@ -99,9 +99,7 @@ function figuresOf(profile) {
   const { kernels, beside, least, worth } = sumOf(profile);
   const { low_s, high_s } = profile.run;
   const run = figure("profile.run", formatSeconds(profile.run.median_s));
-  run.lastElementChild?.append(
-    el("small", {}, `${formatSeconds(low_s)} – ${formatSeconds(high_s)}`),
-  );
+  run.lastElementChild?.append(el("small", {}, ...between(low_s, high_s)));
   const share = (/** @type {number} */ part_s) => el("small", {}, formatPercent(part_s / kernels));
   const figures = [
     run,
@@ -193,3 +191,8 @@ function columnsOf(total) {
   ];
 }
 
+/** Return an interval whose numbers stay with their units. @param {number} low_s @param {number} high_s */
+function between(low_s, high_s) {
+  const [low, high] = [low_s, high_s].map((each) => formatSeconds(each).replace(" ", "\u00a0"));
+  return [`${low} – `, high];
+}
