@@ -4,8 +4,8 @@
 jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> textdiff -> grouping -> store -> rate -> security -> rounds -> wire -> samples
-          -> config -> errors -> assets -> union -> uploads -> written_child -> written -> jobs
-          -> report -> api -> serve -> fixtures -> contract
+          -> config -> errors -> assets -> chains -> union -> uploads -> written_child -> written
+          -> jobs -> report -> api -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ class Settings:
     n_jobs_kept: int = 100
     worker_module: str = "app.jobs.fork_server_process"
 
-    drawn_nodes_limit: int = 500
+    drawn_nodes_limit: int = 100
+    """Number of boxes up to which groups are open at first; a larger drawing is a long thread."""
     heartbeat_s: float = 3.0
     """Interval of comments in a silent event stream; a closed connection is noticed by the second
     comment."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import graphviz
 
+from app.chains import chains_of
 from app.grouping import Group, Homes, Item, tree_of
 from app.wire import VERSION
 from app.wire.shapes.stages import Union as UnionPayload
@@ -21,7 +23,9 @@ from app.wire.shapes.stages import UnionGroup, UnionNode
 _PX_PER_INCH = 72
 _NODE_HEIGHT, _NODE_WIDTHS = 40, (64, 232)
 _GROUP_HEIGHT, _GROUP_WIDTHS = 48, (176, 260)
-_PX_PER_CHARACTER, _PADDING = 7, 24
+_PX_PER_CHARACTER, _PADDING = 8.5, 26
+_CHAIN_WEIGHT = 100
+"""The cost of an oblique edge inside a chain, relative to other edges."""
 _TERMINALS_AT_ROOT = 20
 """Maximum number of inputs and results that are drawn in rows of their own.
 
@@ -171,7 +175,7 @@ def _open_at_first(drawing: Drawing, limit: int) -> set[str]:
 
 def _group(group: Group, is_open: bool) -> UnionGroup:
     low, high = _GROUP_WIDTHS
-    width = len(group.label) * _PX_PER_CHARACTER + 3 * _PADDING
+    width = round(len(group.label) * _PX_PER_CHARACTER) + 3 * _PADDING
     return {
         "key": group.key,
         "label": group.label,
@@ -187,7 +191,7 @@ def _group(group: Group, is_open: bool) -> UnionGroup:
 
 def _width(label: str) -> int:
     low, high = _NODE_WIDTHS
-    return min(max(len(label) * _PX_PER_CHARACTER + _PADDING, low), high)
+    return min(max(round(len(label) * _PX_PER_CHARACTER) + _PADDING, low), high)
 
 
 def _dot(boxes: Sequence[UnionNode | UnionGroup], edges: Mapping[tuple[str, str], None]) -> str:
@@ -205,6 +209,8 @@ def _dot(boxes: Sequence[UnionNode | UnionGroup], edges: Mapping[tuple[str, str]
 def _statements(
     boxes: Sequence[UnionNode | UnionGroup], edges: Mapping[tuple[str, str], None]
 ) -> Iterator[str]:
+    ports_apart = [edge for edge in edges if not {INTO, OUT_OF}.intersection(edge)]
+    links = {link for chain in chains_of(ports_apart) for link in pairwise(chain)}
     for box in boxes:
         width, height = box["width"] / _PX_PER_INCH, box["height"] / _PX_PER_INCH
         yield f"\t{box['key']} [width={width:.3f} height={height:.3f}]\n"
@@ -215,5 +221,6 @@ def _statements(
     groups = {box["key"] for box in boxes if "kind" in box}
     for tail, head in edges:
         # An edge ends in the middle of a group's side; inside the open group, it continues.
-        ports = ["tailport=s"] * (tail in groups) + ["headport=n"] * (head in groups)
-        yield f"\t{tail} -> {head} [{' '.join(ports)}]\n"
+        how = ["tailport=s"] * (tail in groups) + ["headport=n"] * (head in groups)
+        how += [f"weight={_CHAIN_WEIGHT}"] * ((tail, head) in links)
+        yield f"\t{tail} -> {head} [{' '.join(how)}]\n"

@@ -41,7 +41,8 @@ def stage_graph(job_id: str, stage: int) -> Response:
     graph = chained(kept.payload(f"stage-{each}-delta", StageDelta) for each in chain)
     if own == stage:
         return kept.answer(graph)
-    graph.update(stage=stage, name=rows[stage]["name"], added=[], changed=[], removed=[])
+    graph.update(stage=stage, name=rows[stage]["name"])
+    graph.update(added=[], changed=[], refined=[], removed=[])
     return kept.answer(graph)
 
 

@@ -15,6 +15,7 @@ from app.jobs.worker import Say
 from app.wire import numerics
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import MOST_SEED, whole
+from app.wire.identities import identified
 from app.wire.shapes.jobs import Result, Stage
 from compiler.bench.peers import first_run, installed, load_peer
 from compiler.check.findings import Finding
@@ -132,14 +133,17 @@ class _Job:
         findings: list[Finding] = []
         values_stage: int | None = None
         events = check.rewrites_done.events
+        chain = (check.source, *(graph for e in events for graph in (e.before, e.after)))
+        source, *others = identified(chain)
+        afters = others[1::2]
         for number, stage, found in _with_specialised(stages, check.stages()):
-            graph = events[number - 1].after if number else check.source
+            now = afters[number - 1] if number else source
             findings.append(found)
             if found.changed:
                 values_stage = None
                 if found.nodes is not None:
                     values_stage = stage
-                    payload = numerics.values(stage, graph, found.nodes)
+                    payload = numerics.values(stage, now, found.nodes)
                     self.parts.write(numerics.part_of(stage), payload)
             self.summary["rows"].append(numerics.row(stage, found, check, values_stage))
             seen = [row["stage"] for row in self.summary["rows"]]

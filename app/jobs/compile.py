@@ -135,12 +135,13 @@ class _Job:
     def keep(self, program: Program) -> None:
         """Store kernels, memory, provenance and all texts except the assembly."""
         self.phase("code")
-        self.summary["kernels"] = kernels.kernel_rows(program)
+        last = self.recorder.identified(program.graph)
+        self.summary["kernels"] = kernels.kernel_rows(program, last)
         self.summary["running"] = kernels.running_row(program)
         self.summary["memory"] = programs.memory_row(program)
         for name, payload in programs.texts(program):
             self.parts.write(name, payload)
-        self.parts.write("tasks", tasks_part(program.graph))
+        self.parts.write("tasks", tasks_part(last))
         computations = computations_part(program, self.options["precision"])
         self.parts.write("computations", computations)
         self.parts.write("provenance", programs.provenance(self.recorder.graphs, program))
@@ -184,7 +185,7 @@ class _Job:
         listing = self.parts.read("download-asm")["text"] if kept else ""
         for name, payload in kernel_links(program, self.options["threads"], listing):
             self.parts.write(name, payload)
-        first = self.recorder.graphs[0]
+        first = self.recorder.graphs[0].graph
         answers = neighbours(first, program.trace, self.recorder.event_stages)
         self.parts.write("neighbours", answers)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -13,8 +13,8 @@ from app.jobs.worker import Say
 from app.wire import VERSION, placements
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import FLAG, choice, or_null, whole
+from app.wire.identities import Identified
 from compiler.errors import CompileError
-from compiler.ir.graph import Graph
 from compiler.place.check import check_schedule
 from compiler.place.of_graph import tasks_of
 from compiler.place.place import SCHEDULERS, place
@@ -47,9 +47,14 @@ class PlaceRequest(Asked):
     contention: bool = asked(FLAG, True)
 
 
-def tasks_part(graph: Graph) -> dict[str, Any]:
-    """Return the task graph, the part of a compilation's result that later placements need."""
-    return {"version": VERSION, "text": str(tasks_of(graph))}
+def tasks_part(last: Identified) -> dict[str, Any]:
+    """Return the task graph, the part of a compilation's result that later placements need.
+
+    A task is named by the id of its node.
+    """
+    tasks = tasks_of(last.graph)
+    named = tuple(replace(t, name=last.ids.get(t.name, t.name)) for t in tasks.tasks)
+    return {"version": VERSION, "text": str(replace(tasks, tasks=named))}
 
 
 def place_model(

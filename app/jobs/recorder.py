@@ -13,6 +13,7 @@ from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import VERSION, graphs, texts
 from app.wire.deltas import delta_of
+from app.wire.identities import Identified
 from app.wire.shapes.jobs import Passes, Result, Stage
 from app.wire.shapes.stages import StageGraph
 from app.wire.steps import steps_payload
@@ -31,9 +32,9 @@ class Recorder:
         self.say = say
         self.summary = summary
         self.rows: list[Stage] = []
-        self.graphs: dict[int, Graph] = {}
+        self.graphs: dict[int, Identified] = {}
         self.prefix = "→"
-        self.last: Graph | None = None
+        self.last: Identified | None = None
         self.last_payload: StageGraph | None = None
         self.events: list[Event] = []
         self.event_stages: list[int] = []
@@ -59,7 +60,7 @@ class Recorder:
         """Record the stage after a pass."""
         if not self.is_open:
             return
-        if self.last is not None and event.before is not self.last:
+        if self.last is not None and event.before is not self.last.graph:
             self._say_pass(self._stage("specialise", _SPECIALISE, event.before, 0.0))
         self.events.append(event)
         row = self._stage(
@@ -72,6 +73,10 @@ class Recorder:
         )
         self.event_stages.append(row["stage"])
         self._say_pass(row)
+
+    def identified(self, graph: Graph) -> Identified:
+        """Return a graph with the ids of its nodes, as the continuation of the last stage."""
+        return self.last.after(graph) if self.last is not None else Identified(graph)
 
     def close(self) -> None:
         """Stop recording, because later passes belong to another specialisation."""
@@ -97,16 +102,17 @@ class Recorder:
         steps: Sequence[Step] = (),
     ) -> Stage:
         stage = len(self.rows)
-        before, self.last = self.last, graph
-        changed = graph is not before
+        before, now = self.last, self.identified(graph)
+        self.last = now
+        changed = now is not before
         graph_stage = stage if changed else self.rows[-1]["graph_stage"]
         if changed:
-            self.graphs[stage] = graph
-            whole = graphs.stage_graph(stage, graph_stage, name, graph, before, self.prefix)
+            self.graphs[stage] = now
+            whole = graphs.stage_graph(stage, graph_stage, name, now, before, self.prefix)
             self.parts.write(f"stage-{stage}-delta", delta_of(self.last_payload, whole))
             self.last_payload = whole
-            self.parts.write(f"stage-{stage}-text", texts.stage_text(stage, graph_stage, graph))
-            self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(graph, self.prefix))
+            self.parts.write(f"stage-{stage}-text", texts.stage_text(stage, graph_stage, now))
+            self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(now, self.prefix))
         self.parts.write(f"stage-{stage}-steps", steps_payload(stage, steps))
         row: Stage = {
             "stage": stage,

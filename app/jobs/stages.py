@@ -8,6 +8,7 @@ from typing import Any
 
 from app.jobs.models import asked_of, options_of, read_model
 from app.jobs.parts import Parts
+from app.wire.identities import Identified
 from app.wire.shapes.stages import StageText
 from app.wire.texts import stage_text
 from compiler.errors import CompileError
@@ -58,7 +59,7 @@ def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:
     """Raise E-RESULT-ABSENT if the recomputed graph of a stage differs from the stored graph."""
     if len(made) > stage:
         shown = kept.payload(f"stage-{stage}-text", StageText)
-        now = stage_text(stage, stage, made[stage])
+        now = stage_text(stage, stage, Identified(made[stage]))
         if (now["text"], now["n_lines"]) == (shown["text"], shown["n_lines"]):
             return
     raise CompileError(

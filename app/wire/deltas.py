@@ -56,6 +56,7 @@ def _facts(of: shapes.StageFacts) -> shapes.StageFacts:
         "name": of["name"],
         "added": of["added"],
         "changed": of["changed"],
+        "refined": of["refined"],
         "removed": of["removed"],
     }
 

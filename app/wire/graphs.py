@@ -7,6 +7,8 @@ from typing import Any
 
 import compiler.ops
 from app.wire import VERSION
+from app.wire.identities import Identified
+from app.wire.marks import marks
 from app.wire.shapes import stages as shapes
 from app.wire.texts import shortened
 from compiler.figures.models import bytes_of_constant
@@ -50,7 +52,7 @@ def operator_family(op: str) -> str:
 
 
 def stage_graph(
-    stage: int, graph_stage: int, name: str, graph: Graph, before: Graph | None, prefix: str
+    stage: int, graph_stage: int, name: str, now: Identified, before: Identified | None, prefix: str
 ) -> shapes.StageGraph:
     """Return the payload of a stage's graph, with the changes by its pass."""
     return {
@@ -58,74 +60,48 @@ def stage_graph(
         "stage": stage,
         "graph_stage": graph_stage,
         "name": name,
-        **_region(graph, prefix),
-        **marks(before, graph),
+        **_region(now, prefix),
+        **marks(before, now),
     }
 
 
-def marks(before: Graph | None, after: Graph) -> shapes.Marks:
-    """Return the names of the added, changed and removed nodes and constants."""
-    added: list[str] = []
-    changed: list[str] = []
-    if before is None or before is after:
-        return {"added": added, "changed": changed, "removed": []}
-    old = {n.output: n for n in before.nodes}
-    new = {n.output: n for n in after.nodes}
-    for key, node in new.items():
-        if key not in old:
-            added.append(key)
-        elif old[key] is not node and not _same(old[key], node):
-            changed.append(key)
-    for name, c in after.constants.items():
-        was = before.constants.get(name)
-        if was is None:
-            added.append(name)
-        elif was is not c and (was.type != c.type or was.storage is not c.storage):
-            changed.append(name)
-    gone = [key for key in old if key not in new]
-    gone += [name for name in before.constants if name not in after.constants]
-    return {"added": added, "changed": changed, "removed": gone}
-
-
-def _same(a: Node, b: Node) -> bool:
-    return list(ir_text.node_lines(a)) == list(ir_text.node_lines(b))
-
-
-def _region(graph: Graph, prefix: str) -> shapes.Region:
+def _region(now: Identified, prefix: str) -> shapes.Region:
     """Return nodes, edges and constants of a graph; its inputs are the first nodes, its results the
     last."""
+    graph = now.graph
     readers: dict[str, list[str]] = {name: [] for name in graph.constants}
     for node in graph.nodes:
         for name in dict.fromkeys(node.reads):
             if name in readers:
-                readers[name].append(node.output)
+                readers[name].append(now.id_of(node))
     for r in graph.results:
         if r.value in readers:
             readers[r.value].append(prefix + r.name)
     return {
         "nodes": [
             *(_input(v.name, str(v.type)) for v in graph.inputs),
-            *(_node(n, prefix) for n in graph.nodes),
+            *(_node(n, now.id_of(n), prefix) for n in graph.nodes),
             *(_result(prefix, r.name, r.value) for r in graph.results),
         ],
-        "edges": list(_edges(graph, prefix)),
+        "edges": list(_edges(now, prefix)),
         "constants": [_constant(name, c, readers[name]) for name, c in graph.constants.items()],
     }
 
 
-def _edges(graph: Graph, prefix: str) -> Iterator[shapes.Edge]:
+def _edges(now: Identified, prefix: str) -> Iterator[shapes.Edge]:
     """Return rows [from, to, operand index, value]; index is -1 for values that regions capture."""
+    graph = now.graph
     makers = {v.name: v.name for v in graph.inputs}
-    makers.update((o, n.output) for n in graph.nodes for o in n.outputs if o)
+    makers.update((o, now.id_of(n)) for n in graph.nodes for o in n.outputs if o)
     for node in graph.nodes:
         seen: set[str] = set()
         for index, name in enumerate(node.inputs):
             if name in makers:
-                yield makers[name], node.output, index, name
+                yield makers[name], now.id_of(node), index, name
                 seen.add(name)
         for name in dict.fromkeys(node.reads):
             if name in makers and name not in seen:
-                yield makers[name], node.output, -1, name
+                yield makers[name], now.id_of(node), -1, name
     for r in graph.results:
         if r.value in makers:
             yield makers[r.value], prefix + r.name, 0, r.value
@@ -155,9 +131,9 @@ _END: shapes.GraphNode = {
 }
 
 
-def _node(node: Node, prefix: str) -> shapes.GraphNode:
+def _node(node: Node, own: str, prefix: str) -> shapes.GraphNode:
     return {
-        "id": node.output,
+        "id": own,
         "kind": "node",
         "name": node.name,
         "op": node.op,
@@ -169,7 +145,7 @@ def _node(node: Node, prefix: str) -> shapes.GraphNode:
             k: shortened(ir_text.attribute(v), _ATTRIBUTE_CHARACTERS) for k, v in node.attrs.items()
         },
         "origins": list(node.origins),
-        "regions": {key: _region(g, prefix) for key, g in node.regions.items()},
+        "regions": {key: _region(Identified(g), prefix) for key, g in node.regions.items()},
     }
 
 
@@ -203,20 +179,21 @@ _STORAGE: dict[type, shapes.StorageKind] = {
 }
 
 
-def skeleton(graph: Graph, prefix: str) -> dict[str, Any]:
+def skeleton(now: Identified, prefix: str) -> dict[str, Any]:
     """Return a graph for drawing: [id, label, operator, origins] of each node, and distinct edges.
 
     The label is the longer of the two lines in the drawn node.
     """
+    graph = now.graph
     nodes = [
         *([v.name, max(v.name, drawn_type(v.type), key=len), "input", []] for v in graph.inputs),
         *(
-            [n.output, max(drawn_name(n), drawn_type(n.type), key=len), n.op, list(n.origins)]
+            [now.id_of(n), max(drawn_name(n), drawn_type(n.type), key=len), n.op, list(n.origins)]
             for n in graph.nodes
         ),
         *([prefix + r.name, r.name, "result", []] for r in graph.results),
     ]
-    edges = dict.fromkeys((e[0], e[1]) for e in _edges(graph, prefix))
+    edges = dict.fromkeys((e[0], e[1]) for e in _edges(now, prefix))
     return {"version": VERSION, "nodes": nodes, "edges": [list(e) for e in edges]}
 
 

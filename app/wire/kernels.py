@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from app.wire.graphs import family, operator_family
+from app.wire.identities import Identified
 from app.wire.shapes.jobs import Kernel, Running
 from app.wire.shapes.stages import KernelPart
 from compiler.figures import execution
@@ -17,9 +18,9 @@ from compiler.runtime.thunks.kernels import KernelInfo
 KERNEL_PARTS: tuple[KernelPart, ...] = get_args(KernelPart)
 
 
-def kernel_rows(program: Program) -> list[Kernel]:
+def kernel_rows(program: Program, last: Identified) -> list[Kernel]:
     """Return kernels without times: launches and fallbacks in run order, then kernels inside
-    launches."""
+    launches. `last` is the program's graph."""
     kernels = program.kernels
     producers = program.graph.producers
     first = first_users(kernels)
@@ -36,7 +37,7 @@ def kernel_rows(program: Program) -> list[Kernel]:
                 "kernel": number,
                 "name": k.name,
                 "op": k.op,
-                "node": around.output if around else "",
+                "node": last.id_of(around) if around else "",
                 "origins": list(k.origins),
                 "inside": numbers[k.inside] if k.inside else None,
                 "region": region,

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.wire import VERSION
+from app.wire.identities import Identified
 from app.wire.shapes import numerics as shapes
 from compiler.check.errors import PLACES
 from compiler.check.findings import Finding, first_moved, first_wrong
 from compiler.check.nodes import NodeErrors
 from compiler.check.rewrites import Judged
 from compiler.check.stepwise import Check
-from compiler.ir.graph import Graph
 from compiler.trace import Event
 
 NAMES_KEPT = 20
@@ -111,10 +111,10 @@ def row(stage: int, found: Finding, check: Check, values_stage: int | None) -> s
     }
 
 
-def values(stage: int, graph: Graph, found: NodeErrors) -> shapes.CheckedValues:
+def values(stage: int, now: Identified, found: NodeErrors) -> shapes.CheckedValues:
     """Return the errors of a stage's values, in evaluation order, for values whose names occur in
     the imported model."""
-    makers = {o: n.output for n in graph.nodes for o in n.outputs if o}
+    makers = {o: now.id_of(n) for n in now.graph.nodes for o in n.outputs if o}
     return {
         "version": VERSION,
         "stage": stage,

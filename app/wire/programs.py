@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from app.wire import VERSION
+from app.wire.identities import Identified
 from app.wire.kernels import first_users
 from app.wire.shapes import Payload
 from app.wire.shapes.jobs import LaunchOrder, Memory, Method, TypedName
@@ -15,7 +16,7 @@ from app.wire.texts import cut_text
 from compiler.codegen.listing import own_lines
 from compiler.errors import CompileError
 from compiler.figures import memory
-from compiler.ir.graph import Graph, Node, Value, all_nodes
+from compiler.ir.graph import Node, Value, all_nodes
 from compiler.memory.account import fullest_step, handovers, live_by_step, used_by_step
 from compiler.memory.buffer import Plan
 from compiler.memory.orders import METHODS
@@ -209,7 +210,7 @@ def _method(name: str) -> Method:
     return {"name": name, "words": METHODS[name].words if name in METHODS else WINDOWS_WORDS}
 
 
-def provenance(stages: Mapping[int, Graph], program: Program) -> Provenance:
+def provenance(stages: Mapping[int, Identified], program: Program) -> Provenance:
     """Map each ONNX node to the nodes of every stage, kernels, buffers and functions created from
     it."""
     rows: dict[str, OnnxNode] = {}
@@ -228,11 +229,11 @@ def provenance(stages: Mapping[int, Graph], program: Program) -> Provenance:
             },
         )
 
-    for stage, graph in stages.items():
-        for node in graph.nodes:
+    for stage, now in stages.items():
+        for node in now.graph.nodes:
             for origin, op in _origins(node):
-                _add(row(origin, op)["nodes"].setdefault(str(stage), []), node.output)
-        for name, c in graph.constants.items():
+                _add(row(origin, op)["nodes"].setdefault(str(stage), []), now.id_of(node))
+        for name, c in now.graph.constants.items():
             for origin in c.origins:
                 row(origin)["constants"].setdefault(str(stage), []).append(name)
     for number, k in enumerate(program.kernels):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.wire import VERSION
+from app.wire.identities import Identified
 from app.wire.shapes.stages import Span, StageText
 from app.wire.shapes.targets import KernelLevels
 from compiler.ir import text as ir_text
-from compiler.ir.graph import Graph
 from compiler.runtime.kernel_code import Code
 
 LINES_KEPT = 20_000
@@ -30,8 +30,9 @@ def shortened(text: str, limit: int) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
-def stage_text(stage: int, graph_stage: int, graph: Graph) -> StageText:
+def stage_text(stage: int, graph_stage: int, now: Identified) -> StageText:
     """Return a stage's graph as text, and the lines of each node or constant by id."""
+    graph = now.graph
     lines = str(graph).split("\n")
     spans: list[Span] = []
     at = 1
@@ -40,7 +41,7 @@ def stage_text(stage: int, graph_stage: int, graph: Graph) -> StageText:
         at += 1
     for node in graph.nodes:
         n_lines = sum(1 for _ in ir_text.node_lines(node))
-        spans.append((at, n_lines, node.output))
+        spans.append((at, n_lines, now.id_of(node)))
         at += n_lines
     text, cut = cut_text(lines)
     kept = len(lines) - cut

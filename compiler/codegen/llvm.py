@@ -401,7 +401,7 @@ class _Writer:
             self.out.declare(text)
         return "\n".join([*lines, "  ret void", "}"])
 
-    def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
+    def count_text(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
         """Emit a loop of independent iterations from `first` to `end`; the range may be empty."""
         written = stored_buffers(loop.body) - self.registers.cuts.keys()
         opened = self.out.open_loop(first, end, True, [])

@@ -72,11 +72,11 @@ def over_bound(plan: Plan) -> float | None:
     return plan.peak_bytes / bound - 1 if bound else None
 
 
-@figure("reserved but unused", "share", "compile.memory.idle_share = result.memory.idle_share")
+@figure("holes below the extent", "share", "compile.memory.idle_share = result.memory.idle_share")
 def idle_share(plan: Plan) -> float:
-    """The share of occupied bytes that are in no live buffer, over all steps.
+    """The share of the extent that is in no live buffer, over all steps.
 
-    The bytes below the end of the highest live buffer are occupied.
+    The extent has all bytes below the end of the highest live buffer.
     """
     live, used = sum(live_by_step(plan.buffers)), sum(used_by_step(plan.buffers))
     return 1 - live / used if used else 0.0

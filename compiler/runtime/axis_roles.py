@@ -136,7 +136,7 @@ def roles_of(dims: Sequence[Dim], evidence: Evidence, channels_last: bool) -> li
 def _role(d: Dim, rank: int, evidence: Evidence) -> Role | None:
     if isinstance(d, int):
         return None
-    arrived = [evidence.roles[s] for s in sorted(symbols(d)) if s in evidence.roles]
+    arrived: list[Role] = [evidence.roles[s] for s in sorted(symbols(d)) if s in evidence.roles]
     if arrived:
         return arrived[0]
     name = str(d).lower()

@@ -96,7 +96,7 @@ state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) =
   if (!problem || at !== "walk" || !result) return;
   const box = document.createElement("dialog");
   box.id = "walk-problem";
-  box.setAttribute("aria-label", problem.code);
+  box.setAttribute("aria-label", problem.message);
   const inner = document.createElement("div");
   inner.className = "problem";
   showProblem(inner, problem);

@@ -26,12 +26,34 @@ export interface Bisection {
   reduced: ReducedModel | null;
 }
 
+// Comparisons of two compilations of one model, timed together.
+
+export type Verdict = "faster" | "slower" | "same" | "unknown";
+/** The times of a kernel. */
+export interface ComparedKernel {
+  median_s: number; min_s: number; low_s: number; high_s: number; kernel: number;
+}
+/** The times of one of two programs: whole runs, and each kernel. `launches_s` is the median
+ * time of all launches, without the transfer of inputs and outputs. */
+export interface ComparedProgram { launches_s: number; run: RunTimes; kernels: ComparedKernel[]; }
+/** Times of two compilations A and B of one model, in interleaved rounds of one process. `other`
+ * is the compilation B. `ratio` is the time of B relative to A, and `low` to `high` its 99 %
+ * confidence interval. `verdict` is the meaning for B. The ratio compares the launches of
+ * `n_copies` copies of each program, in `n_blocks` blocks. If `is_native` is false, it compares
+ * whole runs, because a run needs more than one native call. */
+export interface Comparison {
+  other: string; verdict: Verdict; ratio: number; low: number; high: number; n_copies: number;
+  n_blocks: number; is_native: boolean; threads: number; seed: number; disturbance: Disturbance;
+  a: ComparedProgram; b: ComparedProgram;
+}
+
 // The data of each server-sent event of a job. The events come in this order: `queued` (repeated
 // when the position changes), `started`, the other events as they occur, and finally `finished`,
 // `failed` or `cancelled`.
 
-/** The job waits; `position` in the queue counts from 1. */
-export interface QueuedEvent { position: number; }
+/** The job waits; `position` in the queue counts from 1. `wait_s` is the estimated waiting time
+ * in seconds, from the durations of recent jobs; null if there are none. */
+export interface QueuedEvent { position: number; wait_s: number | null; }
 /** A child process has started the job. */
 export interface StartedEvent { }
 /** A phase has begun. */
@@ -89,11 +111,11 @@ export interface About {
   program: string; limits: Limits; versions: Record<string, string>; host: Host;
 }
 /** A built-in model. `n_onnx_nodes` counts the nodes of the file. `shapes` suggests sizes for
- * open dimensions. */
+ * open dimensions. `precisions` lists the precision modes that suit the model. */
 export interface Sample {
   id: string; title: string; words: string; bytes: number; n_onnx_nodes: number;
   weights: "trained" | "seeded"; has_labels: boolean; accuracy: number | null;
-  shapes: Record<string, number[]>;
+  shapes: Record<string, number[]>; precisions: string[];
 }
 /** All sample models. */
 export interface Samples { samples: Sample[]; }
@@ -115,10 +137,15 @@ export interface RuleInfo {
   name: string; words: string; pattern: string; exact: boolean; error: number; example: RuleExample;
   near_miss: string; source: string;
 }
-/** A pipeline with a name; `lines` gives the reason for each pass. */
-export interface Preset { name: string; words: string; text: string; lines: PresetLine[]; }
-/** A precision mode: its guarantee, and the tolerance of model outputs relative to their scale. */
-export interface PrecisionInfo { name: string; words: string; tolerance: number; }
+/** A pipeline with a name; `lines` gives the reason for each pass. `imitates` is the compiler
+ * whose pipeline the preset imitates with our passes, "" for our own. */
+export interface Preset {
+  name: string; words: string; imitates: string; text: string; lines: PresetLine[];
+}
+/** A precision mode: its guarantee, and the tolerance of model outputs relative to their scale.
+ * `needs` is the requirement on models, "" if the mode suits every model. See `precisions` of
+ * `Sample` and of `Model`. */
+export interface PrecisionInfo { name: string; words: string; tolerance: number; needs: string; }
 /** One pass of a preset, and the reason for its position. */
 export interface PresetLine { text: string; because: string; }
 /** Presets, passes and rules. */
@@ -166,10 +193,11 @@ export interface JobRequest {
   kind: "compile" | "inspect"; model: ModelChoice; pipeline?: string;
   shapes?: Record<string, number[]>; options?: JobOptions; tuned?: string; without?: string[];
 }
-/** The state of a job. */
+/** The state of a job. `wait_s` is the estimated waiting time of a queued job in seconds; null
+ * if it is unknown. */
 export interface Job {
-  id: string; kind: string; state: JobState; position: number; phase: string; n_stages: number;
-  last_event: number; created: number; seconds: number; error: Problem | null;
+  id: string; kind: string; state: JobState; position: number; wait_s: number | null; phase: string;
+  n_stages: number; last_event: number; created: number; seconds: number; error: Problem | null;
   request: JobRequest | Asked; model_name: string;
 }
 /** The stored jobs that have examined another job's result, newest first. `report` is the
@@ -178,11 +206,11 @@ export interface Beside { jobs: Job[]; report: string; }
 /** The number of nodes of an operator. */
 export interface OperatorCount { op: string; count: number; }
 /** Facts about an imported model. `n_onnx_nodes` counts the nodes of the file, and `n_nodes`
- * those of the imported graph. */
+ * those of the imported graph. `precisions` lists the precision modes that suit the model. */
 export interface Model {
   name: string; source: "sample" | "upload"; id: string; bytes: number; n_onnx_nodes: number;
   n_nodes: number; n_constants: number; n_parameters: number; constant_bytes: number;
-  operators: OperatorCount[];
+  operators: OperatorCount[]; precisions: string[];
 }
 /** A value's name and type as text. */
 export interface TypedName { name: string; type: string; }
@@ -271,6 +299,7 @@ export interface Memory {
 export interface Run {
   median_s: number | null; min_s: number | null; low_s: number | null; high_s: number | null;
   flops_per_s: number | null; repeats: number; threads: number; seed: number; skipped: string;
+  disturbance: Disturbance | null;
 }
 /** The error of an output against our reference; `scale` is the reference's largest magnitude. */
 export interface OutputError {
@@ -283,6 +312,10 @@ export interface Check { outputs: OutputError[]; seed: number; skipped: string; 
 export interface Accuracy {
   n: number; reference: number; compiled: number; n_agree: number; words: string;
 }
+/** Values without elements for the sizes of the compilation. `outputs` are the names of outputs.
+ * `n_values` counts the other values of nodes that are empty only because of these sizes, and
+ * `first` is the first of these values. */
+export interface Empty { outputs: string[]; n_values: number; first: string; }
 /** The summary of a job; parts that the job has not computed are null or empty. */
 export interface Result {
   job: string; state: JobState; complete: boolean; error: Problem | null; model: Model;
@@ -290,7 +323,7 @@ export interface Result {
   options: JobOptions; reproduce: string; versions: Record<string, string>; host: Host;
   timings: Timing[]; result_prefix: string; stages: Stage[]; passes: Passes; kernels: Kernel[];
   running: Running | null; memory: Memory | null; run: Run | null; check: Check | null;
-  accuracy: Accuracy | null;
+  accuracy: Accuracy | null; empty: Empty;
 }
 
 // Results of checking a compiled model: errors of stages, of values, and of the program.
@@ -345,6 +378,23 @@ export interface CheckedValue {
  * `n_values` counts all values of the stage. */
 export interface CheckedValues {
   stage: number; tolerance: number; n_values: number; places: number[]; values: CheckedValue[];
+}
+
+// Comparisons of a compilation with other runtimes.
+
+/** Another runtime. `install` is the command that installs it; `is_installed` is about the
+ * server. */
+export interface Peer { name: string; title: string; is_installed: boolean; install: string; }
+/** The runtimes with which programs can be compared. */
+export interface Peers { peers: Peer[]; }
+/** Times of a program and of another runtime, in interleaved rounds of one process. `ratio` is
+ * the time of the peer relative to the program, and `low` to `high` its 99 % confidence
+ * interval. `verdict` is the meaning for the peer. `relative_error` is the largest difference of
+ * the results, relative to the largest magnitude. */
+export interface PeerComparison {
+  peer: string; title: string; peer_version: string; verdict: Verdict; ratio: number; low: number;
+  high: number; n_blocks: number; threads: number; seed: number; relative_error: number | null;
+  disturbance: Disturbance; ours: RunTimes; theirs: RunTimes;
 }
 
 // Platforms, schedulers, and their schedules.
@@ -407,6 +457,7 @@ export interface Placement {
 
 // The measured time of each kernel of a run, with lower bounds for this machine.
 
+export type Cause = "waiting" | "steal" | "busy" | "shared";
 export type Level = "L1" | "L2" | "L3" | "DRAM";
 export type Unit = "f32" | "int8" | "bf16" | "int8_tiles" | "bf16_tiles";
 /** Peak speed of one core with one of its multiplication units. `is_used` is true if this run
@@ -420,11 +471,24 @@ export interface Machine {
   name: string; features: string[]; n_processors: number; is_measured: boolean;
   measured: number | null; peaks: Peak[]; levels: MemoryLevel[]; call_s: number;
 }
+/** The use of the processors during a measurement; figures that the system does not give are
+ * null. `busy_processors` is the mean number of processors that other processes used, of
+ * `n_processors`. `waiting_share` is the share of the time in which the measuring thread had no
+ * processor, and `steal_share` the share of all processor time that the hypervisor took.
+ * `causes` has the reasons to distrust the times; an empty list means an undisturbed
+ * measurement. `words` is a sentence about these figures. */
+export interface Disturbance {
+  threads: number; n_processors: number; busy_processors: number | null;
+  waiting_share: number | null; steal_share: number | null; causes: Cause[]; words: string;
+}
 /** Median, minimum, and the 95 % confidence interval of the median, `low_s` to `high_s`. */
 export interface Times { median_s: number; min_s: number; low_s: number; high_s: number; }
-/** Times of whole runs. A tenth of the runs took longer than `slow_s` seconds. `flops_per_s` is
- * the program's operations per second of the median run. */
+/** Times of whole runs. A tenth of the runs took longer than `slow_s` seconds. */
 export interface RunTimes {
+  median_s: number; min_s: number; low_s: number; high_s: number; slow_s: number; repeats: number;
+}
+/** Whole runs of a profile; `flops_per_s` is the speed of the median run. */
+export interface ProfiledRun {
   median_s: number; min_s: number; low_s: number; high_s: number; slow_s: number; repeats: number;
   flops_per_s: number | null;
 }
@@ -455,8 +519,8 @@ export interface Totals {
 }
 /** Interleaved times of whole runs and of each kernel, on the same random inputs. */
 export interface Profile {
-  threads: number; seed: number; machine: Machine; run: RunTimes; totals: Totals;
-  kernels: KernelTimes[];
+  threads: number; seed: number; machine: Machine; disturbance: Disturbance; run: ProfiledRun;
+  totals: Totals; kernels: KernelTimes[];
 }
 
 // Edited schedules.
@@ -526,13 +590,13 @@ export interface SharedLink {
 
 export type GroupKind = "scope" | "repeat" | "block" | "stretch";
 export type DiffMark = " " | "-" | "+" | "…";
-export type Verdict = "together" | "apart" | "not neighbours" | "gone";
 export type Outcome = "applied" | "declined";
 export type StorageKind = "splat" | "seeded" | "literal" | "blob" | "file";
 export type Edge = [string, string, number, string];
 export type Span = [number, number, string];
 export type DiffRow = [DiffMark, number | null, number | null, string];
-/** A node, an input or a result of a graph. */
+/** A node, an input or a result of a graph. The `id` of a node is its first output in the stage
+ * that created it. The node keeps its id when it computes another value later. */
 export interface GraphNode {
   id: string; kind: "node" | "input" | "result"; name: string; op: string; family: string;
   outputs: string[]; types: string[]; inputs: string[]; attrs: Record<string, string>;
@@ -545,23 +609,24 @@ export interface GraphConstant {
 }
 /** A graph inside a node: the body of a fusion, or of control flow. */
 export interface Region { nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[]; }
-/** The nodes and constants that differ from the previous stage. */
-export interface Marks { added: string[]; changed: string[]; removed: string[]; }
+/** The nodes and constants that differ from the previous stage. Only the types of `refined`
+ * nodes differ: open sizes became numbers, or an open rank is known. */
+export interface Marks { added: string[]; changed: string[]; refined: string[]; removed: string[]; }
 /** The stage of a graph, and the nodes and constants that the pass of this stage changed. */
 export interface StageFacts {
-  added: string[]; changed: string[]; removed: string[]; stage: number; graph_stage: number;
-  name: string;
+  added: string[]; changed: string[]; refined: string[]; removed: string[]; stage: number;
+  graph_stage: number; name: string;
 }
 /** The graph of a stage. An edge is [from, to, operand, value]. */
 export interface StageGraph {
-  added: string[]; changed: string[]; removed: string[]; stage: number; graph_stage: number;
-  name: string; nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[];
+  added: string[]; changed: string[]; refined: string[]; removed: string[]; stage: number;
+  graph_stage: number; name: string; nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[];
 }
 /** The delta from the graph of stage `against` (-1: the empty graph) to the graph of a stage. A
  * piece is [start, end, items]: the old items from start to before end, then new items. */
 export interface StageDelta {
-  added: string[]; changed: string[]; removed: string[]; stage: number; graph_stage: number;
-  name: string; against: number; nodes: [number, number, GraphNode[]][];
+  added: string[]; changed: string[]; refined: string[]; removed: string[]; stage: number;
+  graph_stage: number; name: string; against: number; nodes: [number, number, GraphNode[]][];
   edges: [number, number, Edge[]][]; constants: [number, number, GraphConstant[]][];
 }
 /** The savings of a rewrite according to the declared costs; `seconds` is a roofline estimate. */
@@ -629,7 +694,8 @@ export interface Chapter {
 }
 /** A node and its reader in the model, with the fusion verdict and the reason. */
 export interface Neighbour {
-  maker: string; reader: string; verdict: Verdict; because: string; chapters: Chapter[];
+  maker: string; reader: string; verdict: "together" | "apart" | "not neighbours" | "gone";
+  because: string; chapters: Chapter[];
 }
 /** The fusion verdicts of all edges of the model. */
 export interface Neighbours { edges: Neighbour[]; }
@@ -723,7 +789,7 @@ export interface Writing {
 
 // Requests of jobs about another job's result, and their bodies.
 
-export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
+export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | ComparisonRequest | PeerRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
 /** The request of a placement; `job` is the compilation of the model. */
 export interface PlaceRequest {
   kind: "place"; job: string; platform: string; scheduler: string; ahead: number | null;
@@ -735,6 +801,13 @@ export interface CheckRequest { kind: "check"; job: string; seed: number; }
 export interface BisectRequest { kind: "bisect"; job: string; seed: number; moved: number | null; }
 /** The request of a repeated measurement; `job` is the compilation of the model. */
 export interface ProfileRequest { kind: "profile"; job: string; seconds: number; machine: boolean; }
+/** The request of a comparison of two compilations, `job` (A) and `other` (B). `again` measures
+ * even if an equal comparison is stored. */
+export interface ComparisonRequest {
+  kind: "comparison"; job: string; other: string; seconds: number; again: boolean;
+}
+/** The request of a comparison with another runtime; `job` is the compilation of the model. */
+export interface PeerRequest { kind: "peer"; job: string; peer: string; seconds: number; }
 /** The request of a kernel's code for all targets; `job` is the compilation of the model. */
 export interface TargetsRequest { kind: "targets"; job: string; kernel: number; }
 /** The request of a tuning job; `job` is the compilation of the model. */
@@ -758,6 +831,10 @@ export interface CheckOptions { seed?: number; }
 export interface BisectOptions { seed?: number; moved?: number | null; }
 /** Approximate duration in seconds; `machine`: measure the speeds of the machine first. */
 export interface ProfileOptions { seconds?: number; machine?: boolean; }
+/** The compilation B, and the approximate duration in seconds. */
+export interface ComparisonOptions { other: string; seconds?: number; again?: boolean; }
+/** The other runtime, and the approximate duration in seconds. */
+export interface PeerOptions { peer: string; seconds?: number; }
 /** The kernel to compile. */
 export interface TargetOptions { kernel: number; }
 /** Duration, method and kernel; by default all kernels, the slowest first. */

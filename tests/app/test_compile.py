@@ -118,7 +118,9 @@ def test_every_stage_has_a_graph_whose_marks_lead_to_the_next(digits, real):
             assert set(graph["added"]) == (ids - old) | (constants - old_constants)
             assert set(graph["removed"]) == (old - ids) | (old_constants - constants)
             assert set(graph["changed"]) <= (old & ids) | (constants & old_constants)
-            assert row["changed"] or not (graph["added"] + graph["changed"] + graph["removed"])
+            assert set(graph["refined"]) <= (old & ids) - set(graph["changed"])
+            kinds = ("added", "changed", "refined", "removed")
+            assert row["changed"] or not any(graph[kind] for kind in kinds)
         before = graph
 
 
@@ -142,10 +144,12 @@ def test_the_deltas_of_stages_put_together_are_their_graphs(digits, real):
 def test_the_text_and_its_spans_belong_together(digits, real):
     for row in digits["stages"]:
         text = part(real, digits, f"stages/{row['stage']}/text")
+        graph = part(real, digits, f"stages/{row['stage']}/graph")
+        value_of = {n["id"]: next(filter(None, n["outputs"]), "") for n in graph["nodes"]}
         lines = text["text"].split("\n")
         assert len(lines) == text["n_lines"]
-        for first, _, value in text["spans"]:
-            assert value in lines[first].replace('"', "")
+        for first, _, name in text["spans"]:
+            assert value_of.get(name, name) in lines[first].replace('"', "")
 
 
 def test_a_diff_has_the_lines_that_changed(digits, real):

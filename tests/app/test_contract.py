@@ -65,7 +65,8 @@ def test_the_fields_of_a_request_are_those_that_are_read(read, shape):
 def test_a_payload_of_another_shape_is_found(value, place):
     payload = {
         "version": 1, "stage": 0, "graph_stage": 0, "name": "imported", "nodes": [], "edges": [],
-        "constants": [], "added": [], "changed": [], "removed": [], **value,
+        "constants": [], "added": [], "changed": [], "refined": [], "removed": [],
+        **value,
     }  # fmt: skip
     described = description(ROUTES)
     schema = described["components"]["schemas"]["StageGraph"]

@@ -32,6 +32,7 @@ def graphs(draw: st.DrawFn) -> list[dict[str, Any]]:
                 "constants": [{"name": name.upper(), "text": draw(OPS)} for name in draw(NAMES)],
                 "added": draw(NAMES),
                 "changed": [],
+                "refined": [],
                 "removed": draw(NAMES),
             }
         )

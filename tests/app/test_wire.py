@@ -7,6 +7,7 @@ from typing import Any
 from onnx import TensorProto
 
 import compiler
+from app.wire.identities import Identified
 from app.wire.kernels import kernel_rows, running_row
 from app.wire.programs import assembly, provenance, split_assembly, split_llvm, texts
 from app.wire.requests import JobRequest
@@ -93,7 +94,7 @@ def a_choice() -> Program:
 
 def test_kernels_inside_control_flow_say_where_they_run():
     program = a_choice()
-    rows = kernel_rows(program)
+    rows = kernel_rows(program, Identified(program.graph))
     by_name = {row["name"]: row for row in rows}
     around = by_name["onnx.If"]
     assert (around["node"], around["words"], around["inside"]) == ("y", "control", None)
@@ -103,7 +104,7 @@ def test_kernels_inside_control_flow_say_where_they_run():
         assert (row["inside"], row["region"], row["node"]) == (around["kernel"], region, "y")
         assert (row["origins"], row["words"]) == ([origin], "elementwise")
         assert "loops" in row["parts"]
-    onnx = {row["name"]: row for row in provenance({0: program.graph}, program)["onnx"]}
+    onnx = {row["name"]: row for row in provenance({0: Identified(program.graph)}, program)["onnx"]}
     assert onnx["Exp"]["nodes"] == {"0": ["y"]}
     assert onnx["Exp"]["kernels"] == [by_name["exp"]["kernel"]]
 
@@ -115,7 +116,7 @@ def test_a_kernel_names_the_texts_that_it_has():
         [node("Concat", names, ["y"], axis=0)], [value(n, (1,)) for n in names], [value("y", (3,))]
     )
     program = compiler.compile(made.SerializeToString())
-    (row,) = kernel_rows(program)
+    (row,) = kernel_rows(program, Identified(program.graph))
     written = {*dict(texts(program)), *dict(assembly(program))}
     assert {f"kernel-0-{part}" for part in row["parts"]} == {
         name for name in written if name.startswith("kernel-0-")
@@ -125,7 +126,8 @@ def test_a_kernel_names_the_texts_that_it_has():
 
 def test_a_run_is_divided_between_code_and_reference():
     program = a_choice()
-    fallback = next(row for row in kernel_rows(program) if not row["native"])
+    rows = kernel_rows(program, Identified(program.graph))
+    fallback = next(row for row in rows if not row["native"])
     assert (fallback["op"], fallback["parts"]) == ("onnx.StringConcat", [])
     assert fallback["words"]
     row = running_row(program)

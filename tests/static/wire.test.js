@@ -55,6 +55,13 @@ function sceneOf(stage, view) {
   );
 }
 
+test("a chain of nodes is one vertical line", () => {
+  const imported = graphs.get(0);
+  assert.ok(imported && imported.nodes.length > 10);
+  const columns = new Set(imported.nodes.map(({ id }) => places.placeOf.get(id)?.x.toFixed(1)));
+  assert.equal(columns.size, 1);
+});
+
 test("every node of every stage has a position, and every edge a path", () => {
   for (const { stage, graph_stage } of result.stages) {
     const graph = graphs.get(graph_stage);
@@ -123,7 +130,7 @@ test("a selected imported node is found in the last graph, in kernels and in buf
   assert.ok(kernel && kernel.origins.some((origin) => node.origins.includes(origin)));
 });
 
-test("the memory chart stays within the arena, and occupied bytes are at least the live bytes", () => {
+test("the memory chart stays within the arena, and its extent is at least the live bytes", () => {
   const { memory } = result;
   assert.ok(memory);
   const { rects, plot } = layoutMemory(memory, { width: 600, height: 400 });

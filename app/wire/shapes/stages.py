@@ -18,7 +18,11 @@ DiffRow = tuple[DiffMark, int | None, int | None, str]
 
 
 class GraphNode(TypedDict):
-    """A node, an input or a result of a graph."""
+    """A node, an input or a result of a graph.
+
+    The `id` of a node is its first output in the stage that created it. The node keeps its id when
+    it computes another value later.
+    """
 
     id: str
     kind: Literal["node", "input", "result"]
@@ -55,10 +59,14 @@ class Region(TypedDict):
 
 
 class Marks(TypedDict):
-    """The nodes and constants that differ from the previous stage."""
+    """The nodes and constants that differ from the previous stage.
+
+    Only the types of `refined` nodes differ: open sizes became numbers, or an open rank is known.
+    """
 
     added: list[str]
     changed: list[str]
+    refined: list[str]
     removed: list[str]
 
 

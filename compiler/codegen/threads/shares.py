@@ -33,7 +33,7 @@ class Writer(Protocol):
         """Emit statements in order."""
         ...
 
-    def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
+    def count_text(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
         """Emit a loop of independent iterations from `first` to `end`; the range may be empty."""
         ...
 
@@ -76,7 +76,7 @@ class Shares:
         """Emit a loop of which every thread runs all iterations, with its own share of the body."""
         first, end = self.indices.scalar(loop.start), self.indices.scalar(loop.stop)
         inner = pieces(loop.body)
-        self.writer.counted(loop, first, end, lambda: self.region(inner, cache))
+        self.writer.count_text(loop, first, end, lambda: self.region(inner, cache))
 
     def _units(self, loop: Loop) -> Expr:
         """Return the number of units of a shared loop: iterations times units per iteration."""
@@ -143,7 +143,7 @@ class Shares:
                 units = 1 if own is None else self._units(own)
                 done = self._two("add", done, self.indices.scalar(units))
 
-        self.writer.counted(loop, first, end, write)
+        self.writer.count_text(loop, first, end, write)
 
     def _pick(self, name: str, a: Value, b: Value) -> Value:
         return self.out.call(f"llvm.{name}.i64", DType.i64, 0, a, b)

@@ -87,10 +87,8 @@ class _Steps(Rebuild):
         values = self._written(node, n)
         self.stand_in(node, values)
         made = self.ed.made[n_made:]
-        because = (
-            f"{count_text(n, 'iteration')} of {count_text(_size(node), 'node')}: replaced by "
-            f"{count_text(len(made), 'node')}"
-        )
+        loop = _iterations(n, node)
+        because = f"{loop} {'becomes' if n == 1 else 'become'} {count_text(len(made), 'node')}"
         self.log.applied("unroll_loops", node.output, because, [node], made)
         return True
 
@@ -149,5 +147,9 @@ def _objection(node: Node, n: int | None, states: Sequence[Type]) -> str:
     limit = LARGE if is_open else SMALL
     if n * _size(node) > limit:
         what = "a loop with open sizes" if is_open else "a loop that compiles without unrolling"
-        return f"{n} iterations of {_size(node)} nodes exceed {limit} nodes, the limit for {what}"
+        return f"{_iterations(n, node)}: more than {limit} nodes, the limit for {what}"
     return ""
+
+
+def _iterations(n: int, node: Node) -> str:
+    return f"{count_text(n, 'iteration')} of {count_text(_size(node), 'node')}"

@@ -17,6 +17,7 @@ from compiler.passes.data_movement.gone import nodes_gone_without
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
+from compiler.units import count_text
 
 ROUNDS = 8
 """Limit on the number of walks over all nodes: a rewrite may make further lists equal."""
@@ -188,7 +189,7 @@ class _Settler:
         else:
             self.ed.replace(node.output, made)
         removed = self.ed.remove_unused([*(i for n in gone for i in n.reads), node.output])
-        because = f"the sizes {_text(sizes)} take {new} nodes instead of {len(gone)}"
+        because = f"the sizes {_text(sizes)} take {count_text(new, 'node')} instead of {len(gone)}"
         took = {n.output: n for n in (*gone, *removed)}
         self.log.applied("read_sizes", node.output, because, took.values(), self.ed.made)
         self.n_done += 1

@@ -13,13 +13,13 @@ from compiler.ir.types import TensorType, Type, logical
 from compiler.passes.data_movement.narrowing import Needs, adds_up, needs
 from compiler.passes.data_movement.parts import all_plain
 from compiler.passes.engine.cost import CORE, node_cost
+from compiler.passes.engine.counts import counted_verb
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
 from compiler.passes.rules.calls import o
 from compiler.passes.rules.views.cuts import FAR, Cut, cuts, sliced
 from compiler.passes.rules.views.shapes import numbers
 from compiler.trace import Log
-from compiler.units import count_text
 
 DEPTH = 24
 """Limit on the number of nodes through which a slice moves toward the inputs."""
@@ -79,8 +79,8 @@ def _shrunk(ed: Editor, node: Node, log: Log, inexact: bool) -> bool:
     if not plan.add(node.inputs[0], axis, node, 0):
         return False
     before, after = plan.seconds(node)
-    n_nodes = count_text(len(plan.nodes), "node")
-    what = f"only positions {cut.start} to {cut.end} of axis {axis} in {n_nodes}"
+    nodes = counted_verb(len(plan.nodes), "node", "computes", "compute")
+    what = f"{nodes} only positions {cut.start} to {cut.end} of axis {axis}"
     times = f"an estimated {after * 1e6:.3g} us instead of {before * 1e6:.3g} us"
     if after >= before:
         log.declined("push_down_slices", node.output, f"{what}: {times}", [node])

@@ -21,10 +21,12 @@ from compiler.passes.data_movement.orders import (
 )
 from compiler.passes.data_movement.parts import is_plain
 from compiler.passes.data_movement.region import Region, in_order
+from compiler.passes.engine.counts import counted_verb
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
+from compiler.units import count_text
 
 SWEEPS = 8
 """Limit on the number of iterations over all transposes; each rewrite lowers the cost of copies."""
@@ -91,8 +93,8 @@ def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str], seen
     if after >= before:
         seen.update(region.transposes())
         because = (
-            f"permuting the {len(nodes)} nodes around it would not save bytes: copies and "
-            f"launches cost {before:,} bytes"
+            f"permuting the {count_text(len(nodes), 'node')} around it would not save bytes: "
+            f"copies and launches cost {before:,} bytes"
         )
         return _declined(log, seed, because, told)
     if not log.may("sink_transposes", seed.output):
@@ -132,7 +134,8 @@ class _Rewrite:
                 took += self.hand_over(value, old)
         removed = ed.remove_unused([*touched, *(i for n in took for i in n.inputs if i)])
         inexact = any(not self.region.nodes[k][1].exact for k in old)
-        because = f"{len(old)} nodes run with permuted axes: copies and launches cost {costs}"
+        nodes = counted_verb(len(old), "node", "runs", "run")
+        because = f"{nodes} with permuted axes: copies and launches cost {costs}"
         gone = {n.output: n for n in (*took, *removed) if ed.producer(n.output) is None}
         log.applied(
             "sink_transposes",

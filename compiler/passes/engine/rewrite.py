@@ -262,10 +262,18 @@ def _took(m: Match) -> list[str]:
 
 
 def _default_reason(r: Rule, m: Match, n_made: int, before: Cost | None, after: Cost | None) -> str:
-    text = f"{r.title.rstrip('.')}: {count_text(len(m.nodes), 'node')} became {n_made or 'none'}"
+    text = f"{r.title.rstrip('.')}: {_effect(len(m.nodes), n_made)}"
     if before is None or after is None:
         return text
     moved = bytes_saved(before, after)
     flops = before.flops - after.flops
     text += f"; saves {flops:,} operations" if flops > 0 else ""
     return text + (f"; {traffic_text(moved)}" if moved and moved > 0 else "")
+
+
+def _effect(n: int, n_made: int) -> str:
+    if n_made == 0:
+        return f"{count_text(n, 'node')} removed"
+    if n_made == n:
+        return f"{count_text(n, 'node')} rewritten"
+    return f"{count_text(n, 'node')} became {n_made}"

@@ -14,7 +14,6 @@ from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.affine_parts import (
     channels,
     check_summable,
-    counted,
     or_skip,
     outputs_of,
     scale_inputs,
@@ -26,6 +25,7 @@ from compiler.passes.rules.affine_parts import (
 from compiler.passes.rules.arithmetic import combined
 from compiler.passes.rules.calls import o
 from compiler.passes.rules.windows import CONV, DECONV
+from compiler.units import count_text
 
 X, W, C = Any("x"), Const("w"), Const("c")
 BIAS = Const("bias", optional=True)
@@ -148,7 +148,7 @@ def _scaled_conv(
     made = None if bias is None else combined(np.multiply, bias.stored, scale)
     return Because(
         _with_bias(operator, attrs, x, weights, made),
-        f"{counted(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; {TRAFFIC}",
+        f"{count_text(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; {TRAFFIC}",
     )
 
 
@@ -262,7 +262,7 @@ def _shifted_conv(
     made = shifted(bias.stored if bias else None, channels(c, w.rank, 1, n))
     return Because(
         _with_bias(operator, attrs, x, w, made),
-        f"{counted(n, 'shift')} {'added to' if bias else 'stored as'} the bias; {TRAFFIC}",
+        f"{count_text(n, 'shift')} {'added to' if bias else 'stored as'} the bias; {TRAFFIC}",
     )
 
 
@@ -308,7 +308,7 @@ def scale_before_conv(
     weights = scale_inputs(w, scale, attrs["groups"])
     return Because(
         _with_bias(o.conv, attrs, x, weights, bias),
-        f"{counted(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; {TRAFFIC}",
+        f"{count_text(n, 'scale')} folded into {w.stored.type.n_elements:,} weights; {TRAFFIC}",
     )
 
 
@@ -354,7 +354,8 @@ def scale_before_conv_transpose(
     weights = scaled(w.stored, scale, (shape[0], *(1 for _ in shape[1:])), shape)
     return Because(
         _with_bias(o.conv_transpose, attrs, x, weights, bias),
-        f"{counted(shape[0], 'scale')} folded into {w.stored.type.n_elements:,} weights; {TRAFFIC}",
+        f"{count_text(shape[0], 'scale')} folded into "
+        f"{w.stored.type.n_elements:,} weights; {TRAFFIC}",
     )
 
 
@@ -405,7 +406,7 @@ def shift_before_conv(
     made = shifted(bias.stored if bias else None, extra)
     return Because(
         _with_bias(o.conv, attrs, x, w, made),
-        f"{counted(n, 'shift')} added to the bias; {TRAFFIC}",
+        f"{count_text(n, 'shift')} added to the bias; {TRAFFIC}",
     )
 
 

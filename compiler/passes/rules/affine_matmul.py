@@ -16,7 +16,6 @@ from compiler.passes.rules.affine_parts import (
     beside,
     channels,
     check_summable,
-    counted,
     or_skip,
     scaled,
     shifted,
@@ -24,6 +23,7 @@ from compiler.passes.rules.affine_parts import (
 )
 from compiler.passes.rules.arithmetic import combined, objection_to
 from compiler.passes.rules.calls import o
+from compiler.units import count_text
 
 X, W, C = Any("x"), Const("w"), Const("c")
 FLAGS = attributes("transpose_a", "transpose_b")
@@ -82,7 +82,7 @@ def scale_into_matmul(
 
 def _reason(c: ConstTensor, w: ConstTensor, saved: str) -> str:
     n, of = c.stored.type.n_elements, w.stored.type.n_elements
-    return f"{counted(n, 'scale')} folded into {of:,} weights; {saved}"
+    return f"{count_text(n, 'scale')} folded into {of:,} weights; {saved}"
 
 
 def _need_floats(w: ConstTensor) -> None:
@@ -368,7 +368,7 @@ def shift_through_matmul(
     made = shifted(bias.stored, extra)
     return Because(
         o.add(product, made),
-        f"{counted(c.stored.type.n_elements, 'shift')} folded into the bias; {TRAFFIC}",
+        f"{count_text(c.stored.type.n_elements, 'shift')} folded into the bias; {TRAFFIC}",
     )
 
 

@@ -189,11 +189,6 @@ def _rounded_sum(total: Array, dtype: DType) -> Constant:
     return made
 
 
-def counted(n: int, what: str) -> str:
-    """Return a count with its noun, singular or plural."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
 def or_skip(body: Callable[..., Operand]) -> Callable[..., Operand]:
     """Decorate a rule to return `Skip` with the reason of a raised Objection."""
 

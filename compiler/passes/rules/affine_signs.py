@@ -15,7 +15,6 @@ from compiler.passes.rules.affine_parts import (
     Objection,
     attributes,
     channels,
-    counted,
     or_skip,
     outputs_of,
     shifted,
@@ -23,6 +22,7 @@ from compiler.passes.rules.affine_parts import (
 from compiler.passes.rules.arithmetic import combined
 from compiler.passes.rules.calls import o
 from compiler.passes.rules.windows import CONV, DECONV
+from compiler.units import count_text
 
 X, W, C = Any("x"), Const("w"), Const("c")
 BIAS = Const("bias", optional=True)
@@ -247,7 +247,7 @@ def constant_minus_conv(
     made = shifted(None if bias is None else negative(bias), shift)
     return Because(
         o.conv(x, negative(w), made, **attrs),
-        f"{counted(n, 'shift')} stored as the bias; {TRAFFIC}",
+        f"{count_text(n, 'shift')} stored as the bias; {TRAFFIC}",
     )
 
 

@@ -1,4 +1,4 @@
-// Paints the memory plan of the arena, and below it the curves of live and occupied bytes.
+// Paints the memory plan of the arena, and below it the curves of live bytes and of the extent.
 import { formatBytes } from "../text/format.js";
 
 /** Maximum number of edges drawn; if there are more, only edges of the buffer in focus are drawn. */
@@ -56,7 +56,7 @@ export function drawMemory(context, size, map, colors, { selected, focus, family
 }
 
 /**
- * Paint the live bytes of each step as an area, the occupied bytes as a line, and mark the peak step.
+ * Paint the live bytes of each step as an area, the extent as a line, and mark the peak step.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./memory_map.js").MemoryMap} map
  * @param {import("../elements/theme.js").Colors} colors

@@ -1,5 +1,6 @@
 // Paints the roofline plot: kernels below the ceilings of a machine.
 import { formatRate } from "../text/format.js";
+import { clearPlace } from "./roofline_map.js";
 
 /**
  * @param {CanvasRenderingContext2D} context
@@ -51,7 +52,7 @@ function drawAxes(context, size, { plot, xTicks, yTicks }, colors, words) {
     context.strokeStyle = colors.line;
     line(context, plot.left, y, plot.right, y);
     context.fillStyle = colors.muted;
-    context.fillText(formatRate(value).replace(/lop\/s$/, ""), plot.left - 7, y);
+    context.fillText(formatRate(value), plot.left - 7, y);
   }
   context.strokeStyle = colors.lineStrong;
   line(context, plot.left, plot.bottom, plot.right, plot.bottom);
@@ -90,14 +91,16 @@ function drawCeiling(context, { ceiling, x1, y1, x2, y2 }, colors) {
  * @param {import("../elements/theme.js").Colors} colors
  * @param {(ceiling: import("./roofline_map.js").Ceiling) => string} nameOf
  */
-function drawNames(context, { lines, plot }, colors, nameOf) {
+function drawNames(context, map, colors, nameOf) {
   context.textBaseline = "bottom";
-  for (const { ceiling, x1, y1, x2, y2 } of lines) {
+  for (const { ceiling, x1, y1, x2, y2 } of map.lines) {
     const text = nameOf(ceiling);
     context.save();
     if (ceiling.kind === "compute") {
+      const place = clearPlace(map, y1, context.measureText(text).width);
       context.textAlign = "right";
-      context.translate(plot.right - 4, y1 - 3);
+      context.textBaseline = place.isAbove ? "bottom" : "top";
+      context.translate(place.x, place.isAbove ? y1 - 3 : y1 + 4);
     } else {
       const angle = Math.atan2(y2 - y1, x2 - x1);
       const room = Math.min(context.measureText(text).width + 10, Math.hypot(x2 - x1, y2 - y1));

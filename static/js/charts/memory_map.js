@@ -15,7 +15,7 @@
  * @property {Box} plot
  * @property {Box} below area of the curves
  * @property {Point[]} live corners of the curve of live bytes
- * @property {Point[]} used corners of the curve of occupied bytes
+ * @property {Point[]} used corners of the curve of the extent: the end of the highest live buffer
  * @property {{x: number, y: number}} fullest the middle of the step with most live bytes
  * @property {number} peakY
  * @property {number} boundY

@@ -39,7 +39,7 @@
  * @property {{y: number, value: number}[]} yTicks
  */
 
-const MARGIN = { left: 62, top: 14, right: 14, bottom: 40 };
+const MARGIN = { left: 100, top: 14, right: 14, bottom: 40 };
 const RADIUS = { least: 3.5, most: 17 };
 /** Duration in seconds below which launch overhead dominates. */
 const TINY_S = 1e-6;
@@ -171,6 +171,29 @@ function lineOf({ kind, speed }, peak, xs, ys, x, y) {
   if (kind === "compute") return { x1: x(xs.from), y1: y(speed), x2: x(xs.to), y2: y(speed) };
   const from = Math.max(xs.from, ys.from / speed);
   return { x1: x(from), y1: y(from * speed), x2: x(peak / speed), y2: y(peak) };
+}
+
+const NAME_HIGH = 16;
+
+/**
+ * Return a place for the name of a peak that covers no point, if there is one: above or below the line, as far
+ * right as possible.
+ * @param {Pick<RooflineMap, "plot" | "points">} map
+ * @param {number} y of the line
+ * @param {number} width of the name
+ * @returns {{x: number, isAbove: boolean}} the right end of the name
+ */
+export function clearPlace({ plot, points }, y, width) {
+  const right = plot.right - 4;
+  const isClear = (/** @type {number} */ end, /** @type {boolean} */ isAbove) => {
+    const top = isAbove ? y - NAME_HIGH : y;
+    return points.every(
+      (p) => p.x + p.r < end - width || p.x - p.r > end || p.y + p.r < top || p.y - p.r > top + NAME_HIGH,
+    );
+  };
+  for (let end = right; end - width > (plot.left + plot.right) / 2; end -= 8)
+    for (const isAbove of [true, false]) if (isClear(end, isAbove)) return { x: end, isAbove };
+  return { x: right, isAbove: true };
 }
 
 /** @param {Range} range */

@@ -127,3 +127,19 @@ export function listen(target, listeners, options) {
       target.removeEventListener(name, fn, options);
   };
 }
+
+/** @param {string} text announced to screen readers */
+export function announce(text) {
+  const place = document.getElementById("announce");
+  if (place) place.textContent = text;
+}
+
+/**
+ * Bring the result of the user's action into view, and announce its first sentence.
+ * @param {Element} result
+ * @param {Element | null} sentence
+ */
+export function presentResult(result, sentence = result.firstElementChild) {
+  revealSoon(result);
+  announce(sentence?.textContent ?? "");
+}

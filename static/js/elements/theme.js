@@ -45,7 +45,7 @@ export function startTheme() {
  * @property {string} surface
  * @property {string} accent
  * @property {string} selected
- * @property {{added: string, removed: string, changed: string, same: string}} status
+ * @property {Record<import("../graph/scene.js").Status, string>} status
  * @property {{stroke: string, fill: string}} fallback
  * @property {Record<string, {stroke: string, fill: string}>} family
  * @property {import("../graph/draw.js").Paint[]} heat from high to low
@@ -81,6 +81,7 @@ export function colors() {
   const found = namedColors((css) => getComputedStyle(/** @type {HTMLElement} */ (probes.get(css))).color);
   box.remove();
   known = { theme, colors: found };
+  document.documentElement.dataset.painted = theme;
   return found;
 }
 
@@ -108,6 +109,7 @@ function namedColors(color) {
       added: color("var(--added)"),
       removed: color("var(--removed)"),
       changed: color("var(--changed)"),
+      refined: color("var(--refined)"),
       same: color("var(--line-strong)"),
     },
     fallback: { stroke: color("var(--fallback)"), fill: color("var(--fallback-wash)") },

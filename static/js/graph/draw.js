@@ -291,7 +291,7 @@ function drawText(context, node, heightPx, colors, subColor) {
  * @param {CanvasRenderingContext2D} context
  * @param {number} left
  * @param {number} top
- * @param {"added" | "removed" | "changed"} status
+ * @param {Exclude<import("./scene.js").Status, "same">} status
  * @param {number} zoom
  * @param {Colors} colors
  */

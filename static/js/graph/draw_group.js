@@ -1,6 +1,6 @@
 // Paints groups: the frame of an open group, and the counts of marked nodes in the group.
 import { HEADER } from "./nesting.js";
-import { MARKERS, clip, outline } from "./pen.js";
+import { MARKERS, MARKS, clip, outline } from "./pen.js";
 
 /**
  * @typedef {import("./scene.js").SceneNode} SceneNode
@@ -50,7 +50,7 @@ export function drawFrame(context, frame, zoom, colors, emphasis) {
 }
 
 /**
- * Paint the counts of added, removed and changed nodes of a group in its upper right corner.
+ * Paint the counts of marked nodes of a group in its upper right corner.
  * @param {CanvasRenderingContext2D} context
  * @param {number} right
  * @param {number} top
@@ -64,7 +64,7 @@ export function drawMarks(context, right, top, marks, zoom, colors) {
   context.textAlign = "left";
   context.textBaseline = "middle";
   let end = right - size * 0.4;
-  for (const mark of /** @type {const} */ (["changed", "removed", "added"])) {
+  for (const mark of MARKS.toReversed()) {
     if (marks[mark] === 0) continue;
     const text = `${MARKERS[mark]}${marks[mark]}`;
     const width = context.measureText(text).width + size * 0.7;

@@ -36,9 +36,19 @@ export function labelOf(node) {
   return inner.length > 3 ? `${inner[0]} + ${inner.length - 1}` : inner.join(" + ");
 }
 
-/** @param {GraphNode} node @returns {string} type of its first output */
-export function subOf(node) {
-  return shortType(node.types[0] ?? "");
+/**
+ * Return the first value that a node computes; its id may be the name of an earlier value.
+ * @param {GraphNode} node
+ * @returns {string}
+ */
+export function valueOf({ id, kind, name, outputs }) {
+  return kind === "result" ? name : (outputs.find((output) => output !== "") ?? id);
+}
+
+/** @param {GraphNode} node @returns {string} type of its first output that is not omitted */
+export function subOf({ outputs, types }) {
+  const first = outputs.findIndex((output) => output !== "");
+  return shortType(types[Math.max(0, first)] ?? "");
 }
 
 /**

@@ -19,7 +19,8 @@ const MOST_CLIPPED = 20_000;
 const clipped = new Map();
 
 /**
- * Omit the middle of a text until the text fits, because names differ most at their ends.
+ * Omit the last items of a list, then the whole list, or the middle of another text, until the text fits.
+ * Names differ most at their ends.
  * @param {CanvasRenderingContext2D} context
  * @param {string} text
  * @param {number} room
@@ -46,6 +47,13 @@ function shortened(context, text, room) {
   const widthOf = (/** @type {string} */ part) => context.measureText(part).width;
   const width = widthOf(text);
   if (width <= room) return text;
+  const items = text.split(", ");
+  for (let n = items.length - 1; n > 0; n -= 1) {
+    const start = `${items.slice(0, n).join(", ")}, …`;
+    if (widthOf(start) <= room) return start;
+  }
+  const [title, list] = text.split(": ");
+  if (list !== undefined && widthOf(title) <= room) return title;
   const withKept = (/** @type {number} */ n) =>
     `${text.slice(0, Math.ceil(n / 2))}…${text.slice(text.length - Math.floor(n / 2))}`;
   // Letters differ in width, so the estimate may be too short or too long.
@@ -55,7 +63,15 @@ function shortened(context, text, room) {
 }
 
 /** Marks of the states of nodes, legible without colour. */
-export const MARKERS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });
+export const MARKERS = /** @type {const} */ ({
+  added: "+",
+  removed: "−",
+  changed: "≠",
+  refined: "#",
+});
+
+/** The states that are marked, in the order of their importance. */
+export const MARKS = /** @type {(keyof typeof MARKERS)[]} */ (Object.keys(MARKERS));
 
 /**
  * Load the fonts of a drawing and of its marks in advance; loading them in the first frame takes

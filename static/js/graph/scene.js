@@ -13,7 +13,7 @@ import { pieceSteps } from "./pieces.js";
  * @typedef {import("../elements/families.js").Family} Family
  * @typedef {import("./places.js").Place} Place
  * @typedef {import("./places.js").Places} Places
- * @typedef {"same" | "added" | "removed" | "changed"} Status
+ * @typedef {"same" | "added" | "removed" | "changed" | "refined"} Status
  *
  * @typedef {object} SceneNode
  * @property {string} key
@@ -32,7 +32,7 @@ import { pieceSteps } from "./pieces.js";
  * @property {boolean} open
  * @property {Family} family
  * @property {Status} status
- * @property {Record<"added" | "removed" | "changed", number>} marks numbers of marked nodes inside
+ * @property {Record<Exclude<Status, "same">, number>} marks numbers of marked nodes inside
  * @property {boolean} shown
  * @property {GraphNode | null} node null for a group
  *
@@ -129,7 +129,7 @@ function* stateSteps({ before, after }, view) {
       if (i % PER_STEP === PER_STEP - 1) yield;
       if (removed.has(node.id)) states.set(node.id, { node, status: "removed" });
       else if (view === "before")
-        states.set(node.id, { node, status: marks.get(node.id) === "changed" ? "changed" : "same" });
+        states.set(node.id, { node, status: statusBefore(marks.get(node.id)) });
     }
   }
   if (view === "before" && before) return states;
@@ -200,7 +200,7 @@ function sceneNode(place, states, open) {
  * @param {NodeStates} states
  */
 function countMarks(ids, states) {
-  const marks = { added: 0, removed: 0, changed: 0 };
+  const marks = { added: 0, removed: 0, changed: 0, refined: 0 };
   for (const id of ids) {
     const status = states.get(id)?.status ?? "same";
     if (status !== "same") marks[status] += 1;
@@ -213,9 +213,23 @@ function countMarks(ids, states) {
  * @param {number} n
  * @returns {Status}
  */
-function statusOfGroup({ added, removed, changed }, n) {
-  if (added + removed + changed === 0) return "same";
+function statusOfGroup({ added, removed, changed, refined }, n) {
+  if (added + removed + changed === 0) return refined === 0 ? "same" : "refined";
   return added === n ? "added" : removed === n ? "removed" : "changed";
+}
+
+/**
+ * Return how many nodes of the scene have a mark, also inside closed groups.
+ * @param {Scene} scene
+ * @param {Exclude<Status, "same">} mark
+ */
+export function countMarked({ nodes }, mark) {
+  return nodes.reduce((sum, node) => sum + (node.shown ? node.marks[mark] : 0), 0);
+}
+
+/** @param {Status | undefined} status after the pass; a node that is added later is not present yet */
+function statusBefore(status) {
+  return status === "changed" || status === "refined" ? status : "same";
 }
 
 /**

@@ -24,6 +24,6 @@ export function searchNodes(scene, query) {
 }
 
 /** @param {import("../wire.js").GraphNode} node */
-function textOf({ id, name, op, types, origins }) {
-  return [id, name, op, ...types, ...origins].join(" ").toLowerCase();
+function textOf({ id, name, op, outputs, types, origins }) {
+  return [id, name, op, ...outputs, ...types, ...origins].join(" ").toLowerCase();
 }

@@ -1,12 +1,14 @@
 // The pane Node: definition and origin of the selected node, with its kernels and buffers.
 import { foldOf } from "../state/bindings.js";
+import { breakNames } from "../elements/breaks.js";
 import { clone, closest, el, listen, part } from "../elements/dom.js";
 import { formatBytes } from "../text/format.js";
+import { valueOf } from "../graph/labels.js";
 import { asFamily } from "../elements/families.js";
 import { paragraphs, prose } from "../elements/prose.js";
 import { fallbackNodes } from "../results/running.js";
 import { selectKernel, selectNode, selectedIds } from "../state/selection.js";
-import { marksOf } from "../results/snapshots.js";
+import { differs, marksOf } from "../results/snapshots.js";
 import { ownGraphs } from "../results/stages.js";
 import { together } from "../state/state.js";
 import { word } from "../text/words.js";
@@ -43,6 +45,7 @@ export function mountNode(root, state) {
       ...journey(page),
       ...madeOf(page),
     );
+    breakNames(body);
     if (page.edge) body.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
@@ -117,7 +120,7 @@ function sectionOf(node, graph, state) {
   const swatch = el("span", { class: "node-family", "aria-hidden": "true" });
   swatch.style.setProperty("--family", `var(--family-${asFamily(node.family)})`);
   const operator = page.operators.get(node.op);
-  const mark = page.graph && graph !== page.graph ? "removed" : marksOf(graph).get(node.id);
+  const mark = markOf(node, graph, page);
   const inner = Object.entries(node.regions);
   const because = fallbackNodes(page.result?.kernels ?? []).get(node.id);
   return el(
@@ -135,8 +138,8 @@ function sectionOf(node, graph, state) {
     el(
       "dl",
       { class: "facts" },
-      ...fact("node.value", el("code", {}, node.id)),
-      ...(node.name && node.name !== node.id ? fact("node.name", node.name) : []),
+      ...fact("node.value", el("code", {}, valueOf(node))),
+      ...(node.name && node.name !== valueOf(node) ? fact("node.name", node.name) : []),
       ...fact("node.type", el("code", {}, node.types.join(", ") || "–")),
       ...Object.entries(node.attrs).flatMap(([name, text]) => [
         el("dt", {}, name),
@@ -184,6 +187,17 @@ function sectionOf(node, graph, state) {
 }
 
 /**
+ * Return the mark of a node by the shown pass; a pass without changes keeps the graph of an earlier pass.
+ * @param {GraphNode} node
+ * @param {StageGraph} graph the graph of the node
+ * @param {Page} page
+ */
+function markOf(node, graph, { graph: shown, result, stage, base }) {
+  if (shown && graph !== shown) return "removed";
+  return differs(result?.stages ?? [], stage, base) ? marksOf(graph).get(node.id) : undefined;
+}
+
+/**
  * @param {string} key
  * @param {Node | string} content
  */
@@ -200,9 +214,9 @@ function originButton(origin) {
   );
 }
 
-/** @param {string} id */
-function nodeButton(id) {
-  return el("button", { class: "link-button mono", type: "button", "data-node": id }, id);
+/** @param {string} id @param {string} [text] */
+function nodeButton(id, text = id) {
+  return el("button", { class: "link-button mono", type: "button", "data-node": id }, text);
 }
 
 /**
@@ -225,7 +239,7 @@ function inputs(node, graph) {
       return el(
         "li",
         {},
-        maker ? nodeButton(maker.id) : el("code", {}, name),
+        maker ? nodeButton(maker.id, name) : el("code", {}, name),
         el("code", { class: "muted" }, type),
         constant
           ? el(
@@ -247,9 +261,10 @@ function inputs(node, graph) {
  * @param {StageGraph} graph
  */
 function readers(node, graph) {
-  const ids = [...new Set(graph.edges.filter(([from]) => from === node.id).map(([, to]) => to))];
-  return ids.length
-    ? el("span", { class: "journey-nodes" }, ...ids.map(nodeButton))
+  const ids = new Set(graph.edges.filter(([from]) => from === node.id).map(([, to]) => to));
+  const found = graph.nodes.filter((each) => ids.has(each.id));
+  return found.length
+    ? el("span", { class: "journey-nodes" }, ...found.map((each) => nodeButton(each.id, valueOf(each))))
     : el("span", { class: "muted" }, word("node.no-readers"));
 }
 
@@ -262,7 +277,7 @@ function others(nodes) {
     el(
       "div",
       { class: "journey-nodes" },
-      ...nodes.slice(0, 60).map(({ node }) => nodeButton(node.id)),
+      ...nodes.slice(0, 60).map(({ node }) => nodeButton(node.id, valueOf(node))),
       nodes.length > 60 ? word("n-more", { n: nodes.length - 60 }) : null,
     ),
   );

@@ -3,6 +3,7 @@
 /**
  * @typedef {import("../wire.js").Stage} Stage
  * @typedef {import("../wire.js").StageGraph} StageGraph
+ * @typedef {import("../wire.js").GraphNode} GraphNode
  */
 
 /**
@@ -41,13 +42,14 @@ export function differs(stages, stage, base) {
 /**
  * Return the marks of nodes and constants, by name; unchanged nodes and constants are absent.
  * @param {StageGraph} graph
- * @returns {Map<string, "added" | "changed">}
+ * @returns {Map<string, "added" | "changed" | "refined">}
  */
-export function marksOf({ added, changed }) {
-  /** @type {Map<string, "added" | "changed">} */
+export function marksOf({ added, changed, refined = [] }) {
+  /** @type {Map<string, "added" | "changed" | "refined">} */
   const marks = new Map();
   for (const name of added) marks.set(name, "added");
   for (const name of changed) marks.set(name, "changed");
+  for (const name of refined) marks.set(name, "refined");
   return marks;
 }
 
@@ -62,10 +64,14 @@ export function markedAgainst(graph, before) {
   const constants = compared(before.constants, graph.constants, ({ name }) => name, ({ type, text }) =>
     JSON.stringify([type, text]),
   );
+  const old = new Map(before.nodes.map((node) => [node.id, node]));
+  const now = new Map(graph.nodes.map((node) => [node.id, node]));
+  const isRefined = (/** @type {string} */ id) => refines(asNode(old.get(id)), asNode(now.get(id)));
   return {
     ...graph,
     added: [...nodes.added, ...constants.added],
-    changed: [...nodes.changed, ...constants.changed],
+    changed: [...nodes.changed.filter((id) => !isRefined(id)), ...constants.changed],
+    refined: nodes.changed.filter(isRefined),
     removed: [...nodes.removed, ...constants.removed],
   };
 }
@@ -101,4 +107,37 @@ function said({ op, name, outputs, types, inputs, attrs, origins, regions }) {
 /** @param {{nodes: import("../wire.js").GraphNode[]}} region @returns {unknown} */
 function inside({ nodes }) {
   return nodes.map((node) => [node.id, said(node)]);
+}
+
+/** @param {GraphNode | undefined} node of a graph that contains the id */
+const asNode = (node) => /** @type {GraphNode} */ (node);
+
+/**
+ * Return whether two nodes differ only in their types, and the types of `now` are more precise.
+ * @param {GraphNode} was
+ * @param {GraphNode} now
+ * @returns {boolean}
+ */
+function refines(was, now) {
+  const [a, b] = [Object.values(was.regions), Object.values(now.regions)];
+  return (
+    said({ ...was, types: now.types, regions: {} }) === said({ ...now, regions: {} }) &&
+    was.types.every((type, i) => isMorePrecise(type, now.types[i])) &&
+    a.length === b.length &&
+    a.every(({ nodes }, i) => nodes.length === b[i].nodes.length && nodes.every((node, k) => refines(node, b[i].nodes[k])))
+  );
+}
+
+/**
+ * Return whether a type is another type with numbers for open sizes, or a known rank for an open rank.
+ * @param {string} was as in `f32[N,3]`; "..." for an open rank
+ * @param {string} now
+ */
+function isMorePrecise(was, now) {
+  if (was === now || was === "opaque") return true;
+  const [a, b] = [was, now].map((type) => /^([^[]*)\[([^\]]*)\](.*)$/.exec(type));
+  if (!a || !b || a[1] !== b[1] || a[3] !== b[3]) return false;
+  const [old, dims] = [a[2].split(","), b[2].split(",")];
+  if (a[2] === "...") return true;
+  return old.length === dims.length && old.every((dim, i) => dim === dims[i] || !/^\d+$/.test(dim));
 }

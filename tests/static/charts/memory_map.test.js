@@ -113,7 +113,7 @@ test("an arrow leads from the end of a buffer to the buffer that reuses its memo
   assert.ok(Math.abs(edges[0].y - (to.y + to.h / 2)) < 1e-9);
 });
 
-test("the curves below the chart span the same steps, and live bytes never exceed occupied bytes", () => {
+test("the curves below the chart span the same steps, and live bytes never exceed the extent", () => {
   const { below, fullest, live, plot, used } = layoutMemory(memory, size);
   assert.ok(below.top > plot.bottom);
   assert.equal(live.length, 2 * memory.n_steps);

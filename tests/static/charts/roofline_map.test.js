@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ceilingsOf, layoutRoofline, nextByTime, nextSpot, spotAt, spotsOf } from "../../../static/js/charts/roofline_map.js";
+import { ceilingsOf, clearPlace, layoutRoofline, nextByTime, nextSpot, spotAt, spotsOf } from "../../../static/js/charts/roofline_map.js";
 
 /** @type {any} */
 const machine = {
@@ -88,4 +88,14 @@ test("shortcuts step through kernels by intensity, speed and time", () => {
   assert.equal(nextByTime(spots, null, 1), spots[0]);
   assert.equal(nextByTime(spots, spots[0], 1), spots[2]);
   assert.equal(nextByTime(spots, spots[2], -1), spots[0]);
+});
+
+test("the name of a peak covers no kernel if there is space", () => {
+  const plot = { left: 0, top: 0, right: 500, bottom: 300 };
+  const point = (/** @type {number} */ x, /** @type {number} */ y) => /** @type {any} */ ({ x, y, r: 5 });
+  assert.deepEqual(clearPlace({ plot, points: [] }, 100, 80), { x: 496, isAbove: true });
+  assert.deepEqual(clearPlace({ plot, points: [point(450, 95)] }, 100, 80), { x: 440, isAbove: true });
+  assert.deepEqual(clearPlace({ plot, points: [point(450, 90)] }, 100, 80), { x: 496, isAbove: false });
+  const everywhere = Array.from({ length: 50 }, (_, i) => point(i * 10, 100));
+  assert.deepEqual(clearPlace({ plot, points: everywhere }, 100, 80), { x: 496, isAbove: true });
 });

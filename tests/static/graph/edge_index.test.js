@@ -14,7 +14,7 @@ for (let i = 1; i < N; i++) {
   if (i === 40) edges.push(["v20", "v40", 2, "b"]);
 }
 /** @type {StageGraph} */
-const graph = { stage: 0, graph_stage: 0, name: "", constants: [], added: [], changed: [], removed: [], nodes: [], edges };
+const graph = { stage: 0, graph_stage: 0, name: "", constants: [], added: [], changed: [], refined: [], removed: [], nodes: [], edges };
 
 test("the index finds the same edges of a node, in the same order, as a search of all edges", () => {
   for (const id of ["v0", "v1", "v20", "v40", "v850", `v${N - 1}`])

@@ -19,6 +19,14 @@ test("a text that fits is complete, and a longer text loses its middle", () => {
   assert.match(wide, /^A.*…a+$/);
 });
 
+test("a list that does not fit loses its last items", () => {
+  const { context } = canvas("list");
+  assert.equal(clip(context, "4 nodes: div, reshape, transpose", 25), "4 nodes: div, reshape, …");
+  assert.equal(clip(context, "4 nodes: div, reshape, transpose", 16), "4 nodes: div, …");
+  assert.equal(clip(context, "4 nodes: batch_norm, add", 8), "4 nodes");
+  assert.equal(clip(context, "4 nodes: batch_norm, add", 5), "4 …dd");
+});
+
 test("a clipped text is measured again only for another font or width", () => {
   const { context, asked } = canvas("two");
   clip(context, "reduce_mean", 30);

@@ -14,7 +14,7 @@ import {
   wholeLook,
 } from "../../../static/js/graph/framing.js";
 import { placeUnion } from "../../../static/js/graph/places.js";
-import { buildScene, statesOfNodes } from "../../../static/js/graph/scene.js";
+import { buildScene, countMarked, statesOfNodes } from "../../../static/js/graph/scene.js";
 import { searchNodes } from "../../../static/js/graph/search.js";
 import { neighboursOf, walk } from "../../../static/js/graph/walk.js";
 
@@ -58,6 +58,7 @@ const before = {
   constants: [],
   added: [],
   changed: [],
+  refined: [],
   removed: [],
   nodes: [input, node("a"), node("b"), result],
   edges: [
@@ -74,6 +75,7 @@ const after = {
   constants: [],
   added: ["c"],
   changed: ["b"],
+  refined: [],
   removed: ["a"],
   nodes: [
     input,
@@ -234,7 +236,9 @@ test("a closed group is shown while it has a member in the stage, and is marked 
   const scene = buildScene(grouped, before, after, "diff", true);
   assert.deepEqual(scene.byKey.get("n1")?.ids, ["a", "b"]);
   assert.equal(scene.byKey.get("n1")?.status, "changed");
-  assert.deepEqual(scene.byKey.get("n1")?.marks, { added: 0, removed: 1, changed: 1 });
+  assert.deepEqual(scene.byKey.get("n1")?.marks, { added: 0, removed: 1, changed: 1, refined: 0 });
+  assert.equal(countMarked(scene, "removed"), 1);
+  assert.equal(countMarked(scene, "changed"), 1);
   assert.equal(scene.byKey.get("n1")?.sub, "2 nodes: relu, fusion");
   assert.equal(
     buildScene(

@@ -10,7 +10,7 @@ const node = (id, op, inputs) => ({
   id, op, inputs, name: id, outputs: [id], types: ["f32[2,3]"], attrs: {}, origins: [id], regions: {},
 });
 /** @type {(nodes: any[], constants: any[]) => any} */
-const graph = (nodes, constants) => ({ nodes, constants, edges: [], added: [], changed: ["stale"], removed: ["stale"] });
+const graph = (nodes, constants) => ({ nodes, constants, edges: [], added: [], changed: ["stale"], refined: ["stale"], removed: ["stale"] });
 
 test("a stage is compared with the previous stage, or with any other stage", () => {
   assert.equal(comparedWith(STAGES, 3, -1), 2);
@@ -41,4 +41,18 @@ test("marks show the differences from the other graph", () => {
   assert.deepEqual(found.removed, ["b", "w"]);
   const same = markedAgainst(graph([node("a", "add", ["x", "y"])], []), graph([node("a", "add", ["x", "y"])], []));
   assert.deepEqual([same.added, same.changed, same.removed], [[], [], []]);
+});
+
+test("a node whose open sizes became numbers has refined types", () => {
+  const typed = (/** @type {string} */ type) => ({ ...node("a", "add", ["x", "y"]), types: [type] });
+  const found = (/** @type {string} */ was, /** @type {string} */ now) => {
+    const { changed, refined } = markedAgainst(graph([typed(now)], []), graph([typed(was)], []));
+    return [changed, refined];
+  };
+  assert.deepEqual(found("f32[N,3]", "f32[2,3]"), [[], ["a"]]);
+  assert.deepEqual(found("f32[...]", "f32[2,3]"), [[], ["a"]]);
+  assert.deepEqual(found("f32[2*N+1]", "f32[5]"), [[], ["a"]]);
+  assert.deepEqual(found("f32[2,3]", "f32[4,3]"), [["a"], []]);
+  assert.deepEqual(found("f32[N,3]", "f16[2,3]"), [["a"], []]);
+  assert.deepEqual(found("f32[1,16]", "f32[1,16]{c16}"), [["a"], []]);
 });

@@ -8,7 +8,7 @@ import { mountPeers } from "./peers.js";
 import { asProblem, sentRequest } from "../../jobs/compile.js";
 import { withComparedTimes } from "../../jobs/comparing.js";
 import { keepAwaited, queuedWords } from "../../jobs/waiting.js";
-import { clone, el, listen, part, partOf } from "../../elements/dom.js";
+import { clone, el, listen, part, partOf, presentResult } from "../../elements/dom.js";
 import { enabledPipeline, parsePipeline, printPipeline } from "../../text/pipeline_text.js";
 import { createState, together } from "../../state/state.js";
 import { hasWord, word } from "../../text/words.js";
@@ -34,6 +34,8 @@ export function mountCompare(root, state, work) {
   let unfollow = () => {};
   let stopCode = () => {};
   let stopTimes = () => {};
+  /** Whether the user started the pending run, rather than a link. */
+  let isAsked = false;
 
   // Edit the pipeline of B with the editor of the start screen.
   const { result, pipelines, pipeline, planned } = state.get();
@@ -64,6 +66,7 @@ export function mountCompare(root, state, work) {
 
   async function start() {
     const number = ++request;
+    isAsked = true;
     unfollow();
     showProblem(problem, null);
     busy(word("progress.sending"));
@@ -121,6 +124,8 @@ export function mountCompare(root, state, work) {
         if (number !== request) return;
         stopCode();
         stopCode = mountComparedCode(code, state, withComparedTimes(a, found?.a ?? null), withComparedTimes(b, found?.b ?? null), second);
+        if (isAsked) presentResult(shown, shown.querySelector("p strong"));
+        isAsked = false;
       });
     } catch (thrown) {
       if (number === request) fail(thrown);

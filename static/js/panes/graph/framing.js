@@ -1,5 +1,4 @@
 // The camera of the drawing: chosen by the user, else automatic.
-import { part } from "../../elements/dom.js";
 import { zoomAt } from "../../graph/camera.js";
 import {
   anchorOf,
@@ -18,12 +17,11 @@ import {
  */
 
 /**
- * @param {HTMLElement} root root element of the graph
  * @param {import("../../state/page.js").PageState} state
  * @param {import("./canvas.js").Drawing} drawing
  * @param {() => import("../../graph/camera.js").Size} size of the canvas
  */
-export function createFraming(root, state, drawing, size) {
+export function createFraming(state, drawing, size) {
   const { emphasis } = drawing;
   /** @type {Camera | null} the automatic camera */
   let auto = null;
@@ -40,20 +38,8 @@ export function createFraming(root, state, drawing, size) {
     return (auto ??= firstLook(drawing.scene, size(), emphasis.selected));
   }
 
-  /** Return the visible area above the legend: its size, and a function that shifts cameras to or from its middle. */
-  function clearPart() {
-    const covered = part(root, "legend").offsetHeight;
-    const { width, height } = size();
-    const raise = (/** @type {Camera} */ at, /** @type {1 | -1} */ way) => ({
-      ...at,
-      y: at.y - (way * covered) / 2 / at.zoom,
-    });
-    return { size: { width, height: height - covered }, raise };
-  }
-
   function show(/** @type {Iterable<string>} */ keys) {
-    const { size: clear, raise } = clearPart();
-    if (drawing.scene) look(raise(lookAtNodes(drawing.scene, raise(camera(), 1), clear, keys), -1));
+    if (drawing.scene) look(lookAtNodes(drawing.scene, camera(), size(), keys));
   }
 
   return {
@@ -65,8 +51,7 @@ export function createFraming(root, state, drawing, size) {
     revealSelected() {
       const { selected, focus } = emphasis;
       if (!drawing.scene || selected.size === 0 || size().width === 0) return;
-      const { size: clear, raise } = clearPart();
-      if (!seesAny(drawing.scene, raise(camera(), 1), clear, selected))
+      if (!seesAny(drawing.scene, camera(), size(), selected))
         show(focus ? [focus] : [...selected].slice(0, 1));
     },
 

@@ -1,8 +1,9 @@
 // Draws the graph of a stage before and after its pass, at the fixed places of the union of all
 // stages.
 import { turn, watchSwitch } from "../../state/bindings.js";
-import { clone, closest, listen, part, partOf } from "../../elements/dom.js";
+import { announce, clone, closest, listen, part, partOf } from "../../elements/dom.js";
 import { markedNodes } from "../../graph/framing.js";
+import { countMarked } from "../../graph/scene.js";
 import { OVERLAYS } from "../../graph/overlays.js";
 import { walk } from "../../graph/walk.js";
 import { NOTHING, selectNode } from "../../state/selection.js";
@@ -48,7 +49,7 @@ export function mountGraph(root, state, layouter) {
   const { emphasis } = drawing;
   const nodeOf = (/** @type {string} */ key) => drawing.scene?.byKey.get(key) ?? null;
 
-  const framing = createFraming(root, state, drawing, () => canvas.size());
+  const framing = createFraming(state, drawing, () => canvas.size());
   const { show } = framing;
   const canvas = mountCanvas(root, drawing, {
     camera: framing.camera,
@@ -227,21 +228,14 @@ function mountViews(views, state) {
   );
 }
 
-/** @param {string} text announced to screen readers */
-function announce(text) {
-  const place = document.getElementById("announce");
-  if (place) place.textContent = text;
-}
-
 /** @param {Scene} scene */
 function describe(scene) {
   const shown = scene.nodes.filter((node) => node.shown);
-  const count = (/** @type {string} */ status) =>
-    shown.filter((node) => node.status === status).length;
   return word("graph.describe", {
-    n: shown.length,
-    added: count("added"),
-    removed: count("removed"),
-    changed: count("changed"),
+    n: shown.reduce((sum, node) => sum + node.ids.length, 0),
+    added: countMarked(scene, "added"),
+    removed: countMarked(scene, "removed"),
+    changed: countMarked(scene, "changed"),
+    refined: countMarked(scene, "refined"),
   });
 }

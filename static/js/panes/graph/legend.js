@@ -1,6 +1,7 @@
 // The legend of the drawing: the colours and marks that occur.
 import { el } from "../../elements/dom.js";
-import { MARKERS } from "../../graph/pen.js";
+import { MARKERS, MARKS } from "../../graph/pen.js";
+import { countMarked } from "../../graph/scene.js";
 import { FAMILIES } from "../../elements/families.js";
 import { colors } from "../../elements/theme.js";
 import { word } from "../../text/words.js";
@@ -20,15 +21,13 @@ export function showLegend(list, scene, fallbacks, overlay) {
         node.family === family && node.node?.kind === "node" && !fallbacks.has(node.key),
     ),
   );
-  const marks = /** @type {const} */ (["added", "removed", "changed"]).filter((mark) =>
-    shown.some((node) => node.status === mark),
-  );
+  const marks = MARKS.filter((mark) => countMarked(scene, mark) > 0);
   list.replaceChildren(
     ...marks.map((mark) => {
       const marker = el("span", { class: "legend-mark", "aria-hidden": "true" }, MARKERS[mark]);
       marker.style.setProperty("--mark", `var(--${mark})`);
-      const n = shown.filter((node) => node.status === mark).length;
-      return el("li", { "data-mark": mark }, marker, `${n} ${word(`mark.${mark}`)}`);
+      const n = countMarked(scene, mark);
+      return el("li", { "data-mark": mark }, marker, word(`legend.${mark}`, { n }));
     }),
     ...(hatched.length ? [fallbackEntry(hatched.length)] : []),
     ...(overlay ? classEntries(overlay, shown) : []),

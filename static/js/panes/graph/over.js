@@ -1,4 +1,4 @@
-// In a small window, shows the legend or the map over the drawing on request.
+// In a small window, shows the legend below the drawing, or the map over it, on request.
 import { closest, listen, part } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 

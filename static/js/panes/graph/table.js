@@ -1,6 +1,8 @@
 // The drawing as a table: the same nodes, marks and links, for screen readers and for reference.
+import { breakNames } from "../../elements/breaks.js";
 import { closest, el, listen } from "../../elements/dom.js";
 import { formatCount } from "../../text/format.js";
+import { valueOf } from "../../graph/labels.js";
 import { statesOfNodes } from "../../graph/scene.js";
 import { fallbackNodes } from "../../results/running.js";
 import { selectNode, selectedIds } from "../../state/selection.js";
@@ -25,6 +27,7 @@ export function mountGraphTable(root, state) {
   /** @type {Map<string, string>} reasons for fallbacks to the reference, by node */
   let fallbacks = new Map();
   let stopMaking = () => {};
+  let hasMarks = false;
 
   /** Build the table only when visible: a thousand rows take longer than the drawing. */
   function show() {
@@ -36,6 +39,7 @@ export function mountGraphTable(root, state) {
     if (root.hidden || !graph) return;
     const changed = differs(result?.stages ?? [], stage, base);
     const states = [...statesOfNodes({ before: changed ? before : null, after: graph }, view)];
+    hasMarks = states.some(([, { status }]) => status !== "same");
     fallbacks = fallbackNodes(result?.kernels ?? []);
     nodes = new Map(states.map(([id, { node }]) => [id, node]));
     const n = states.length;
@@ -48,8 +52,8 @@ export function mountGraphTable(root, state) {
 
   /** @param {[string, import("../../graph/scene.js").NodeState][]} states @param {string} caption */
   function put(states, caption) {
-    const body = el("tbody", {}, ...states.map(([id, state]) => row(id, state, fallbacks.has(id))));
-    const table = el("table", { class: "table" }, el("caption", {}, caption), head(), body);
+    const body = el("tbody", {}, ...states.map(([id, state]) => row(id, state, fallbacks.has(id), hasMarks)));
+    const table = el("table", { class: "table" }, el("caption", {}, caption), head(hasMarks), body);
     root.append(nodes.size > WHOLE ? el("div", { class: "table-part" }, table) : table);
     mark(body);
   }
@@ -79,8 +83,9 @@ export function mountGraphTable(root, state) {
   );
 }
 
-function head() {
-  const titles = ["node", "operator", "type", "mark", "inputs", "origins"];
+/** @param {boolean} hasMarks */
+function head(hasMarks) {
+  const titles = ["node", "operator", "type", ...(hasMarks ? ["mark"] : []), "inputs", "origins"];
   const cells = titles.map((key) => el("th", { scope: "col" }, word(`table.${key}`)));
   return el("thead", {}, el("tr", {}, ...cells));
 }
@@ -89,26 +94,28 @@ function head() {
  * @param {string} id
  * @param {import("../../graph/scene.js").NodeState} state
  * @param {boolean} isFallback
+ * @param {boolean} hasMarks whether the table has the column Mark
  */
-function row(id, { node, status }, isFallback) {
-  const name = node.kind === "result" ? node.name : id;
+function row(id, { node, status }, isFallback, hasMarks) {
   const badge = el("span", { class: "badge", "data-kind": "fallback" }, word("kernel.fallback"));
   const made = el(
     "tr",
     { "data-status": status },
-    el("td", { class: "wrap" }, el("button", { class: "link-button mono", type: "button" }, name)),
+    el("td", { class: "wrap" }, el("button", { class: "link-button mono", type: "button" }, valueOf(node))),
     el("td", {}, node.op, isFallback ? el("div", {}, badge) : null),
     el("td", { class: "mono" }, node.types.join(", ")),
-    el(
-      "td",
-      {},
-      status === "same" ? "" : el("span", { class: "badge", "data-kind": status }, word(`mark.${status}`)),
-    ),
+    hasMarks
+      ? el(
+          "td",
+          {},
+          status === "same" ? "" : el("span", { class: "badge", "data-kind": status }, word(`mark.${status}`)),
+        )
+      : null,
     el("td", { class: "mono wrap" }, node.inputs.filter(Boolean).join(", ")),
     el("td", { class: "wrap" }, node.origins.join(", ")),
   );
   made.dataset.node = id;
-  return made;
+  return breakNames(made);
 }
 
 /**

@@ -1,5 +1,6 @@
 // The tooltip of the node or edge under the pointer.
 import { el } from "../../elements/dom.js";
+import { valueOf } from "../../graph/labels.js";
 import { word } from "../../text/words.js";
 
 /**
@@ -11,7 +12,7 @@ import { word } from "../../text/words.js";
 export function fillTip(tip, { label, sub, status, node, ids, open }, because, value) {
   const lines = [];
   if (node) {
-    lines.push(el("span", { class: "mono" }, `${node.id}: ${node.types[0] ?? sub}`));
+    lines.push(el("span", { class: "mono" }, `${valueOf(node)}: ${node.types[0] ?? sub}`));
     if (node.origins.length)
       lines.push(
         el("br"),

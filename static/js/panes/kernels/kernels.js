@@ -122,7 +122,7 @@ function columnsOf(kernels) {
     {
       id: "gflops",
       title: word("roofline.rate"),
-      cell: ({ kernel: k }) => (k.gflops ? formatRate(k.gflops * 1e9) : "–"),
+      cell: ({ kernel: k }) => (k.gflops && k.flops ? formatRate(k.gflops * 1e9) : "–"),
       order: ({ kernel: k }) => k.gflops ?? -1,
       number: true,
       hint: word("kernel.gflops"),

@@ -3,7 +3,7 @@ import { api, editedKernel } from "../../server/api.js";
 import { childJob } from "../../jobs/child_job.js";
 import { queuedWords } from "../../jobs/waiting.js";
 import { asProblem } from "../../jobs/compile.js";
-import { clone, el, listen, part, partOf } from "../../elements/dom.js";
+import { clone, el, listen, part, partOf, revealSoon } from "../../elements/dom.js";
 import { formatCount } from "../../text/format.js";
 import { scheduleCompletions, splitEdited } from "../../text/schedule_text.js";
 import { together } from "../../state/state.js";
@@ -116,6 +116,7 @@ export function mountScheduleEdit(root, state, work, kernel, own) {
       if (done.state === "cancelled") return quiet(word("schedule.cancelled"));
       last = { at, id: done.id };
       await show(done.id, number, true);
+      revealSoon(part(root, "verdict"));
       quiet("");
       stale();
     } catch (thrown) {

@@ -6,7 +6,7 @@ import { bindValue } from "../../state/bindings.js";
 import { childJob } from "../../jobs/child_job.js";
 import { queuedWords } from "../../jobs/waiting.js";
 import { asProblem, requestFor } from "../../jobs/compile.js";
-import { clone, el, listen, part, partOf } from "../../elements/dom.js";
+import { clone, el, listen, part, partOf, presentResult } from "../../elements/dom.js";
 import { formatBytes, formatCount, formatError, formatSeconds } from "../../text/format.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
@@ -51,8 +51,8 @@ export function mountBisect(root, state, findings) {
     cancel.hidden = !runs;
   }
 
-  /** @param {() => Promise<import("../../wire.js").Job>} submit */
-  async function follow(submit, number = ++request) {
+  /** @param {() => Promise<import("../../wire.js").Job>} submit @param {boolean} [isAsked] by the user, not by a link */
+  async function follow(submit, number = ++request, isAsked = false) {
     showProblem(part(root, "bisect-problem"), null);
     delete shown.dataset.over;
     say(word("bisect.starting"), true);
@@ -71,6 +71,7 @@ export function mountBisect(root, state, findings) {
       if (number !== request) return;
       if (done.state === "cancelled") return say(word("bisect.cancelled"));
       await read(id, number);
+      if (isAsked) presentResult(shown);
       say("");
       shown.dataset.over = id;
     } catch (thrown) {
@@ -191,7 +192,7 @@ export function mountBisect(root, state, findings) {
         void follow(() => {
           state.set({ off: [] });
           return findings.bisect(parts.id, { moved: wanted() });
-        }),
+        }, ++request, true),
     }),
     listen(cancel, { click: () => job?.cancel() }),
     bindValue(moved, state, "moved"),

@@ -1,5 +1,6 @@
 // The list of passes in execution order, with effects and times. Choosing a pass selects its stage.
 import { bindSwitch, bindValue, isOn, watchSwitch } from "../../state/bindings.js";
+import { breakNames } from "../../elements/breaks.js";
 import { clone, closest, el, listen, part, partOf, putChildren, revealSoon } from "../../elements/dom.js";
 import { atMost, formatBytes, formatCount, formatDelta, formatSeconds } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
@@ -159,7 +160,7 @@ function stoppedAt({ state, error, complete }) {
 
 /** @param {Result} result */
 function summary({ passes: { n_passes: n, n_changed: changed, seconds } }) {
-  return word("passes.summary", { n, changed, time: formatSeconds(seconds) });
+  return word("passes.summary", { n, changed, time: formatSeconds(seconds).replace(" ", "\u00a0") });
 }
 
 /**
@@ -209,7 +210,7 @@ function row(stage, before) {
     "button",
     { class: "pass-row", type: "button", "data-unchanged": !stage.changed && before !== null },
     el("span", { class: "pass-index number" }, String(stage.stage)),
-    el("span", { class: "pass-name" }, before ? stage.name : word("passes.imported")),
+    breakNames(el("span", { class: "pass-name" }, before ? stage.name : word("passes.imported"))),
     el("span", { class: "pass-time number" }, formatSeconds(stage.seconds)),
     el("span", { class: "pass-facts" }, ...facts),
   );

@@ -1,4 +1,5 @@
 // The pipeline editor: rows to enable, move and configure; presets; the text form.
+import { breakNames } from "../../elements/breaks.js";
 import { api } from "../../server/api.js";
 import { bindFold, foldAll, isUnfolded, unfold } from "../../state/bindings.js";
 import { asProblem } from "../../jobs/compile.js";
@@ -295,6 +296,7 @@ function rowElement(row, i, n, pipelines, opened, because) {
   on.setAttribute("aria-label", word("pipeline.switch", { name: row.name }));
   part(item, "index").textContent = String(i + 1);
   part(item, "name").textContent = row.name;
+  breakNames(part(item, "name"));
   part(item, "words").textContent = row.inside
     ? word("pipeline.group", { inside: row.inside.replaceAll(",", ", ") })
     : info

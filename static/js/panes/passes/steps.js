@@ -1,5 +1,6 @@
 // The ledger of a pass: every applied rewrite, and every declined rewrite with the reason.
 import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../../state/bindings.js";
+import { breakNames } from "../../elements/breaks.js";
 import { clone, closest, el, listen, part, partOf, revealSoon } from "../../elements/dom.js";
 import { formatBytes, formatCount, formatError, formatSeconds } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
@@ -8,6 +9,7 @@ import { inSlices } from "../../elements/slices.js";
 import { together } from "../../state/state.js";
 import { secondOf } from "../../state/url.js";
 import { word } from "../../text/words.js";
+import { imported } from "./imported.js";
 import { mountPreview } from "./preview.js";
 import { mountWithout } from "./without.js";
 import { showProblem } from "../shell/problem.js";
@@ -272,23 +274,6 @@ export function mountSteps(root, state) {
 }
 
 /**
- * Return the content for the import, which has no steps: a link to the first pass that changed the graph.
- * @param {import("../../wire.js").Result} result
- */
-function imported({ stages, state }) {
-  const first = stages.find(({ stage, changed }) => stage > 0 && changed);
-  const button = first && el("button", { class: "button", type: "button" }, word("steps.first-change", { name: first.name }));
-  if (button) button.dataset.firstChange = String(first.stage);
-  const never = !first && state !== "running";
-  return el(
-    "li",
-    { class: "pane-empty" },
-    el("p", {}, word("steps.none-imported"), never ? ` ${word("steps.never-changed")}` : ""),
-    button ? el("p", {}, button) : null,
-  );
-}
-
-/**
  * @param {Step} step
  * @param {number} index
  * @param {boolean} selected
@@ -327,7 +312,7 @@ function row(step, index, selected) {
     ),
   );
   button.dataset.step = String(index);
-  return button;
+  return breakNames(button);
 }
 
 /**

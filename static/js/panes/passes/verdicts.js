@@ -3,6 +3,7 @@ import { foldOf } from "../../state/bindings.js";
 import { el } from "../../elements/dom.js";
 import { edgeOf } from "../../graph/edge_walk.js";
 import { verdictsOn } from "../../results/neighbours.js";
+import { valueOf } from "../../graph/labels.js";
 import { word } from "../../text/words.js";
 
 /**
@@ -70,7 +71,7 @@ function item(answer, node, other, side, state) {
       "div",
       { class: "verdict-head" },
       el("span", { class: "muted" }, word(side === "reads" ? "node.inputs" : "node.readers")),
-      el("button", { class: "link-button mono", type: "button", "data-node": other.id }, other.id),
+      el("button", { class: "link-button mono", type: "button", "data-node": other.id }, valueOf(other)),
       el("span", { class: "badge", "data-kind": verdict }, verdictWord(answer, node, other)),
     ),
     el("p", {}, because.startsWith(`${maker} and ${reader} are not fused: `) ? because.slice(`${maker} and ${reader} are not fused: `.length) : because),

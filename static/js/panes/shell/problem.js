@@ -11,8 +11,8 @@ export function showProblem(box, problem) {
   box.hidden = problem === null;
   if (!problem) return box.replaceChildren();
   const content = clone("problem");
-  part(content, "title").textContent = problem.code;
   part(content, "message").textContent = problem.message;
+  part(content, "code").textContent = problem.code;
   const facts = part(content, "facts");
   const fact = (/** @type {string} */ name, /** @type {string} */ text) =>
     facts.append(el("dt", {}, name), el("dd", {}, text));

@@ -8,6 +8,7 @@ import { whyNone } from "../../results/running.js";
 import { longest, selectKernel, selectNode, selectedBuffers, selectedIds, shownKernel } from "../../state/selection.js";
 import { together } from "../../state/state.js";
 import { secondOf } from "../../state/url.js";
+import { valueOf } from "../../graph/labels.js";
 import { word } from "../../text/words.js";
 import { mountCodeLines } from "../kernels/code_lines.js";
 import { showProblem } from "./problem.js";
@@ -198,7 +199,7 @@ function chainOf(page, kernel) {
       "graph",
       ids.map((id) => {
         const node = graph?.nodes.find((each) => each.id === id);
-        return chip(id, node?.op ?? "", { node: id }, node?.origins ?? []);
+        return chip(node ? valueOf(node) : id, node?.op ?? "", { node: id }, node?.origins ?? []);
       }),
       word("stack.at-stage", { stage, name: result?.stages[stage]?.name ?? "" }),
     ),

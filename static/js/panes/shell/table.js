@@ -1,4 +1,5 @@
 // Sortable tables, used by panes with lists.
+import { breakNames } from "../../elements/breaks.js";
 import { closest, el, listen } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 import { mountPreview } from "../passes/preview.js";
@@ -39,6 +40,10 @@ export function mountTable(root, state, { name, caption, columns, keyOf, onPick,
     const direction = way === "up" ? 1 : -1;
     const order = columns[by]?.order;
     const inOrder = order ? [...rows].sort((a, b) => direction * compare(order(a), order(b))) : rows;
+    const cells = inOrder.map((row) => columns.map(({ cell }) => cell(row)));
+    // A column without content would only take space from the others.
+    const isEmpty = columns.map((_, i) => cells.length > 0 && cells.every((row) => row[i] === ""));
+    const isKept = (/** @type {unknown} */ _, /** @type {number} */ i) => !isEmpty[i];
     const head = columns.map(({ title, number, hint, order: sortable }, i) => {
       const cell = el(
         "th",
@@ -55,23 +60,23 @@ export function mountTable(root, state, { name, caption, columns, keyOf, onPick,
       if (i === by) cell.setAttribute("aria-sort", direction < 0 ? "descending" : "ascending");
       return cell;
     });
-    const body = inOrder.map((row) => {
+    const body = inOrder.map((row, at) => {
       const line = el(
         "tr",
         { "data-selected": isSelected(row) },
-        ...columns.map(({ cell, number, whole }) =>
-          el("td", { class: number ? "number" : whole ? "" : "wrap" }, cell(row)),
-        ),
+        ...columns
+          .map(({ number, whole }, i) => el("td", { class: number ? "number" : whole ? "" : "wrap" }, cells[at][i]))
+          .filter(isKept),
       );
       line.dataset.key = keyOf(row);
-      return line;
+      return breakNames(line);
     });
     root.replaceChildren(
       el(
         "table",
         { class: "table" },
         el("caption", { class: "visually-hidden" }, caption),
-        el("thead", {}, el("tr", {}, ...head)),
+        el("thead", {}, el("tr", {}, ...head.filter(isKept))),
         el("tbody", {}, ...body),
       ),
     );

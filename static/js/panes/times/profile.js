@@ -99,9 +99,7 @@ function figuresOf(profile) {
   const { kernels_s: kernels, outside_s: beside, predicted_s: least, run_bound_s, potential_s: worth } = profile.totals;
   const { low_s, high_s } = profile.run;
   const run = declaredFigure("run_median", profile.run.median_s);
-  run.lastElementChild?.append(
-    el("small", {}, `${formatSeconds(low_s)} – ${formatSeconds(high_s)}`),
-  );
+  run.lastElementChild?.append(el("small", {}, ...between(low_s, high_s)));
   const share = (/** @type {number} */ part_s) => el("small", {}, word("profile.of-kernels", { share: formatPercent(part_s / kernels) }));
   const figures = [
     run,
@@ -189,3 +187,8 @@ function columnsOf() {
   ];
 }
 
+/** Return an interval whose numbers stay with their units. @param {number} low_s @param {number} high_s */
+function between(low_s, high_s) {
+  const [low, high] = [low_s, high_s].map((each) => formatSeconds(each).replace(" ", "\u00a0"));
+  return [`${low} – `, high];
+}

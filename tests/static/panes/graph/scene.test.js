@@ -24,6 +24,7 @@ function chain(stage) {
     constants: [],
     added: [],
     changed: ids.filter((_, i) => stage > 0 && i % 7 === stage),
+    refined: [],
     removed: [],
     nodes: ids.map((id, i) => ({
       id,
