@@ -7,7 +7,7 @@ may change it as much. If noise changes a comparison, both outcomes are right.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
 from compiler.check.margins import FACTOR, NOISE
+from tests.outside.bodies import run_bodies
 from tests.outside.case import constants_of
 from tests.outside.family import DRAWN
 from tests.outside.peer import PeerRefused, free_names, run_node, run_onnx_reference
@@ -138,8 +139,7 @@ def _shake(
 ) -> None:
     """Run nodes, and add their results to the values, with noise."""
     for node in nodes:
-        is_branch = node.op_type == "If"
-        made = _branch(node, values, opset, chance) if is_branch else run_node(node, values, opset)
+        made = _with_bodies(node, values, opset, chance) or run_node(node, values, opset)
         exact = node.op_type in EXACT or (node.op_type == "Cast" and _keeps(values, node))
         for name, value in zip((o for o in node.output if o), made, strict=True):
             values[name] = value if exact else _rounded(node, value, values, chance)
@@ -156,15 +156,21 @@ def _rounded(
     return _noisy(value, chance, least, _rounding_inside(node, values))
 
 
-def _branch(
+def _with_bodies(
     node: NodeProto, values: Mapping[str, Any], opset: int, chance: np.random.Generator
-) -> list[Any]:
-    """Run the taken branch of an If, with noise after each node."""
-    taken = "then_branch" if np.asarray(values[node.input[0]]).item() else "else_branch"
-    (body,) = (a.g for a in node.attribute if a.name == taken)
-    inner = {**values, **constants_of(body)}
-    _shake(body.node, inner, opset, chance)
-    return [inner[o.name] for o, used in zip(body.output, node.output, strict=True) if used]
+) -> list[Any] | None:
+    """Run a control-flow node with noise after each node of its bodies; None for other nodes."""
+
+    def run(body: GraphProto, given: Sequence[Any]) -> list[Any]:
+        names = [v.name for v in body.input]
+        inner = {**values, **constants_of(body), **dict(zip(names, given, strict=True))}
+        _shake(body.node, inner, opset, chance)
+        return [inner[o.name] for o in body.output]
+
+    made = run_bodies(node, values, run)
+    if made is None:
+        return None
+    return [value for value, used in zip(made, node.output, strict=False) if used]
 
 
 def _least(node: NodeProto, value: Any) -> float:

@@ -115,6 +115,35 @@ def test_judge_places_noise_in_the_taken_branch_of_an_if() -> None:
         assert (judge.objection({"at": np.array([0, 7], np.int64)}) is None) is allowed
 
 
+ROUNDED_IN_BODIES = {
+    "Loop": """last, y = Loop(n, "", x) <body = b (int64 k, bool go, float[2] s)
+            => (bool on, float[2] same, float[2] whole) {
+        on = Identity(go)
+        half = Sub(s, a)
+        whole = Floor(half)
+        same = Identity(s) }>""",
+    "Scan": """y = Scan(x) <num_scan_inputs = 1, scan_input_directions = [1], body = b (float s)
+            => (float whole) {
+        half = Sub(s, a)
+        whole = Floor(half) }>""",
+}
+
+
+@pytest.mark.parametrize("op", ROUNDED_IN_BODIES)
+def test_judge_places_noise_in_bodies_of_loops(op: str) -> None:
+    """0.3 - 0.1 - 0.2 is 0 or not by rounding: both 0 and -1 are its floor."""
+    nodes = ROUNDED_IN_BODIES[op]
+    model = onnx.parser.parse_model(f"""<ir_version: 10, opset_import: ["": 18]>
+        g (float[2] x) => (float[] y) <int64 n = {{2}}, float a = {{0.3}}> {{ {nodes} }}""")
+    feeds = {"x": np.array([0.3, 0.75], np.float32)}
+    theirs = np.zeros((2, 2) if op == "Loop" else 2, np.float32)
+    found = margins(model, feeds, {"y": theirs}, 8)["y", None]
+    doubtful = found.allowed > 0.5
+    assert doubtful.any(axis=None)
+    expected = [True, False] if op == "Loop" else [False, True]
+    assert (doubtful == np.broadcast_to(expected, theirs.shape)).all()
+
+
 def test_judge_places_the_noise_of_a_window_in_a_sequence() -> None:
     """The first number of a Blackman window is a sum of numbers around 1 that cancel."""
     model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
