@@ -45,7 +45,7 @@ const layouter = createLayouter(
 /** @type {Record<string, () => boolean | void>} */
 const general = {
   theme: toggleTheme,
-  help: () => openHelp(help),
+  help: () => openHelp(help, actions.tour),
   compile: () => {
     if (canCompile(state.get())) void compiler.start();
   },
@@ -93,6 +93,7 @@ state.watch(["screen", "result", "samples", "upload", "model", "progress"], (pag
   const place = part(document, "place");
   part(document, "change").hidden = !walking;
   part(document, "share").hidden = !walking;
+  part(document, "tour-again").hidden = !walking || !page.result;
   part(document, "halt").hidden = !walking || !page.result || page.progress.state !== "running";
   const name = page.result?.model.name ?? nameOf(page);
   document.title = walking && name ? `${name} – Compilarium` : "Compilarium";
@@ -205,7 +206,8 @@ listen(part(document, "change"), {
 });
 listen(part(document, "halt"), { click: compiler.halt });
 listen(part(document, "theme"), { click: toggleTheme });
-listen(part(document, "help"), { click: () => openHelp(help) });
+listen(part(document, "help"), { click: () => openHelp(help, actions.tour) });
+listen(part(document, "tour-again"), { click: () => void actions.tour?.() });
 listen(part(document, "share"), { click: () => openShare(sharing, state) });
 
 /**

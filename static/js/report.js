@@ -83,10 +83,10 @@ async function open() {
   keepGraphs(state);
   keepProfile(state);
   /** @type {Record<string, () => boolean | void>} */
-  const actions = { ...walk.actions, theme: toggleTheme, help: () => openHelp(help) };
+  const actions = { ...walk.actions, theme: toggleTheme, help: () => openHelp(help, walk.actions.tour) };
   bindKeys(() => "walk", actions);
   listen(part(document, "theme"), { click: toggleTheme });
-  listen(part(document, "help"), { click: () => openHelp(help) });
+  listen(part(document, "help"), { click: () => openHelp(help, walk.actions.tour) });
   listen(part(document, "about"), { click: () => openAbout(facts, about, result) });
   state.watch(PLACE_KEYS, (now) =>
     history.replaceState(null, "", `#${toFragment({ ...now, job: "" })}`),

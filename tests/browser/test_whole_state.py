@@ -262,5 +262,5 @@ SORTED = {
 }
 """A column by which the table of each pane is sorted."""
 TABLES = {"numerics": "stages", "compare": "pairs"}
-ELSEWHERE = {"edge", "over", "open", "within", "without", "tuned"}
-"""Fields that other tests cover: single links, groups and measurements."""
+ELSEWHERE = {"edge", "over", "open", "within", "without", "tuned", "tour"}
+"""Fields that other tests cover: single links, groups, measurements and the tour."""

@@ -2,6 +2,7 @@
 import { ApiError, api, createParts, follow, upload } from "../server/api.js";
 import { IDLE, NO_RESULT } from "../state/page.js";
 import { enabledPipeline, parsePipeline } from "../text/pipeline_text.js";
+import { isNewcomer } from "../state/newcomer.js";
 import { clampStage } from "../results/stages.js";
 import { hasWord, word } from "../text/words.js";
 import { splitText } from "../text/writing.js";
@@ -27,6 +28,7 @@ const FRESH_LOOK = {
   measured: "",
   within: "",
   camera: null,
+  tour: 0,
 };
 
 /** Delays before a stream that was refused or has ended is requested again. */
@@ -287,7 +289,7 @@ export function createCompiler(state, submit, note = () => {}) {
         stage: walking ? clampStage(result.stages, stage) : 0,
         progress: result.state === "running" ? progress : IDLE,
         problem: result.error,
-        ...(walking ? {} : FRESH_LOOK),
+        ...(walking ? {} : { ...FRESH_LOOK, invited: isNewcomer() }),
         ...backToModel(result, state.get()),
       });
       if (state.get().provenance || (!result.complete && !result.kernels.length)) return;

@@ -46,6 +46,7 @@ import { START } from "./url.js";
  * @property {import("../wire.js").Placement | null} placement last placement of the kernels
  * @property {import("../wire.js").Profile | null} profile measurements of the run
  * @property {Measuring | null} measuring progress of a measurement; null if none runs
+ * @property {boolean} invited whether the reader is invited to the tour
  * @property {string[]} preview ONNX nodes under the pointer in another pane
  * @property {string[]} boxed operands and results of the opened step
  *
@@ -92,5 +93,6 @@ export const EMPTY = {
   progress: IDLE,
   problem: null,
   partial: 0,
+  invited: false,
   ...NO_RESULT,
 };

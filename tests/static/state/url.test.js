@@ -62,6 +62,7 @@ const FULL = {
   moved: "half",
   off: ["a_rule", "b_rule"],
   planned: "simplify,-fuse{x=1}",
+  tour: 3,
 };
 
 test("every field of the state survives the URL", () => {
