@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 from flask import (
@@ -14,8 +15,10 @@ from flask import (
     request,
     send_from_directory,
 )
+from markupsafe import Markup, escape
 
 from app import security
+from app.glossary import SECTIONS, declared_sections, terms
 from app.paths import site_folder
 from app.wire.problems import failure
 from app.wire.shapes.facts import Failure
@@ -27,14 +30,17 @@ from compiler.errors import CompileError
 bp = Blueprint("page", __name__)
 
 _FOR_EVER_S = 365 * 24 * 3600
+_CODE = re.compile(r"`([^`]+)`")
 _digests: dict[tuple[str, int, int], str] = {}
 
 
 def register(app: Flask) -> None:
-    """Serve the page, and give templates the functions `asset` and `templates_in`."""
+    """Serve the pages, and give templates their functions and the filter `code`."""
     app.register_blueprint(bp)
     app.add_template_global(asset)
     app.add_template_global(templates_in)
+    app.add_template_global(terms, "glossary_terms")
+    app.add_template_filter(code)
 
 
 def asset(name: str) -> str:
@@ -46,6 +52,11 @@ def asset(name: str) -> str:
 def templates_in(folder: str) -> list[str]:
     """Return the names of the templates in a folder, in alphabetical order."""
     return current_app.jinja_env.list_templates(filter_func=lambda n: n.startswith(f"{folder}/"))
+
+
+def code(text: str) -> Markup:
+    """Return a text as markup in which the words between backticks are code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def _digest(path: Path) -> str:
@@ -64,6 +75,12 @@ def _digest(path: Path) -> str:
 def page() -> str:
     """Return the playground."""
     return render_template("playground.html", limits=current_app.config["SETTINGS"].limits())
+
+
+@bp.get("/glossary")
+def glossary() -> str:
+    """Return the glossary, with an anchor for each term."""
+    return render_template("glossary.html", sections=(*SECTIONS, *declared_sections()))
 
 
 @bp.get("/s/<link_id>")

@@ -10,6 +10,7 @@ import { bindKeys } from "./elements/keys.js";
 import { keepGraphs, keepNeighbours } from "./jobs/loader.js";
 import { keepProfile } from "./jobs/measuring.js";
 import { EMPTY, NO_RESULT } from "./state/page.js";
+import { mountTerms } from "./panes/shell/terms.js";
 import { openHelp } from "./panes/shell/help.js";
 import { showProblem } from "./panes/shell/problem.js";
 import { noteLink, noteVersion, openShare } from "./panes/shell/share.js";
@@ -38,6 +39,7 @@ const compiler = createCompiler(state, work.submit, noteLink);
 const main = part(document, "main");
 const help = /** @type {HTMLDialogElement} */ (document.getElementById("help-dialog"));
 const sharing = /** @type {HTMLDialogElement} */ (document.getElementById("share-dialog"));
+mountTerms(main);
 const layouter = createLayouter(
   new URL(document.body.dataset.worker ?? "worker.js", document.baseURI).href,
 );

@@ -11,6 +11,7 @@ import { keepProfile } from "./jobs/measuring.js";
 import { EMPTY } from "./state/page.js";
 import { openAbout } from "./panes/shell/about_report.js";
 import { openHelp } from "./panes/shell/help.js";
+import { mountTerms } from "./panes/shell/terms.js";
 import { showProblem } from "./panes/shell/problem.js";
 import { mountWalk } from "./panes/passes/walk.js";
 import { clampStage } from "./results/stages.js";
@@ -32,6 +33,7 @@ async function unpacked(id) {
 
 startTheme();
 const main = part(document, "main");
+mountTerms(main);
 open().catch((problem) => {
   const box = el("div", { class: "problem", role: "alert" });
   const { message } = asProblem(problem);

@@ -33,6 +33,8 @@ export function openHelp(dialog, tour) {
   const single = partOf(dialog, "single", HTMLInputElement);
   single.checked = singleKeys();
   listen(single, { change: () => setSingleKeys(single.checked) });
+  // A report is a file, without the page of the glossary.
+  part(dialog, "help-glossary").hidden = !document.getElementById("glossary")?.dataset.page;
   part(dialog, "help-tour").hidden = !tour;
   listen(part(dialog, "take-tour"), {
     click: () => {

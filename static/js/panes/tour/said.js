@@ -1,6 +1,7 @@
 // A sentence of the tour before its words are looked up, so that the choice of sentences needs no page.
 import { el } from "../../elements/dom.js";
 import { formatCount } from "../../text/format.js";
+import { noteText } from "../../text/terms.js";
 import { word } from "../../text/words.js";
 
 /** @typedef {[key: string, values?: Record<string, string | number | Said>]} Said */
@@ -32,9 +33,9 @@ export function sentence([key, values = {}]) {
   return word(key, Object.fromEntries(texts))
     .split(START)
     .flatMap((piece, i) => {
-      if (i === 0) return [piece];
+      if (i === 0) return [noteText(piece)];
       const [value, rest] = piece.split(END);
-      return [el("strong", {}, value), rest];
+      return [el("strong", {}, value), noteText(rest)];
     });
 }
 
