@@ -104,7 +104,7 @@ def set_the_start(playground: Playground) -> None:
 def set_the_walk(playground: Playground) -> None:
     """Set the state of the lists, the drawing, and the panes of the result."""
     page = playground.page
-    playground.part("changed-only").check()
+    page.locator("[data-fold]").click()
     playground.part("filter").fill("f")
     playground.part("order").select_option("bytes")
     page.locator(".passes-tools [data-part=base]").select_option("0")

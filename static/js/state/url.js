@@ -21,7 +21,7 @@ export const COMPARED_LEVELS = ["computation", "schedule", "loops", "llvm", "asm
 
 /** Switches and folds that a link stores; `on` lists the names of switches that differ from the default. */
 export const SWITCHES = /** @type {const} */ ([
-  "changed-passes",
+  "unchanged-passes",
   "table",
   "search-done",
   "text-whole",
