@@ -56,5 +56,7 @@ def _saved(s: Step) -> Saved | None:
     return {
         "flops": a.flops - b.flops,
         "bytes": a.bytes_moved - b.bytes_moved,
+        "bytes_written": a.bytes_written - b.bytes_written,
+        "bytes_read": a.bytes_read - b.bytes_read,
         "seconds": CORE.seconds(a, 0) - CORE.seconds(b, 0),
     }

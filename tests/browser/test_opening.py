@@ -69,3 +69,17 @@ def test_a_folded_pass_is_listed_while_it_is_shown_or_searched(page: Page) -> No
     playground.part("filter").fill("unroll")
     expect(page.locator(".pass-row .pass-name")).to_have_text(["unroll_loops"])
     expect(page.locator("[data-fold]")).to_have_count(0)
+
+
+def test_a_step_of_a_graph_pass_shows_its_example_and_its_sum(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
+    page.locator(".pass-row .pass-name").get_by_text("fuse", exact=True).click()
+    pane = playground.show_pane("steps")
+    pane.locator("[data-step][data-outcome=applied]").first.click()
+    facts = pane.locator(".step-more .facts")
+    expect(facts).to_contain_text("8,192 B of traffic = 4,096 written + 4,096 read")
+    pane.get_by_text("An example of the rule").click()
+    expect(pane.locator(".step-more pre").first).to_contain_text("fusion(x, w, r")
+    pane.get_by_text("Near miss: similar, but not rewritten").click()
+    expect(pane.locator(".step-more pre").nth(1)).to_contain_text("matmul(a, v)")
+    assert Inspector(page).in_both_themes("#pane") == []

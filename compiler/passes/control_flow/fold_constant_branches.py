@@ -48,6 +48,21 @@ from compiler.trace import Log
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3], c: bool[]) {
+      y: f32[2,3] = onnx.If(c, opset=16) {
+        then_branch: graph then() {
+          a: f32[2,3] = exp(x)
+          return a
+        }
+        else_branch: graph otherwise() {
+          d: f32[2,3] = abs(x)
+          return d
+        }
+      }
+      return y
+    }
+    """,
 )
 def fold_constant_branches(graph: Graph, log: Log) -> Graph:
     """Replace an If whose condition is known with the nodes of the branch taken.
