@@ -145,10 +145,10 @@ function mountCards(definitions, page) {
     const id = term.dataset.term ?? "";
     const note = definitions.get(id);
     if (!note) return;
-    // The definition follows its term, so that Tab reaches its link.
+    // The definition follows its term, so that Tab reaches the link of a pinned definition.
     card = el("span", { class: "term-card", "aria-live": "off" }, ...note.cloneNode(true).childNodes);
     if (page)
-      card.append(" ", el("a", { href: `${page}#${id}`, target: "_blank", rel: "noopener" }, word("terms.more")));
+      card.append(" ", el("a", { href: `${page}#${id}`, target: "_blank", rel: "noopener", tabIndex: -1 }, word("terms.more")));
     shown = term;
     term.after(card);
     place(term, card);
@@ -179,11 +179,17 @@ function mountCards(definitions, page) {
         if (term) show(term);
         else if (card && !isInside(event)) hide();
       },
+      focusout: (event) => {
+        const to = event.relatedTarget;
+        if (card && termOf(event) && !(to instanceof Node && card.contains(to)) && !isPinned) hide();
+      },
       click: (event) => {
         const term = termOf(event);
         if (!term) return;
         show(term);
         isPinned = true;
+        const link = card?.querySelector("a");
+        if (link) link.tabIndex = 0;
       },
     }),
     listen(
