@@ -81,6 +81,12 @@ def test_a_definition_leads_to_its_entry(walked: Playground) -> None:
     expect(opened.value.locator("[data-sample]").first).to_be_visible()
 
 
+def test_the_list_of_keys_leads_to_the_glossary(walked: Playground) -> None:
+    walked.press("?")
+    link = walked.page.get_by_role("link", name="Glossary: the terms of this page")
+    expect(link).to_have_attribute("href", "/glossary")
+
+
 NAMED = """graph pass_kernel(kernel: f32[4]) {
   arena: f32[4] = relu(kernel)
   pass: f32[4] = exp(arena)

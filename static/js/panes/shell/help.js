@@ -34,7 +34,11 @@ export function openHelp(dialog, tour) {
   single.checked = singleKeys();
   listen(single, { change: () => setSingleKeys(single.checked) });
   // A report is a file, without the page of the glossary.
-  part(dialog, "help-glossary").hidden = !document.getElementById("glossary")?.dataset.page;
+  const page = document.getElementById("glossary")?.dataset.page;
+  if (page)
+    part(dialog, "help-glossary").append(
+      el("a", { href: page, target: "_blank", rel: "noopener" }, word("help.glossary")),
+    );
   part(dialog, "help-tour").hidden = !tour;
   listen(part(dialog, "take-tour"), {
     click: () => {
