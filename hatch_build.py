@@ -22,7 +22,16 @@ SITE = {
     "samples": "app/_site/samples",
     "lessons": "app/_site/lessons",
 }
-BUNDLE = ("main.js", "embed.js", "report.js", "main.css", "worker.js", "reader.js", "icon.svg")
+BUNDLE = (
+    "main.js",
+    "embed.js",
+    "report.js",
+    "glossary.js",
+    "main.css",
+    "worker.js",
+    "reader.js",
+    "icon.svg",
+)
 _BUNDLED_FROM = ".bundled-from"
 _INSTALLED_FROM = ".installed-from"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 from flask import (
@@ -14,8 +15,10 @@ from flask import (
     request,
     send_from_directory,
 )
+from markupsafe import Markup, escape
 
 from app import security
+from app.glossary import SECTIONS, declared_sections, terms
 from app.paths import site_folder
 from app.wire.problems import failure
 from app.wire.shapes.facts import Failure
@@ -30,21 +33,23 @@ from compiler.units import bytes_text
 bp = Blueprint("page", __name__)
 
 _FOR_EVER_S = 365 * 24 * 3600
+_CODE = re.compile(r"`([^`]+)`")
 _digests: dict[tuple[str, int, int], str] = {}
 
 
 def register(app: Flask) -> None:
-    """Serve the page, and give templates the functions `asset`, `templates_in`, `searches` and
-    `figures`.
+    """Serve the pages, and give templates their functions and filters.
 
-    The filter `bytes_text` writes a number of bytes with its unit.
+    The filter `bytes_text` writes a number of bytes with its unit, and `code` marks names as code.
     """
     app.register_blueprint(bp)
     app.add_template_global(asset)
     app.add_template_global(templates_in)
     app.add_template_global(searches)
     app.add_template_global(figures)
+    app.add_template_global(terms, "glossary_terms")
     app.add_template_filter(bytes_text)
+    app.add_template_filter(code)
 
 
 def asset(name: str) -> str:
@@ -63,6 +68,11 @@ def searches() -> dict[str, str]:
     return {search: missing_for(search) for search in SEARCHES}
 
 
+def code(text: str) -> Markup:
+    """Return a text as markup in which the words between backticks are code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
+
+
 def _digest(path: Path) -> str:
     """Return a file's content digest, cached by date and size; "" if the file does not exist."""
     try:
@@ -79,6 +89,12 @@ def _digest(path: Path) -> str:
 def page() -> str:
     """Return the playground."""
     return render_template("playground.html", limits=current_app.config["SETTINGS"].limits())
+
+
+@bp.get("/glossary")
+def glossary() -> str:
+    """Return the glossary, with an anchor for each term."""
+    return render_template("glossary.html", sections=(*SECTIONS, *declared_sections()))
 
 
 @bp.get("/s/<link_id>")

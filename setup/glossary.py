@@ -1,4 +1,4 @@
-"""The tables of levels and of panes in docs/words.md, from their declarations."""
+"""The tables of terms, levels and panes in docs/words.md, from their declarations."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
+from app.glossary import Section
 from compiler.passes.glossary import known_as_text
 from compiler.runtime.levels import LEVELS
 
@@ -40,6 +41,20 @@ def panes() -> list[Pane]:
         )
         for found in _PANE.finditer(registered)
     ]
+
+
+def terms_table(section: Section) -> str:
+    """Return a heading with a Markdown table of the terms of a section."""
+    rows = (
+        f"| {' | '.join(_cell(text) for text in (t.name, t.definition, t.source, t.known_as))} |"
+        for t in section.terms
+    )
+    head = ["| term | definition | source | in other compilers |", "|---|---|---|---|"]
+    return "\n".join([f"## {section.title}", "", *head, *rows]) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def panes_table() -> str:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
+from app.glossary import SECTIONS
 from compiler.passes import PASSES, RULES
 from compiler.passes.glossary import families_table, passes_table
 from compiler.passes.pipeline.presets.page import page
@@ -16,14 +18,20 @@ from compiler.schedule.language import replay
 from compiler.schedule.language.move import moves_table
 from setup.command_line import commands_table, options_table
 from setup.figures import figures_table
-from setup.glossary import levels_table, panes_table
+from setup.glossary import levels_table, panes_table, terms_table
 
 assert replay.__doc__, "importing replay declares all moves"
 
 ROOT = Path(__file__).resolve().parents[1]
 
 TABLES: Mapping[str, tuple[Callable[[], str], ...]] = {
-    "docs/words.md": (passes_table, families_table, levels_table, panes_table),
+    "docs/words.md": (
+        *(partial(terms_table, section) for section in SECTIONS),
+        passes_table,
+        families_table,
+        levels_table,
+        panes_table,
+    ),
     "docs/command-line.md": (commands_table, options_table),
     "docs/schedules.md": (moves_table,),
     "docs/figures.md": (figures_table,),
@@ -51,8 +59,8 @@ def _with_tables(path: Path, makers: tuple[Callable[[], str], ...]) -> str:
 
 
 def _with_table(text: str, made: str) -> str:
-    """Return the text with the table of the same header row replaced."""
-    head = made.split("\n", 1)[0] + "\n"
+    """Return the text with a table replaced: the table after the same heading and header row."""
+    head = made.partition("|---")[0]
     before, found, rest = text.partition(head)
     assert found, f"no table has the header row {head}"
     lines = rest.splitlines(keepends=True)

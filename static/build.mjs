@@ -17,7 +17,7 @@ const FIRST_LOAD = ["main.js", "main.css"];
 /** @type {import("esbuild").BuildOptions} */
 const options = {
   absWorkingDir: here,
-  entryPoints: { main: "js/main.js", embed: "js/embed.js", report: "js/report.js", worker: "js/graph/worker.js", reader: "js/server/reader.js" },
+  entryPoints: { main: "js/main.js", embed: "js/embed.js", report: "js/report.js", glossary: "js/glossary.js", worker: "js/graph/worker.js", reader: "js/server/reader.js" },
   entryNames: "[name]",
   outdir: dist,
   bundle: true,

@@ -6,7 +6,9 @@ from app.wire import VERSION
 from app.wire.shapes import facts as shapes
 from compiler.ir.operator import OPERATORS, Operator
 from compiler.passes import PASSES, Pass, Pipeline, Rule, presets
+from compiler.passes.engine.account import UNREAD
 from compiler.passes.engine.declaration import Option
+from compiler.passes.engine.step_kind import StepKind
 from compiler.passes.pipeline.precision import PRECISIONS, Precision
 from compiler.passes.pipeline.presets import manners
 
@@ -22,6 +24,7 @@ def pipelines() -> shapes.Pipelines:
         "precisions": [_precision(p) for p in PRECISIONS.values() if not p.refused],
         "passes": [_pass(p) for p in PASSES.values()],
         "rules": [_rule(r) for r in rules.values()],
+        "shared_steps": [_step_kind(UNREAD)],
     }
 
 
@@ -63,6 +66,7 @@ def _pass(p: Pass) -> shapes.PassInfo:
         "words": p.words,
         "options": [_option(o) for o in p.options.values()],
         "rules": [r.name for r in p.rules],
+        "steps": [_step_kind(k) for k in p.steps],
         "needs": list(p.needs),
         "gives": list(p.gives),
         "example": p.example.strip(),
@@ -85,17 +89,30 @@ _TAKES = {int: "a count", float: "a number", bool: "true or false", str: "a word
 
 
 def _rule(r: Rule) -> shapes.RuleInfo:
-    before, _, after = r.example.partition("=>")
     return {
         "name": r.name,
         "words": r.words,
         "pattern": r.pattern_text,
         "exact": r.exact,
         "error": r.error,
-        "example": {"before": before.strip(), "after": after.strip()},
+        "example": _example(r.example),
         "near_miss": r.near_miss.strip(),
         "source": r.source,
     }
+
+
+def _step_kind(k: StepKind) -> shapes.StepKind:
+    return {
+        "name": k.name,
+        "words": k.words,
+        "example": _example(k.example),
+        "near_miss": k.near_miss.strip(),
+    }
+
+
+def _example(text: str) -> shapes.RuleExample:
+    before, _, after = text.partition("=>")
+    return {"before": before.strip(), "after": after.strip()}
 
 
 def _operator(o: Operator) -> shapes.OperatorInfo:

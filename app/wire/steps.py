@@ -53,4 +53,13 @@ def _saved(s: Step) -> Saved | None:
     flops, nbytes, seconds = saved_flops(s), saved_bytes(s), saved_seconds(s)
     if flops is None or nbytes is None or seconds is None:
         return None
-    return {"flops": flops, "bytes": nbytes, "seconds": seconds}
+    a, b = s.cost_before, s.cost_after
+    assert a is not None
+    assert b is not None
+    return {
+        "flops": flops,
+        "bytes": nbytes,
+        "bytes_written": a.bytes_written - b.bytes_written,
+        "bytes_read": a.bytes_read - b.bytes_read,
+        "seconds": seconds,
+    }

@@ -7,6 +7,7 @@ import { keepGraphs, keepNeighbours } from "./jobs/loader.js";
 import { keepProfile } from "./jobs/measuring.js";
 import { EMPTY } from "./state/page.js";
 import { mountEmbed } from "./panes/shell/embed.js";
+import { mountTerms } from "./panes/shell/terms.js";
 import { mountWait } from "./panes/passes/walk.js";
 import { openedLink } from "./state/shared.js";
 import { createState } from "./state/state.js";
@@ -19,6 +20,7 @@ const place = fromFragment(link?.fragment ?? "");
 const page = { ...EMPTY, ...place, screen: "walk", problem };
 const state = createState(page);
 const main = part(document, "main");
+mountTerms(main);
 const layouter = createLayouter(
   new URL(document.body.dataset.worker ?? "worker.js", document.baseURI).href,
 );

@@ -10,6 +10,7 @@ import { keepGraphs, keepNeighbours } from "./jobs/loader.js";
 import { keepProfile } from "./jobs/measuring.js";
 import { EMPTY, NO_RESULT } from "./state/page.js";
 import { mountHeader } from "./panes/shell/header.js";
+import { mountTerms } from "./panes/shell/terms.js";
 import { openHelp } from "./panes/shell/help.js";
 import { showProblem } from "./panes/shell/problem.js";
 import { noteLink, noteVersion, openShare } from "./panes/shell/share.js";
@@ -38,6 +39,7 @@ const compiler = createCompiler(state, work.submit, noteLink);
 const main = part(document, "main");
 const help = /** @type {HTMLDialogElement} */ (document.getElementById("help-dialog"));
 const sharing = /** @type {HTMLDialogElement} */ (document.getElementById("share-dialog"));
+mountTerms(main);
 const layouter = createLayouter(
   new URL(document.body.dataset.worker ?? "worker.js", document.baseURI).href,
 );
@@ -45,7 +47,7 @@ const layouter = createLayouter(
 /** @type {Record<string, () => boolean | void>} */
 const general = {
   theme: toggleTheme,
-  help: () => openHelp(help),
+  help: () => openHelp(help, actions.tour),
   compile: () => {
     if (canCompile(state.get())) void compiler.start();
   },
@@ -191,7 +193,8 @@ listen(part(document, "home"), {
 listen(part(document, "change"), { click: goStart });
 listen(part(document, "halt"), { click: compiler.halt });
 listen(part(document, "theme"), { click: toggleTheme });
-listen(part(document, "help"), { click: () => openHelp(help) });
+listen(part(document, "help"), { click: () => openHelp(help, actions.tour) });
+listen(part(document, "tour-again"), { click: () => void actions.tour?.() });
 listen(part(document, "share"), { click: () => openShare(sharing, state) });
 
 /**

@@ -11,6 +11,7 @@ import { keepProfile } from "./jobs/measuring.js";
 import { EMPTY } from "./state/page.js";
 import { openAbout } from "./panes/shell/about_report.js";
 import { openHelp } from "./panes/shell/help.js";
+import { mountTerms } from "./panes/shell/terms.js";
 import { showProblem } from "./panes/shell/problem.js";
 import { mountWalk } from "./panes/passes/walk.js";
 import { clampStage } from "./results/stages.js";
@@ -32,6 +33,7 @@ async function unpacked(id) {
 
 startTheme();
 const main = part(document, "main");
+mountTerms(main);
 open().catch((problem) => {
   const box = el("div", { class: "problem", role: "alert" });
   const { message } = asProblem(problem);
@@ -83,10 +85,10 @@ async function open() {
   keepGraphs(state);
   keepProfile(state);
   /** @type {Record<string, () => boolean | void>} */
-  const actions = { ...walk.actions, theme: toggleTheme, help: () => openHelp(help) };
+  const actions = { ...walk.actions, theme: toggleTheme, help: () => openHelp(help, walk.actions.tour) };
   bindKeys(() => "walk", actions);
   listen(part(document, "theme"), { click: toggleTheme });
-  listen(part(document, "help"), { click: () => openHelp(help) });
+  listen(part(document, "help"), { click: () => openHelp(help, walk.actions.tour) });
   listen(part(document, "about"), { click: () => openAbout(facts, about, result) });
   state.watch(PLACE_KEYS, (now) =>
     history.replaceState(null, "", `#${toFragment({ ...now, job: "" })}`),

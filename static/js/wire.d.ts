@@ -123,13 +123,16 @@ export interface Samples { samples: Sample[]; }
 export interface PassOption {
   name: string; type: string; default: string; choices: string[]; words: string;
 }
-/** A pass for use in pipelines. */
-export interface PassInfo {
-  name: string; kind: PassKind; words: string; options: PassOption[]; rules: string[];
-  needs: string[]; gives: string[]; example: string; source: string;
-}
 /** An example of a rule's application: the graphs before and after, as text. */
 export interface RuleExample { before: string; after: string; }
+/** A kind of step of a pass that has no rules; `near_miss` is a similar graph without a step. An
+ * analysis changes no graph: both graphs of its example are equal, and it has no near miss. */
+export interface StepKind { name: string; words: string; example: RuleExample; near_miss: string; }
+/** A pass for use in pipelines. Its steps name one of its `rules`, or one of its `steps`. */
+export interface PassInfo {
+  name: string; kind: PassKind; words: string; options: PassOption[]; rules: string[];
+  steps: StepKind[]; needs: string[]; gives: string[]; example: string; source: string;
+}
 /** A rewrite rule; `exact` is false if results may round differently. `near_miss` is a similar
  * graph that the rule does not rewrite. `error` is the error budget of an inexact rule, relative
  * to the scale of results. */
@@ -148,9 +151,10 @@ export interface Preset {
 export interface PrecisionInfo { name: string; words: string; tolerance: number; needs: string; }
 /** One pass of a preset, and the reason for its position. */
 export interface PresetLine { text: string; because: string; }
-/** Presets, passes and rules. */
+/** Presets, passes and rules; steps of any pass may name a kind of `shared_steps`. */
 export interface Pipelines {
   presets: Preset[]; precisions: PrecisionInfo[]; passes: PassInfo[]; rules: RuleInfo[];
+  shared_steps: StepKind[];
 }
 /** A pipeline as text, to be checked. */
 export interface PipelineText { text: string; }
@@ -629,8 +633,11 @@ export interface StageDelta {
   graph_stage: number; name: string; against: number; nodes: [number, number, GraphNode[]][];
   edges: [number, number, Edge[]][]; constants: [number, number, GraphConstant[]][];
 }
-/** The savings of a rewrite according to the declared costs; `seconds` is a roofline estimate. */
-export interface Saved { flops: number; bytes: number; seconds: number; }
+/** The savings of a rewrite according to the declared costs; negative numbers are extra costs.
+ * `bytes` is the sum of `bytes_written` and `bytes_read`; `seconds` is a roofline estimate. */
+export interface Saved {
+  flops: number; bytes: number; bytes_written: number; bytes_read: number; seconds: number;
+}
 /** An applied or declined rewrite. `error` bounds the change of results, relative to their
  * scale; `seconds` is the compile time of the step. */
 export interface Step {

@@ -107,13 +107,18 @@ class Watch:
             self.problems.append(f"answer {response.status}: {response.url}")
 
 
+RETURNING = "try { localStorage.setItem('compilarium.tour', 'seen') } catch {}"
+"""A script that marks the tour as seen; an empty page has no storage."""
+
+
 @pytest.fixture
 def page(browser: Browser, server: str) -> Iterator[Page]:
-    """A separate empty page, whose problems fail the test at its end."""
+    """A separate empty page of a reader who has seen the tour; its problems fail the test."""
     context = browser.new_context(
         base_url=server, viewport={"width": 1280, "height": 800}, reduced_motion="reduce"
     )
     context.set_default_timeout(STEP_MS)
+    context.add_init_script(RETURNING)
     made = context.new_page()
     watch = Watch(made, server)
     made.watch = watch  # type: ignore[attr-defined]

@@ -92,8 +92,17 @@ class Playground:
         expect(self.part("stage")).to_have_attribute("data-layout", "ready", timeout=COMPILE_MS)
         expect(self.page.locator(".header-busy")).to_have_count(0, timeout=COMPILE_MS)
 
+    def unfold_passes(self) -> Playground:
+        """List the passes that changed nothing, too."""
+        fold = self.page.locator("[data-fold][aria-expanded=false]")
+        if fold.count():
+            fold.click()
+            expect(fold).to_have_count(0)
+        return self
+
     def stages(self) -> list[tuple[int, bool]]:
-        """Return the number of every listed stage, and whether its pass changed the graph."""
+        """Return the number of every stage, and whether its pass changed the graph."""
+        self.unfold_passes()
         rows = self.page.locator("[data-part=list] .pass-row[data-stage]")
         return rows.evaluate_all(
             "rows => rows.map(r => [Number(r.dataset.stage), !('unchanged' in r.dataset)])"

@@ -134,7 +134,7 @@ def test_passes_are_reordered_and_the_text_follows(playground: Playground, watch
     growth.press("Tab")
     expect(folding.locator(".pipeline-row-problem")).to_have_count(0)
     playground.compile()
-    ran = playground.page.locator(".pass-row .pass-name").all_inner_texts()
+    ran = playground.unfold_passes().page.locator(".pass-row .pass-name").all_inner_texts()
     assert ran[2:4] == [before[1], before[0]]
 
 

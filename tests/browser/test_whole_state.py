@@ -104,7 +104,7 @@ def set_the_start(playground: Playground) -> None:
 def set_the_walk(playground: Playground) -> None:
     """Set the state of the lists, the drawing, and the panes of the result."""
     page = playground.page
-    playground.part("changed-only").check()
+    page.locator("[data-fold]").click()
     playground.part("filter").fill("f")
     playground.part("order").select_option("bytes")
     page.locator(".passes-tools [data-part=base]").select_option("0")
@@ -262,5 +262,5 @@ SORTED = {
 }
 """A column by which the table of each pane is sorted."""
 TABLES = {"numerics": "stages", "compare": "pairs"}
-ELSEWHERE = {"edge", "over", "open", "within", "without", "tuned"}
-"""Fields that other tests cover: single links, groups and measurements."""
+ELSEWHERE = {"edge", "over", "open", "within", "without", "tuned", "tour"}
+"""Fields that other tests cover: single links, groups, measurements and the tour."""

@@ -71,7 +71,7 @@ const CONTROLS = {
     which: "candidates",
     "all-candidates": "tuning-table",
   },
-  "walk.html": { "changed-only": "changed-passes", filter: "filter", base: "base", order: "order" },
+  "walk.html": { filter: "filter", base: "base", order: "order" },
 };
 
 /** @param {string} folder @param {string} ending */

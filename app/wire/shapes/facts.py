@@ -101,25 +101,38 @@ class PassOption(TypedDict):
     words: str
 
 
+class RuleExample(TypedDict):
+    """An example of a rule's application: the graphs before and after, as text."""
+
+    before: str
+    after: str
+
+
+class StepKind(TypedDict):
+    """A kind of step of a pass that has no rules; `near_miss` is a similar graph without a step.
+
+    An analysis changes no graph: both graphs of its example are equal, and it has no near miss.
+    """
+
+    name: str
+    words: str
+    example: RuleExample
+    near_miss: str
+
+
 class PassInfo(TypedDict):
-    """A pass for use in pipelines."""
+    """A pass for use in pipelines. Its steps name one of its `rules`, or one of its `steps`."""
 
     name: str
     kind: PassKind
     words: str
     options: list[PassOption]
     rules: list[str]
+    steps: list[StepKind]
     needs: list[str]
     gives: list[str]
     example: str
     source: str
-
-
-class RuleExample(TypedDict):
-    """An example of a rule's application: the graphs before and after, as text."""
-
-    before: str
-    after: str
 
 
 class RuleInfo(TypedDict):
@@ -174,12 +187,13 @@ class PresetLine(TypedDict):
 
 
 class Pipelines(Payload):
-    """Presets, passes and rules."""
+    """Presets, passes and rules; steps of any pass may name a kind of `shared_steps`."""
 
     presets: list[Preset]
     precisions: list[PrecisionInfo]
     passes: list[PassInfo]
     rules: list[RuleInfo]
+    shared_steps: list[StepKind]
 
 
 class PipelineText(TypedDict):

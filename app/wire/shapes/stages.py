@@ -95,11 +95,15 @@ class StageDelta(StageFacts):
 
 
 class Saved(TypedDict):
-    """The savings of a rewrite according to the declared costs; `seconds` is a roofline
-    estimate."""
+    """The savings of a rewrite according to the declared costs; negative numbers are extra costs.
+
+    `bytes` is the sum of `bytes_written` and `bytes_read`; `seconds` is a roofline estimate.
+    """
 
     flops: int
     bytes: int
+    bytes_written: int
+    bytes_read: int
     seconds: float
 
 

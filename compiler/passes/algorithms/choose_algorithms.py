@@ -19,6 +19,7 @@ from compiler.ops.convolution.winograd import ALGORITHMS, Tiling, unsuitable
 from compiler.passes.algorithms.cycles import Products, Shape
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.layout.units import Unit, unit_of
 from compiler.trace import Log
 from compiler.units import count_text, error_text
@@ -61,6 +62,93 @@ LEAST_GAIN = 1.05
     example=EXAMPLE,
     needs=("layouts",),
     gives=("algorithms",),
+    steps=[
+        step_kind(
+            "winograd2",
+            "Convolve with a 3x3 window by tiles of 2x2 results: 16 products "
+            "instead of 36 per tile.",
+            near_miss="""
+            graph g(x: f32[1,64,56,54]{c16,halo=1x1}) {
+              const v: f32[48,64,3,3] = splat(0.25)
+              y: f32[1,48,28,27]{c16} =
+                conv(x, v, strides=[2,2], pads=[1,1,1,1], dilations=[1,1])
+              return y
+            }
+            """,
+        ),
+        step_kind(
+            "winograd4",
+            "Convolve with a 3x3 window by tiles of 4x4 results: 36 products "
+            "instead of 144 per tile.",
+            example="""
+            graph g(x: f32[1,3,56,54]) {
+              const w: f32[64,3,3,3] = splat(0.5)
+              const v: f32[48,64,3,3] = splat(0.25)
+              x.laid: f32[1,3,56,54]{halo=1x1} = relayout(x) <- a
+              a: f32[1,64,56,54]{c16,halo=1x1} =
+                conv(x.laid, w, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+              y.blocked: f32[1,48,56,54]{c16} =
+                conv(a, v, strides=[1,1], pads=[1,1,1,1], dilations=[1,1]) @ y
+              y: f32[1,48,56,54] = relayout(y.blocked) @ y_2 <- y
+              return y
+            }
+            =>
+            graph g(x: f32[1,3,56,54]) {
+              const w: f32[64,3,3,3] = splat(0.5)
+              const v: f32[48,64,3,3] = splat(0.25)
+              x.laid: f32[1,3,56,54]{halo=1x1} = relayout(x) <- a
+              a: f32[1,64,56,54]{c16,halo=1x1} =
+                conv(x.laid, w, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+              y.blocked: f32[1,48,56,54]{c16} =
+                conv(
+                  a, v, strides=[1,1], pads=[1,1,1,1], dilations=[1,1], algorithm="winograd4"
+                ) @ y
+              y: f32[1,48,56,54] = relayout(y.blocked) @ y_2 <- y
+              return y
+            }
+            """,
+            options={"budget": 1.0},
+            near_miss="""
+            graph g(x: f32[1,64,56,54]{c16,halo=1x1}) {
+              const v: f32[48,64,3,3] = splat(0.25)
+              y: f32[1,48,28,27]{c16} =
+                conv(x, v, strides=[2,2], pads=[1,1,1,1], dilations=[1,1])
+              return y
+            }
+            """,
+        ),
+        step_kind(
+            "relayout",
+            "Copy an image in plain order into the layout that Winograd tiles read.",
+            example="""
+            graph g(x: f32[1,32,30,28]) {
+              const v: f32[48,32,3,3] = splat(0.25)
+              y: f32[1,48,30,28]{c16} =
+                conv(x, v, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+              return y
+            }
+            =>
+            graph g(x: f32[1,32,30,28]) {
+              const v: f32[48,32,3,3] = splat(0.25)
+              x.laid: f32[1,32,30,28]{c16,halo=1x1} = relayout(x) <- y
+              y: f32[1,48,30,28]{c16} =
+                conv(
+                  x.laid, v, strides=[1,1], pads=[1,1,1,1], dilations=[1,1],
+                  algorithm="winograd2"
+                )
+              return y
+            }
+            """,
+            near_miss="""
+            graph g(x: f32[1,32,30,28]) {
+              const v: f32[48,32,3,3] = splat(0.25)
+              y: f32[1,48,15,14]{c16} =
+                conv(x, v, strides=[2,2], pads=[1,1,1,1], dilations=[1,1])
+              return y
+            }
+            """,
+        ),
+    ],
 )
 def choose_algorithms(
     graph: Graph,

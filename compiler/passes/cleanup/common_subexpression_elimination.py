@@ -16,6 +16,7 @@ from compiler.ir.types import DType, TensorType, open_symbols
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.determinism import is_deterministic
 from compiler.passes.engine.pattern import COMMUTATIVE
+from compiler.passes.engine.step_kind import step_kind
 from compiler.trace import Log
 
 
@@ -42,6 +43,30 @@ from compiler.trace import Log
       return e
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[2,3]) {
+      a: f32[2,3] = sub(x, y)
+      b: f32[2,3] = sub(y, x)
+      c: f32[2,3] = mul(a, b)
+      return c
+    }
+    """,
+    steps=[
+        step_kind(
+            "merge_constants",
+            "Keep one of several constants with the same type and elements.",
+            near_miss="""
+            graph g(x: f32[2,3]) {
+              const one: f32[] = literal(1.5)
+              const other: f64[] = literal(1.5)
+              a: f32[2,3] = mul(x, one)
+              b: f64[2,3] = cast(x, to=f64)
+              c: f64[2,3] = mul(b, other)
+              return a, c
+            }
+            """,
+        ),
+    ],
 )
 def common_subexpression_elimination(graph: Graph, log: Log) -> Graph:
     """Keep one of several nodes that compute the same value.

@@ -28,6 +28,14 @@ from compiler.trace import Log
       return a
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const read: f32[3] = literal(1.0,2.0,3.0)
+      a: f32[2,3] = add(x, read)
+      b: f32[2,3] = neg(a)
+      return a, b
+    }
+    """,
 )
 def dead_code_elimination(graph: Graph, log: Log) -> Graph:
     """Remove nodes and constants on which no result depends.

@@ -24,6 +24,7 @@ from compiler.ops.evaluation.foreign import evaluate_foreign
 from compiler.passes.cleanup.splats import splat_results
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.determinism import is_deterministic
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.quantization.codes import MOVED
 from compiler.trace import Log
 
@@ -61,6 +62,54 @@ UNIFORM_LIMIT = 1 << 20
       return z
     }
     """,
+    steps=[
+        step_kind(
+            "fold_constants",
+            "Evaluate a node whose operands are all constants.",
+            example="""
+            graph g(x: f32[2,3]) {
+              const a: f32[3] = literal(1.0,2.0,3.0)
+              const b: f32[3] = literal(4.0,5.0,6.0)
+              c: f32[3] = mul(a, b)
+              y: f32[2,3] = add(x, c)
+              return y
+            }
+            =>
+            graph g(x: f32[2,3]) {
+              const c: f32[3] = literal(4.0,10.0,18.0)
+              y: f32[2,3] = add(x, c)
+              return y
+            }
+            """,
+            near_miss="""
+            graph g(x: f32[2,3]) {
+              const a: f32[3] = literal(1.0,2.0,3.0)
+              b: f32[2,3] = mul(x, a)
+              return b
+            }
+            """,
+        ),
+        step_kind(
+            "fold_splat",
+            "Evaluate a node whose result has equal elements, and store one of them.",
+            near_miss="""
+            graph g(x: f32[2,3], n: i64[1]) {
+              w: f32[M] = fill(n, value=0.25)
+              return x, w
+            }
+            """,
+        ),
+        step_kind(
+            "known_shape",
+            "Replace shape arithmetic whose elements follow from the types of the operands.",
+            near_miss="""
+            graph g(x: f32[N,3]) {
+              s: i64[2] = shape(x)
+              return s
+            }
+            """,
+        ),
+    ],
 )
 def fold_constants(
     graph: Graph,

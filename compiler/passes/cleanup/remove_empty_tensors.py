@@ -42,6 +42,12 @@ LARGEST = 1 << 16
       return d
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[2,1]) {
+      a: f32[2,4] = concat(x, y, axis=1)
+      return a
+    }
+    """,
 )
 def remove_empty_tensors(graph: Graph, log: Log) -> Graph:
     """Remove tensors without elements.

@@ -15,6 +15,7 @@ from compiler.passes.engine.cost import bytes_saved, node_cost, traffic_text
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.pattern import ConstTensor, uniform
 from compiler.passes.engine.rule import ROUNDINGS
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.rules.affine_parts import Objection, channels
 from compiler.trace import Log
 
@@ -45,6 +46,69 @@ from compiler.trace import Log
       return z=r
     }
     """,
+    steps=[
+        step_kind(
+            "absorb_scale",
+            """Multiply the weights before concatenations, sums and activations by a constant scale.
+
+            A negative scale does not commute with an activation such as relu.""",
+            near_miss="""
+            graph g(x: f32[1,2,3], y: f32[1,1,3]) {
+              const v: f32[2,2,1] = literal(1.0,2.0,3.0,4.0)
+              const w: f32[1,1,1] = literal(5.0)
+              const s: f32[3,1] = literal(2.0,-10.0,0.5)
+              a: f32[1,2,3] = conv(x, v, strides=[1], pads=[0,0], dilations=[1])
+              b: f32[1,1,3] = conv(y, w, strides=[1], pads=[0,0], dilations=[1])
+              c: f32[1,3,3] = concat(a, b, axis=1)
+              r: f32[1,3,3] = relu(c)
+              z: f32[1,3,3] = mul(r, s)
+              return z
+            }
+            """,
+        ),
+        step_kind(
+            "absorb_shift",
+            """Add a constant shift to the biases before concatenations, sums and pools.
+
+            A shift does not commute with an activation.""",
+            example="""
+            graph g(x: f32[1,2,3], y: f32[1,1,3]) {
+              const v: f32[2,2,1] = literal(1.0,2.0,3.0,4.0)
+              const w: f32[1,1,1] = literal(5.0)
+              const s: f32[3,1] = literal(2.0,10.0,0.5)
+              a: f32[1,2,3] = conv(x, v, strides=[1], pads=[0,0], dilations=[1])
+              b: f32[1,1,3] = conv(y, w, strides=[1], pads=[0,0], dilations=[1])
+              c: f32[1,3,3] = concat(a, b, axis=1)
+              z: f32[1,3,3] = add(c, s)
+              return z
+            }
+            =>
+            graph g(x: f32[1,2,3], y: f32[1,1,3]) {
+              const v: f32[2,2,1] = literal(1.0,2.0,3.0,4.0)
+              const w: f32[1,1,1] = literal(5.0)
+              const a.b: f32[2] = literal(2.0,10.0)
+              const b.b: f32[1] = literal(0.5)
+              a: f32[1,2,3] = conv(x, v, a.b, strides=[1], pads=[0,0], dilations=[1]) <- a, z
+              b: f32[1,1,3] = conv(y, w, b.b, strides=[1], pads=[0,0], dilations=[1]) <- b, z
+              c: f32[1,3,3] = concat(a, b, axis=1)
+              return z=c
+            }
+            """,
+            near_miss="""
+            graph g(x: f32[1,2,3], y: f32[1,1,3]) {
+              const v: f32[2,2,1] = literal(1.0,2.0,3.0,4.0)
+              const w: f32[1,1,1] = literal(5.0)
+              const s: f32[3,1] = literal(2.0,10.0,0.5)
+              a: f32[1,2,3] = conv(x, v, strides=[1], pads=[0,0], dilations=[1])
+              b: f32[1,1,3] = conv(y, w, strides=[1], pads=[0,0], dilations=[1])
+              c: f32[1,3,3] = concat(a, b, axis=1)
+              r: f32[1,3,3] = relu(c)
+              z: f32[1,3,3] = add(r, s)
+              return z
+            }
+            """,
+        ),
+    ],
 )
 def absorb_affine(graph: Graph, log: Log) -> Graph:
     """Fold a scale or shift into weights across sums, concatenations, pools and activations.

@@ -44,6 +44,14 @@ Steps = tuple[int, ...]
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[1,2,5,7], w: f32[3,2,2,2], v: f32[4,3,2,2]) {
+      h: f32[1,3,4,6] = conv(x, w, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+      r: f32[1,3,4,6] = relu(h)
+      y: f32[1,4,2,2] = conv(r, v, strides=[2,3], pads=[0,0,0,0], dilations=[1,1])
+      return y
+    }
+    """,
 )
 def propagate_strides(graph: Graph, log: Log) -> Graph:
     """Move strides of 1x1 convolutions to the nodes that compute their inputs.

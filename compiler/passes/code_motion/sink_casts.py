@@ -18,6 +18,7 @@ from compiler.passes.code_motion.moves import (
     only_reader,
 )
 from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.step_kind import step_kind
 from compiler.trace import Log
 
 VIEWS = with_trait("aliasing")
@@ -46,6 +47,31 @@ VIEWS = with_trait("aliasing")
       return y, z
     }
     """,
+    steps=[
+        step_kind(
+            "cast_later",
+            "Move a cast to a wider type after data movement, which then moves fewer bytes.",
+            near_miss="""
+            graph g(x: f32[2,3,4]) {
+              c: f16[2,3,4] = cast(x, to=f16)
+              t: f16[3,4,2] = transpose(c, perm=[1,2,0])
+              return t
+            }
+            """,
+        ),
+        step_kind(
+            "cast_earlier",
+            "Move a cast to a narrower type before data movement, which then moves fewer bytes.",
+            near_miss="""
+            graph g(w: f16[5,4]) {
+              u: f16[4,5] = transpose(w, perm=[1,0])
+              e: f16[4,5] = exp(u)
+              z: f32[4,5] = cast(e, to=f32)
+              return z
+            }
+            """,
+        ),
+    ],
 )
 def sink_casts(graph: Graph, log: Log) -> Graph:
     """Move casts so that data movement copies narrow elements: widening later, narrowing earlier.

@@ -12,6 +12,7 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.determinism import is_deterministic
 from compiler.passes.engine.pattern import uniform
 from compiler.passes.engine.rule import ROUNDINGS
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.rules.windows import empty_window
 from compiler.trace import Log
 
@@ -59,6 +60,35 @@ NEARLY_INCREASING = with_trait("nearly_increasing")
       return s, m, y
     }
     """,
+    steps=[
+        step_kind(
+            "compute_what_is_left",
+            "Compute an elementwise function after a slice or pool, on the "
+            "remaining elements only.",
+            near_miss="""
+            graph g(x: f32[2,7,5]) {
+              const from: i64[1] = literal(1)
+              const to: i64[1] = literal(3)
+              const at: i64[1] = literal(1)
+              e: f32[2,7,5] = exp(x)
+              s: f32[2,2,5] = slice(e, from, to, at)
+              return s, e
+            }
+            """,
+        ),
+        step_kind(
+            "merge_into_one",
+            "Compute the same elementwise function of all parts once, after their concatenation.",
+            near_miss="""
+            graph g(a: f32[3,4], b: f32[2,4]) {
+              t: f32[3,4] = tanh(a)
+              u: f32[2,4] = exp(b)
+              y: f32[5,4] = concat(t, u, axis=0)
+              return y
+            }
+            """,
+        ),
+    ],
 )
 def sink_elementwise(graph: Graph, log: Log) -> Graph:
     """Move elementwise operators behind slices and concatenations.

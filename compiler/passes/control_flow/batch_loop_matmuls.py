@@ -50,6 +50,18 @@ from compiler.trace import Log
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[5,2,4], w: f32[4,4], a: f32[2,4]) {
+      y: f32[2,4] = onnx.Scan(a, x, num_scan_inputs=1, opset=16) {
+        body: graph body(s: f32[2,4], r: f32[2,4]) {
+          p: f32[2,4] = matmul(s, w)
+          t: f32[2,4] = add(r, p)
+          return t
+        }
+      }
+      return y
+    }
+    """,
 )
 def batch_loop_matmuls(graph: Graph, log: Log) -> Graph:
     """Replace one product per iteration with a single product before the loop.

@@ -52,6 +52,15 @@ from compiler.units import count_text
       return y=y_2
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3], w: f32[3,4], h: f32[2,4], r: f32[4,4]) {
+      a: f32[2,4] = matmul(x, w)
+      b: f32[2,4] = matmul(h, r)
+      c: f32[2,4] = add(a, b)
+      y: f32[2,4] = tanh(c)
+      return y
+    }
+    """,
 )
 def decompose_recurrent(graph: Graph, log: Log, *, layers: bool = True) -> Graph:
     """Decompose recurrent layers into one product for all inputs and a loop over time steps.

@@ -49,6 +49,21 @@ from compiler.units import count_text
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3], c: bool[]) {
+      y: f32[2,3] = onnx.If(c, opset=16) {
+        then_branch: graph then() {
+          a: f32[2,3] = exp(x)
+          return a
+        }
+        else_branch: graph otherwise() {
+          d: f32[2,3] = abs(x)
+          return d
+        }
+      }
+      return y
+    }
+    """,
 )
 def fold_constant_branches(graph: Graph, log: Log) -> Graph:
     """Replace an If whose condition is known with the nodes of the branch taken.

@@ -15,6 +15,7 @@ from compiler.ir.text import attribute
 from compiler.ir.types import logical
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.determinism import is_deterministic
+from compiler.passes.engine.step_kind import step_kind
 from compiler.trace import Log
 
 BRANCHES = ("then_branch", "else_branch")
@@ -56,6 +57,100 @@ BRANCHES = ("then_branch", "else_branch")
       return y, z=a_2
     }
     """,
+    steps=[
+        step_kind(
+            "take_out_of_branches",
+            "Move a node that both branches compute before the If.",
+            near_miss="""
+            graph g(x: f32[2,3], c: bool[]) {
+              y: f32[2,3] = onnx.If(c, opset=16) {
+                then_branch: graph then() {
+                  a: f32[2,3] = exp(x)
+                  b: f32[2,3] = neg(a)
+                  return b
+                }
+                else_branch: graph otherwise() {
+                  e: f32[2,3] = sqrt(x)
+                  d: f32[2,3] = abs(e)
+                  return d
+                }
+              }
+              return y
+            }
+            """,
+        ),
+        step_kind(
+            "forward_result",
+            "Read a value directly that is the result of both branches.",
+            near_miss="""
+            graph g(x: f32[2,3], z: f32[2,3], c: bool[]) {
+              y: f32[2,3] = onnx.If(c, opset=16) {
+                then_branch: graph then() {
+                  return x
+                }
+                else_branch: graph otherwise() {
+                  return z
+                }
+              }
+              return y
+            }
+            """,
+        ),
+        step_kind(
+            "drop_result",
+            "Remove a result of an If that no node reads, and its computation in both branches.",
+            example="""
+            graph g(x: f32[2,3], c: bool[]) {
+              y: f32[2,3], z: f32[2,3] = onnx.If(c, opset=16) {
+                then_branch: graph then() {
+                  a: f32[2,3] = exp(x)
+                  b: f32[2,3] = neg(x)
+                  return a, b
+                }
+                else_branch: graph otherwise() {
+                  e: f32[2,3] = sqrt(x)
+                  d: f32[2,3] = abs(x)
+                  return e, d
+                }
+              }
+              return y
+            }
+            =>
+            graph g(x: f32[2,3], c: bool[]) {
+              y: f32[2,3] = onnx.If(c, opset=16) {
+                then_branch: graph then() {
+                  a: f32[2,3] = exp(x)
+                  b: f32[2,3] = neg(x)
+                  return a
+                }
+                else_branch: graph otherwise() {
+                  e: f32[2,3] = sqrt(x)
+                  d: f32[2,3] = abs(x)
+                  return e
+                }
+              }
+              return y
+            }
+            """,
+            near_miss="""
+            graph g(x: f32[2,3], c: bool[]) {
+              y: f32[2,3], z: f32[2,3] = onnx.If(c, opset=16) {
+                then_branch: graph then() {
+                  a: f32[2,3] = exp(x)
+                  b: f32[2,3] = neg(x)
+                  return a, b
+                }
+                else_branch: graph otherwise() {
+                  e: f32[2,3] = sqrt(x)
+                  d: f32[2,3] = abs(x)
+                  return e, d
+                }
+              }
+              return y, z
+            }
+            """,
+        ),
+    ],
 )
 def hoist_common_code(graph: Graph, log: Log) -> Graph:
     """Move nodes common to both branches of an If before the If.

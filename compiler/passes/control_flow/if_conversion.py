@@ -46,6 +46,20 @@ MAY_TRAP = ("div", "mod")
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[200,300], w: f32[300,400], v: f32[200,400], c: bool[]) {
+      y: f32[200,400] = onnx.If(c, opset=16) {
+        then_branch: graph then() {
+          a: f32[200,400] = matmul(x, w)
+          return a
+        }
+        else_branch: graph otherwise() {
+          return v
+        }
+      }
+      return y
+    }
+    """,
 )
 def if_conversion(graph: Graph, log: Log) -> Graph:
     """Replace an If with both branches and a select where branching costs more.

@@ -76,6 +76,21 @@ from compiler.trace import Log
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3], limit: f32[]) {
+      const zero: f32[] = literal(0.0)
+      const go: bool[] = literal(true)
+      i: f32[], y: f32[2,3] = onnx.Loop(_, go, zero, x, opset=16) {
+        body: graph body(n: i64[], on: bool[], k: f32[], s: f32[2,3]) {
+          next: f32[] = exp(k)
+          more: bool[] = less(next, limit)
+          t: f32[2,3] = neg(s)
+          return more, next, t
+        }
+      }
+      return y
+    }
+    """,
 )
 def infer_trip_counts(graph: Graph, log: Log) -> Graph:
     """Infer the trip count of a Loop whose condition compares a counter with a bound.

@@ -46,6 +46,19 @@ LOOPS = ("onnx.Loop", "onnx.Scan")
       return y, z
     }
     """,
+    near_miss="""
+    graph g(x: f32[5,3], w: f32[4,3], v: f32[4]) {
+      y: f32[4] = onnx.Scan(v, x, num_scan_inputs=1, opset=16) {
+        body: graph step(s: f32[4], r: f32[3]) {
+          e: f32[3] = exp(r)
+          m: f32[4] = matmul(w, e)
+          t: f32[4] = add(m, s)
+          return t
+        }
+      }
+      return y
+    }
+    """,
 )
 def loop_invariant_code_motion(graph: Graph, log: Log) -> Graph:
     """Move loop-invariant nodes out of loops.

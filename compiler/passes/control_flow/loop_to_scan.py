@@ -64,6 +64,20 @@ OPSET = 16
       return y, z
     }
     """,
+    near_miss="""
+    graph g(x: f32[5,3], a: f32[3]) {
+      const n: i64[] = literal(5)
+      y: f32[3] = onnx.Loop(n, _, a, opset=16) {
+        body: graph body(i: i64[], on: bool[], s: f32[3]) {
+          const first: i64[] = literal(0)
+          r: f32[3] = gather(x, first)
+          t: f32[3] = mul(s, r)
+          return on, t
+        }
+      }
+      return y
+    }
+    """,
 )
 def loop_to_scan(graph: Graph, log: Log) -> Graph:
     """Turn a Loop that gathers rows in order into a Scan over these rows.

@@ -30,6 +30,12 @@ from compiler.trace import Log
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3,4], axes: i64[1]) {
+      y: f32[A,B,C] = onnx.ReduceSum(x, axes, keepdims=1, opset=18)
+      return y
+    }
+    """,
 )
 def resolve_foreign(graph: Graph, log: Log) -> Graph:
     """Import operators whose parameters are now known.

@@ -11,6 +11,7 @@ from compiler.ir.graph import Graph, Node, names_inside
 from compiler.ir.types import logical
 from compiler.ops.control_flow.control import is_batched, n_scanned
 from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.step_kind import step_kind
 from compiler.trace import Log
 
 T = TypeVar("T")
@@ -49,6 +50,56 @@ PER_RESULT = ("scan_output_axes", "scan_output_directions")
       return y, same=b, z
     }
     """,
+    steps=[
+        step_kind(
+            "capture_state",
+            "Read a state that no iteration changes from outside the loop.",
+            near_miss="""
+            graph g(x: f32[5,3], a: f32[3]) {
+              y: f32[3], z: f32[5,3] = onnx.Scan(a, x, num_scan_inputs=1, opset=16) {
+                body: graph step(s: f32[3], r: f32[3]) {
+                  d: f32[3] = add(s, r)
+                  v: f32[3] = neg(d)
+                  return d, v
+                }
+              }
+              return y, z
+            }
+            """,
+        ),
+        step_kind(
+            "drop_state",
+            "Remove a state on which no result of the loop depends.",
+            near_miss="""
+            graph g(x: f32[5,3], a: f32[3]) {
+              y: f32[3], u: f32[3] = onnx.Scan(a, a, x, num_scan_inputs=1, opset=16) {
+                body: graph step(s: f32[3], t: f32[3], r: f32[3]) {
+                  d: f32[3] = add(s, r)
+                  k: f32[3] = exp(t)
+                  return d, k
+                }
+              }
+              return y, u
+            }
+            """,
+        ),
+        step_kind(
+            "drop_pieces",
+            "Remove a scan output that no node reads.",
+            near_miss="""
+            graph g(x: f32[5,3], a: f32[3]) {
+              y: f32[3], z: f32[5,3] = onnx.Scan(a, x, num_scan_inputs=1, opset=16) {
+                body: graph step(s: f32[3], r: f32[3]) {
+                  d: f32[3] = add(s, r)
+                  v: f32[3] = neg(d)
+                  return d, v
+                }
+              }
+              return y, z
+            }
+            """,
+        ),
+    ],
 )
 def simplify_loops(graph: Graph, log: Log) -> Graph:
     """Remove loop states that never change and loop results that nothing reads.

@@ -48,6 +48,22 @@ from compiler.trace import Log
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3], w: f32[3,4], c: bool[]) {
+      m: f32[2,4] = matmul(x, w)
+      y: f32[2,4] = onnx.If(c, opset=16) {
+        then_branch: graph then() {
+          a: f32[2,4] = relu(m)
+          return a
+        }
+        else_branch: graph otherwise() {
+          b: f32[2,4] = neg(m)
+          return b
+        }
+      }
+      return y
+    }
+    """,
 )
 def sink_into_branches(graph: Graph, log: Log) -> Graph:
     """Move nodes that only one branch reads into that branch.

@@ -52,6 +52,17 @@ LARGE = 512
       return y=u_2, p=y_2
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3], n: i64[]) {
+      y: f32[2,3] = onnx.Loop(n, _, x, opset=16) {
+        body: graph body(i: i64[], on: bool[], s: f32[2,3]) {
+          t: f32[2,3] = exp(s)
+          return on, t
+        }
+      }
+      return y
+    }
+    """,
 )
 def unroll_loops(graph: Graph, log: Log) -> Graph:
     """Replace a short loop with a copy of its body for each iteration.

@@ -15,6 +15,7 @@ from compiler.ir.operator import Operand
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.passes.data_movement.gone import nodes_gone_without
 from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
 from compiler.units import count_text
@@ -53,6 +54,45 @@ PLACES = 16
       return y, z
     }
     """,
+    steps=[
+        step_kind(
+            "read_sizes",
+            "Read sizes directly from an input, instead of from a value computed from it.",
+            near_miss="""
+            graph g(x: f32[N,M]) {
+              s: i64[2] = shape(x)
+              return s
+            }
+            """,
+        ),
+        step_kind(
+            "same_sizes",
+            "Keep one of several lists with the same sizes.",
+            example="""
+            graph g(x: f32[N,3], y: f32[N,3]) {
+              s: i64[2] = shape(x)
+              t: i64[2] = shape(y)
+              a: f32[N,3] = fill(s, value=0.5)
+              b: f32[N,3] = fill(t, value=1.5)
+              return a, b
+            }
+            =>
+            graph g(x: f32[N,3], y: f32[N,3]) {
+              s: i64[2] = shape(x, start=0, end=none) <- s, t
+              a: f32[N,3] = fill(s, value=0.5, dtype=f32)
+              b: f32[N,3] = fill(s, value=1.5, dtype=f32)
+              return a, b
+            }
+            """,
+            near_miss="""
+            graph g(x: f32[N,3], y: f32[M,3]) {
+              s: i64[2] = shape(x)
+              t: i64[2] = shape(y)
+              return s, t
+            }
+            """,
+        ),
+    ],
 )
 def fold_shapes(graph: Graph, log: Log) -> Graph:
     """Fold shape computations: compute each list of sizes in the fewest nodes.

@@ -22,6 +22,7 @@ from compiler.passes.data_movement.parts import (
 from compiler.passes.data_movement.splits import slices_to_splits
 from compiler.passes.data_movement.stacks import concat_of_views
 from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
 from compiler.units import count_text
@@ -51,6 +52,65 @@ ROUNDS = 8
       return c, e
     }
     """,
+    steps=[
+        step_kind(
+            "concat_of_parts",
+            "Replace a concatenation of all parts of a value, in order, with the value.",
+            near_miss="""
+            graph g(x: f32[2,7]) {
+              a: f32[2,2], b: f32[2,5] = split(x, axis=1, sizes=[2,5])
+              c: f32[2,7] = concat(b, a, axis=1)
+              return c
+            }
+            """,
+        ),
+        step_kind(
+            "part_of_part",
+            "Read a slice of a concatenation, or of a slice, from its source.",
+            near_miss="""
+            graph g(x: f32[2,7], y: f32[2,3]) {
+              const from: i64[1] = literal(5)
+              const to: i64[1] = literal(9)
+              const at: i64[1] = literal(1)
+              c: f32[2,10] = concat(x, y, axis=1)
+              d: f32[2,4] = slice(c, from, to, at)
+              return d
+            }
+            """,
+        ),
+        step_kind(
+            "slices_are_split",
+            "Replace slices that together cover a value with a split.",
+            example="""
+            graph g(x: f32[6,2]) {
+              const zero: i64[1] = literal(0)
+              const two: i64[1] = literal(2)
+              const six: i64[1] = literal(6)
+              const rows: i64[1] = literal(0)
+              a: f32[2,2] = slice(x, zero, two, rows)
+              b: f32[4,2] = slice(x, two, six, rows)
+              return a, b
+            }
+            =>
+            graph g(x: f32[6,2]) {
+              x.part: f32[2,2], x.part_2: f32[4,2] = split(x, axis=0, sizes=[2,4]) <- a, b
+              return a=x.part, b=x.part_2
+            }
+            """,
+            near_miss="""
+            graph g(x: f32[6,2]) {
+              const zero: i64[1] = literal(0)
+              const two: i64[1] = literal(2)
+              const three: i64[1] = literal(3)
+              const six: i64[1] = literal(6)
+              const rows: i64[1] = literal(0)
+              a: f32[2,2] = slice(x, zero, two, rows)
+              b: f32[3,2] = slice(x, three, six, rows)
+              return a, b
+            }
+            """,
+        ),
+    ],
 )
 def fold_split_concat(graph: Graph, log: Log) -> Graph:
     """Remove splits and concatenations that cancel, and read slices from their source.

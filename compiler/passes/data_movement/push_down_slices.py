@@ -49,6 +49,14 @@ DEPTH = 24
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[5,6]) {
+      const first: i64[] = literal(0)
+      s: f32[5,6] = softmax(x, axis=0)
+      y: f32[6] = gather(s, first, axis=0)
+      return y
+    }
+    """,
 )
 def push_down_slices(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
     """Move slices toward the inputs, where fewer elements are computed.

@@ -15,6 +15,7 @@ from compiler.ir.types import TensorType, Type, logical
 from compiler.passes.data_movement.orders import POSITIONAL
 from compiler.passes.data_movement.parts import all_plain
 from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
@@ -42,6 +43,31 @@ from compiler.trace import Log
       return c
     }
     """,
+    steps=[
+        step_kind(
+            "drop_broadcast",
+            "Let the reader of an expand or fill repeat the elements itself.",
+            near_miss="""
+            graph g(x: f32[1,4]) {
+              const s: i64[2] = literal(3,1)
+              t: f32[3,4] = expand(x, s)
+              return t
+            }
+            """,
+        ),
+        step_kind(
+            "repeat_result",
+            "Compute an elementwise function before its operand is repeated.",
+            near_miss="""
+            graph g(x: f32[1,4], y: f32[3,4]) {
+              const s: i64[2] = literal(3,1)
+              t: f32[3,4] = expand(x, s)
+              a: f32[4] = reduce_sum(t, axes=[0], keepdims=false)
+              return a
+            }
+            """,
+        ),
+    ],
 )
 def remove_redundant_broadcasts(graph: Graph, log: Log) -> Graph:
     """Remove broadcasts whose readers broadcast their operands.

@@ -53,6 +53,13 @@ SWEEPS = 8
       return e=d_2
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3,4,5]) {
+      a: f32[2,4,5,3] = transpose(x, perm=[0,2,3,1])
+      b: f32[2,4,5,3] = sigmoid(a)
+      return b
+    }
+    """,
 )
 def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
     """Move transposes toward each other so that pairs cancel.

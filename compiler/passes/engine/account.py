@@ -8,15 +8,42 @@ from dataclasses import replace
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Cost
 from compiler.passes.engine.cost import cost_of
+from compiler.passes.engine.step_kind import step_kind
 from compiler.trace import Step
 
+UNREAD = step_kind(
+    "unread_constant",
+    """Remove a constant whose last reader was removed by another step of the same pass.""",
+    example="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(1.0,2.0,3.0)
+      y: f32[2,3] = mul(x, c)
+      z: f32[2,3] = relu(x)
+      return z
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      z: f32[2,3] = relu(x)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(1.0,2.0,3.0)
+      y: f32[2,3] = mul(x, c)
+      return y
+    }
+    """,
+)
+"""The kind of step that the ledger of any pass may have."""
 
-def complete(steps: Sequence[Step], before: Graph, after: Graph, name: str) -> tuple[Step, ...]:
+
+def complete(steps: Sequence[Step], before: Graph, after: Graph) -> tuple[Step, ...]:
     """Return the steps of a pass with costs, plus a step for each constant that became dead."""
     if before is after:
         return tuple(steps)
     priced = [_priced(s, before, after) if s.outcome == "applied" else s for s in steps]
-    return (*priced, *_unread(steps, before, after, name))
+    return (*priced, *_unread(steps, before, after))
 
 
 def _priced(step: Step, before: Graph, after: Graph) -> Step:
@@ -40,11 +67,11 @@ def _cost(names: Sequence[str], graph: Graph) -> Cost | None:
     return cost_of(nodes.values(), graph.types.__getitem__)
 
 
-def _unread(steps: Sequence[Step], before: Graph, after: Graph, name: str) -> Iterator[Step]:
+def _unread(steps: Sequence[Step], before: Graph, after: Graph) -> Iterator[Step]:
     gone = [c for c in before.constants if c not in after.types]
     if not gone:
         return
     told = {v for s in steps if s.outcome == "applied" for v in s.took}
     for c in gone:
         if c not in told:
-            yield Step(name, "applied", "this constant no longer has readers", c, (c,))
+            yield Step(UNREAD.name, "applied", "this constant no longer has readers", c, (c,))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from compiler.dataclass import dataclass
@@ -18,6 +18,7 @@ from compiler.ir.graph import Graph
 from compiler.passes.engine.regions import in_regions
 from compiler.passes.engine.rewrite import apply_rules
 from compiler.passes.engine.rule import Rule, example_graphs
+from compiler.passes.engine.step_kind import StepKind, step_kind
 from compiler.trace import Log
 
 PassKind = Literal["rules", "graph", "analysis"]
@@ -66,7 +67,8 @@ class Pass:
     former names: the text of a pipeline may use them, but they are never printed. `known_as` maps
     other compilers to the names of their closest passes. `for_code` marks a pass that is profitable
     only with this compiler's code generation. Such a pass decomposes an operator for which other
-    runtimes have a kernel. `elsewhere` has options for graphs that run in other runtimes.
+    runtimes have a kernel. `elsewhere` has options for graphs that run in other runtimes. `steps`
+    has the kinds of rewrites that a graph pass records.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Pass:
     elsewhere: Mapping[str, Any] | None = None
     aliases: tuple[str, ...] = ()
     known_as: Mapping[str, str] = field(default_factory=dict)
+    steps: tuple[StepKind, ...] = ()
 
     @property
     def title(self) -> str:
@@ -168,6 +171,8 @@ def _source(fn: Callable[..., Any]) -> str:
 def graph_pass(
     *,
     example: str,
+    near_miss: str = "",
+    steps: Sequence[StepKind] = (),
     needs: Sequence[str] = (),
     gives: Sequence[str] = (),
     idempotent: bool = True,
@@ -181,18 +186,26 @@ def graph_pass(
 ) -> Callable[[Callable[..., Graph]], Pass]:
     """Declare an algorithm `(graph, log, *, options) -> graph` as a pass named after it.
 
-    `choices` lists the allowed values of options whose values come from a registry.
+    `choices` lists the allowed values of options whose values come from a registry. `near_miss`
+    is a graph that the pass leaves unchanged: it declares the kind of step that has the name of the
+    pass. `steps` declares further kinds; a kind without an example has the example of the pass.
     """
 
     def declare(fn: Callable[..., Graph]) -> Pass:
+        words, text = inspect.getdoc(fn) or "", textwrap.dedent(example)
+        own = [step_kind(fn.__name__, words, near_miss=near_miss)] if near_miss else []
+        kinds = [
+            kind if kind.example else replace(kind, example=text, options=example_options or {})
+            for kind in (*own, *steps)
+        ]
         return _register(
             Pass(
                 fn.__name__,
                 "graph",
-                inspect.getdoc(fn) or "",
+                words,
                 _options(fn, choices),
                 fn,
-                textwrap.dedent(example),
+                text,
                 _source(fn),
                 (),
                 tuple(needs),
@@ -204,6 +217,7 @@ def graph_pass(
                 elsewhere,
                 tuple(aliases),
                 known_as,
+                tuple(kinds),
             )
         )
 
@@ -229,6 +243,7 @@ def analysis(
                 _source(fn),
                 aliases=tuple(aliases),
                 known_as=known_as,
+                steps=(StepKind(fn.__name__, words, f"{text}\n=>\n{text}", "", {}),),
             )
         )
 

@@ -59,7 +59,7 @@ def _changed(
         return region  # The region fails at run time if it runs.
     inner = log.inside()
     after = in_regions(step, step(closed, inner), inner, taken)
-    steps = complete(inner.steps, closed, after, log.pass_name)
+    steps = complete(inner.steps, closed, after)
     log.steps += [replace(s, because=place + s.because) for s in steps]
     if after is closed:
         return region

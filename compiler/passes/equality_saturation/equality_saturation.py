@@ -67,6 +67,13 @@ class Found:
     example=EXAMPLE,
     needs=("constants",),
     idempotent=False,
+    near_miss="""
+    graph g(x: f32[40,50], p: f32[40,50], q: f32[40,50]) {
+      a: f32[40,50] = max(x, p)
+      y: f32[40,50] = max(a, q)
+      return y
+    }
+    """,
 )
 def equality_saturation(
     graph: Graph,

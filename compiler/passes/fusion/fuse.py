@@ -13,6 +13,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ops.fusion import fuse_nodes
 from compiler.passes.engine.cost import bytes_saved, cost_of, node_cost, traffic_text
 from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.fusion.policies import POLICIES
 from compiler.passes.fusion.policy import Group, Limits, Plan
 from compiler.trace import Log
@@ -46,6 +47,62 @@ from compiler.trace import Log
       return d
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3], w: f32[3,5], v: f32[5,4]) {
+      a: f32[2,5] = matmul(x, w)
+      b: f32[2,4] = matmul(a, v)
+      return b
+    }
+    """,
+    steps=[
+        step_kind(
+            "copy_cheap_producer",
+            "Compute a cheap node in each group that reads it, instead of storing its result.",
+            example="""
+            graph g(x: f32[20,30]) {
+              p: f32[20,30] = relu(x)
+              t: f32[20,30] = exp(x)
+              q: f32[20,30] = neg(p)
+              r: f32[20,30] = sqrt(p)
+              a: f32[30,20] = transpose(q, perm=[1,0])
+              b: f32[30,20] = transpose(r, perm=[1,0])
+              return a, b, t
+            }
+            =>
+            graph g(x: f32[20,30]) {
+              t: f32[20,30] = exp(x)
+              q: f32[20,30] = fusion(x, kind="elementwise") <- p, q {
+                body: graph elementwise(x: f32[20,30]) {
+                  p: f32[20,30] = relu(x)
+                  q: f32[20,30] = neg(p)
+                  return q
+                }
+              }
+              r: f32[20,30] = fusion(x, kind="elementwise") <- p, r {
+                body: graph elementwise(x: f32[20,30]) {
+                  p_2: f32[20,30] = relu(x) <- p
+                  r: f32[20,30] = sqrt(p_2)
+                  return r
+                }
+              }
+              a: f32[30,20] = transpose(q, perm=[1,0])
+              b: f32[30,20] = transpose(r, perm=[1,0])
+              return a, b, t
+            }
+            """,
+            near_miss="""
+            graph g(x: f32[20,30]) {
+              p: f32[20,30] = tanh(x)
+              t: f32[20,30] = exp(x)
+              q: f32[20,30] = neg(p)
+              r: f32[20,30] = sqrt(p)
+              a: f32[30,20] = transpose(q, perm=[1,0])
+              b: f32[30,20] = transpose(r, perm=[1,0])
+              return a, b, t
+            }
+            """,
+        ),
+    ],
 )
 def fuse(
     graph: Graph,

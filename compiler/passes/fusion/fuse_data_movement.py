@@ -42,6 +42,14 @@ INJECTIVE = with_trait("injective")
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[1,2,3,5]) {
+      t: f32[1,3,2,5] = transpose(x, perm=[0,2,1,3])
+      r: f32[1,3,2,5] = relu(t)
+      y: f32[1,2,3,5] = transpose(r, perm=[0,2,1,3])
+      return y
+    }
+    """,
 )
 def fuse_data_movement(graph: Graph, log: Log) -> Graph:
     """Replace a chain of copies with a single copy.

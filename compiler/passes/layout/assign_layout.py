@@ -15,6 +15,7 @@ from typing import Literal
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.layout.labels import Energy, by_kernel, components, is_needed
 from compiler.passes.layout.place import Placer
 from compiler.passes.layout.problem import LABELS, PLAIN_LABEL, RULES, WORDS, Problem
@@ -54,6 +55,81 @@ graph g(x: f32[1,3,9,8]) {
     example=EXAMPLE,
     needs=("fusion",),
     gives=("layouts",),
+    near_miss="""
+    graph g(x: f32[1,3,9,8]) {
+      const w: f32[5,3,1,1] = splat(0.5)
+      a: f32[1,5,9,8] = conv(x, w, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+      return a
+    }
+    """,
+    steps=[
+        step_kind(
+            "block_channels",
+            "Store the channels of a group of kernels in blocks of one vector.",
+            near_miss="""
+            graph g(x: f32[1,3,9,8]) {
+              const w: f32[5,3,1,1] = splat(0.5)
+              a: f32[1,5,9,8] = conv(x, w, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+              return a
+            }
+            """,
+        ),
+        step_kind(
+            "channels_last",
+            "Store the channels of a group of kernels last, next to each other for each pixel.",
+            example="""
+            graph g(x: f32[1,32,9,8]) {
+              const w: f32[32,32,3,3] = splat(0.5)
+              const v: f32[32,32,3,3] = splat(0.25)
+              a: f32[1,32,9,8] = conv(x, w, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+              y: f32[1,32,9,8] = conv(a, v, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+              return y
+            }
+            =>
+            graph g(x: f32[1,32,9,8]) {
+              const w: f32[32,32,3,3] = splat(0.5)
+              const v: f32[32,32,3,3] = splat(0.25)
+              x.laid: f32[1,32,9,8]{halo=1x1} = relayout(x) <- a
+              a: f32[1,32,9,8]{c32,halo=1x1} =
+                conv(x.laid, w, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+              y.blocked: f32[1,32,9,8]{c32} =
+                conv(a, v, strides=[1,1], pads=[1,1,1,1], dilations=[1,1]) @ y
+              y: f32[1,32,9,8] = relayout(y.blocked) @ y_2 <- y
+              return y
+            }
+            """,
+            options={"layouts": "last"},
+            near_miss="""
+            graph g(x: f32[1,3,9,8]) {
+              const w: f32[5,3,1,1] = splat(0.5)
+              a: f32[1,5,9,8] = conv(x, w, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+              return a
+            }
+            """,
+        ),
+        step_kind(
+            "halo",
+            "Write zeros around an image, so that windows at the border need no tests.",
+            near_miss="""
+            graph g(x: f32[1,3,9,8]) {
+              const w: f32[5,3,1,1] = splat(0.5)
+              a: f32[1,5,9,8] = conv(x, w, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+              return a
+            }
+            """,
+        ),
+        step_kind(
+            "relayout",
+            "Copy a value whose reader requires another layout.",
+            near_miss="""
+            graph g(x: f32[1,3,9,8]) {
+              const w: f32[5,3,1,1] = splat(0.5)
+              a: f32[1,5,9,8] = conv(x, w, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+              return a
+            }
+            """,
+        ),
+    ],
 )
 def assign_layout(
     graph: Graph,

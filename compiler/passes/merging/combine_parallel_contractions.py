@@ -66,6 +66,15 @@ _RULE = "combine_parallel_contractions"
       return y, z
     }
     """,
+    near_miss="""
+    graph g(x: f32[3,4], z: f32[3,4]) {
+      const w: f32[4,2] = literal(1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0)
+      const v: f32[4,1] = literal(9.0,10.0,11.0,12.0)
+      p: f32[3,2] = matmul(x, w)
+      q: f32[3,1] = matmul(z, v)
+      return p, q
+    }
+    """,
 )
 def combine_parallel_contractions(graph: Graph, log: Log, *, least: float = 0.05) -> Graph:
     """Combine matrix products or convolutions of one operand into a single wider operation.

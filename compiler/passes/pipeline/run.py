@@ -105,7 +105,7 @@ class _Run:
                     raise
                 raise PassBug(f"broke the graph: {e}", x.name, ran) from e
         end = perf_counter()
-        steps = complete(log.steps, before, after, x.name)
+        steps = complete(log.steps, before, after)
         event = Event(x.name, before, after, middle - start, end - middle, steps, x.declared.title)
         self.trace.events.append(event)
         self.graph = after

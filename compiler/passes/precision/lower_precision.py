@@ -13,6 +13,7 @@ from compiler.ir.graph import Graph, Node, names_inside
 from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.fusion import fuse_nodes
 from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.fusion.kinds import is_lowerable
 from compiler.passes.precision.kernels import (
     Body,
@@ -77,6 +78,29 @@ ROUNDING = {"bf16": 2.0**-8}
       return y
     }
     """,
+    steps=[
+        step_kind(
+            "round_operands",
+            "Round the operands of a product to bf16; the sums stay f32.",
+            near_miss="""
+            graph g(x: f32[64,16], w: f32[64,16]) {
+              y: f32[64,16] = mul(x, w)
+              return y
+            }
+            """,
+        ),
+        step_kind(
+            "store_rounded",
+            "Store a value between products as bf16, in half the bytes.",
+            near_miss="""
+            graph g(x: f32[64,16]) {
+              y: f32[64,16] = exp(x)
+              z: f32[64,16] = softmax(y, axis=1)
+              return z
+            }
+            """,
+        ),
+    ],
 )
 def lower_precision(graph: Graph, log: Log, *, to: Literal["bf16"] = "bf16") -> Graph:
     """Round operands of products to bf16 (8 binary digits); store values between products as bf16.

@@ -36,6 +36,14 @@ READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}  # Own: a matter 
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[4,32]) {
+      const w: i8[32,16] = splat(7)
+      q: u8[4,32], s: f32[], z: u8[] = dynamic_quantize(x)
+      y: i32[4,16] = matmul_integer(q, w, z)
+      return y
+    }
+    """,
 )
 def decompose_dynamic_quantization(graph: Graph, log: Log) -> Graph:
     """Split dynamic quantization into a range computation and an elementwise quantize.

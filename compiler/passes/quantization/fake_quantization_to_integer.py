@@ -71,6 +71,15 @@ FEWEST_COLUMNS = 8
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[3,2]) {
+      const w: i8[2,8] = splat(7)
+      const t: f32[] = literal(0.25)
+      b: f32[2,8] = dequantize(w, t, to=f32)
+      y: f32[3,8] = matmul(x, b)
+      return y
+    }
+    """,
 )
 def fake_quantization_to_integer(graph: Graph, log: Log) -> Graph:
     """Multiply quantized integers and scale the i32 sums, instead of dequantizing operands.

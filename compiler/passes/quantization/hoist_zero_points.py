@@ -44,6 +44,13 @@ MIDDLE = 128
       return y
     }
     """,
+    near_miss="""
+    graph g(x: u8[2,3]) {
+      const w: i8[3,4] = splat(7)
+      y: i32[2,4] = matmul_integer(x, w)
+      return y
+    }
+    """,
 )
 def hoist_zero_points(graph: Graph, log: Log) -> Graph:
     """Multiply quantized integers without zero points, and then correct the sums.

@@ -18,6 +18,7 @@ from compiler.passes.code_motion.moves import (
     only_reader,
 )
 from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.rules.windows import empty_window
 from compiler.trace import Log
 
@@ -48,6 +49,51 @@ BYTES = (DType.u8, DType.i8, DType.u16, DType.i16)
       return y
     }
     """,
+    steps=[
+        step_kind(
+            "dequantize_later",
+            "Move a dequantization after data movement, which then moves integers.",
+            near_miss="""
+            graph g(x: u8[2,3,4]) {
+              const s: f32[] = literal(0.1)
+              const z: u8[] = literal(130)
+              d: f32[2,3,4] = dequantize(x, s, z, to=f32)
+              y: f32[2,3,4] = exp(d)
+              return y
+            }
+            """,
+        ),
+        step_kind(
+            "quantize_earlier",
+            "Move a quantization before data movement, which then moves integers.",
+            example="""
+            graph g(x: f32[2,3,4]) {
+              const s: f32[] = literal(0.1)
+              const z: u8[] = literal(130)
+              t: f32[3,4,2] = transpose(x, perm=[1,2,0])
+              q: u8[3,4,2] = quantize(t, s, z, to=u8, precision=f32)
+              return q
+            }
+            =>
+            graph g(x: f32[2,3,4]) {
+              const s: f32[] = literal(0.1)
+              const z: u8[] = literal(130)
+              q.early: u8[2,3,4] = quantize(x, s, z, to=u8, precision=f32) @ q
+              q: u8[3,4,2] = transpose(q.early, perm=[1,2,0]) @ t
+              return q
+            }
+            """,
+            near_miss="""
+            graph g(x: f32[2,3,4]) {
+              const s: f32[] = literal(0.1)
+              const z: u8[] = literal(130)
+              e: f32[2,3,4] = exp(x)
+              q: u8[2,3,4] = quantize(e, s, z, to=u8, precision=f32)
+              return q
+            }
+            """,
+        ),
+    ],
 )
 def propagate_qdq(graph: Graph, log: Log) -> Graph:
     """Move dequantize after data movement, and quantize before it.

@@ -42,6 +42,14 @@ MAKERS = ("quantize", "requantize")
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const s: f32[] = literal(0.1)
+      const z: i8[] = literal(-3)
+      q: i8[2,3] = quantize(x, s, z, to=i8, precision=f32)
+      return q
+    }
+    """,
 )
 def qdq_s8_to_u8(graph: Graph, log: Log) -> Graph:
     """Quantize to u8 instead of i8 where only dequantize nodes read the result.

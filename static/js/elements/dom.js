@@ -1,4 +1,5 @@
 // Functions to create and find elements. Data enters the page as text, never as markup.
+import { noteText } from "../text/terms.js";
 
 /**
  * @typedef {Record<string, unknown>} Properties
@@ -49,7 +50,10 @@ export function append(parent, children) {
 export function clone(id) {
   const template = document.getElementById(id);
   if (!(template instanceof HTMLTemplateElement)) throw new Error(`the page has no template ${id}`);
-  return /** @type {DocumentFragment} */ (template.content.cloneNode(true));
+  const copy = /** @type {DocumentFragment} */ (template.content.cloneNode(true));
+  const texts = document.createTreeWalker(copy, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) noteText(texts.currentNode.nodeValue ?? "");
+  return copy;
 }
 
 /**

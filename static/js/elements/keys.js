@@ -43,6 +43,8 @@ export const KEYS = [
   { id: "toggle-group", keys: ["x"], where: "walk", scope: "page" },
   { id: "open-groups", keys: ["E"], where: "walk", scope: "page" },
   { id: "close-groups", keys: ["X"], where: "walk", scope: "page" },
+  { id: "next-stop", keys: ["s"], where: "walk", scope: "page" },
+  { id: "previous-stop", keys: ["S"], where: "walk", scope: "page" },
   { id: "clear", keys: ["Escape"], where: "walk", scope: "page" },
   { id: "node-after", keys: ["ArrowDown"], where: "walk", scope: "graph" },
   { id: "node-before", keys: ["ArrowUp"], where: "walk", scope: "graph" },

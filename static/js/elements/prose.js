@@ -1,5 +1,6 @@
 // Renders text from docstrings: paragraphs, and `code` between backticks.
 import { el } from "./dom.js";
+import { noteText } from "../text/terms.js";
 
 /**
  * Return the paragraphs of a docstring.
@@ -24,6 +25,6 @@ export function prose(text, className = "") {
   return el(
     "p",
     { class: className },
-    ...text.split("`").map((piece, i) => (i % 2 ? el("code", {}, piece) : piece)),
+    ...text.split("`").map((piece, i) => (i % 2 ? el("code", {}, piece) : noteText(piece))),
   );
 }

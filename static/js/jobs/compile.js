@@ -2,7 +2,8 @@
 import { ApiError, api, createParts, follow, upload } from "../server/api.js";
 import { IDLE, NO_RESULT } from "../state/page.js";
 import { enabledPipeline, parsePipeline } from "../text/pipeline_text.js";
-import { clampStage } from "../results/stages.js";
+import { isNewcomer } from "../state/newcomer.js";
+import { clampStage, mostSaved } from "../results/stages.js";
 import { parseDims, wrongSizes } from "../text/sizes.js";
 import { cancelOwn, queuedWords } from "./waiting.js";
 import { hasWord, word } from "../text/words.js";
@@ -29,6 +30,7 @@ const FRESH_LOOK = {
   measured: "",
   within: "",
   camera: null,
+  tour: 0,
 };
 
 /** Delays before a stream that was refused or has ended is requested again. */
@@ -127,6 +129,9 @@ export function createCompiler(state, submit, note = () => {}) {
   let unfollow = () => {};
   /** Whether the model of a link is being compiled: the linked stage exists only at the end. */
   let restoring = false;
+  /** Whether the walk still has to open at the change that mattered most, and whether all passes have ended. */
+  let opening = false;
+  let passesEnded = false;
 
   /** @param {string} words */
   function lost(words) {
@@ -157,6 +162,8 @@ export function createCompiler(state, submit, note = () => {}) {
     leave();
     const number = request;
     restoring = ofLink;
+    opening = !ofLink;
+    passesEnded = false;
     state.set({
       ...NO_RESULT,
       job: "",
@@ -207,6 +214,7 @@ export function createCompiler(state, submit, note = () => {}) {
         share: Math.max(share, progress.share),
       });
       // The passes have ended: their stages can be walked during code generation.
+      if (data.phase === "code") passesEnded = true;
       if (data.phase === "code" && state.get().result) void show(id);
     } else if (name === "imported") {
       move({ words: word("progress.imported", { n: data.n_nodes }), share: SHARES.passes });
@@ -286,10 +294,10 @@ export function createCompiler(state, submit, note = () => {}) {
         job: id,
         parts,
         result,
-        stage: walking ? clampStage(result.stages, stage) : 0,
+        stage: stageToShow(result, walking ? clampStage(result.stages, stage) : 0),
         progress: result.state === "running" ? progress : IDLE,
         problem: result.error,
-        ...(walking ? {} : FRESH_LOOK),
+        ...(walking ? {} : { ...FRESH_LOOK, invited: isNewcomer() }),
         ...backToModel(result, state.get()),
       });
       if (state.get().provenance || (!result.complete && !result.kernels.length)) return;
@@ -299,6 +307,20 @@ export function createCompiler(state, submit, note = () => {}) {
       // A job that failed before code generation has no provenance; the walk works without provenance.
       if (number === request && !state.get().result) fail(asProblem(problem), 0);
     }
+  }
+
+  /**
+   * Return the stage to show: once after a new compilation, the change that mattered most, unless the
+   * reader has already gone elsewhere.
+   * @param {import("../wire.js").Result} result
+   * @param {number} stage
+   */
+  function stageToShow(result, stage) {
+    const { selection, at, tour } = state.get();
+    if (!opening || (!passesEnded && result.state === "running")) return stage;
+    opening = false;
+    const isUntouched = stage === 0 && selection.length === 0 && at === "" && tour === 0;
+    return isUntouched && !result.error ? mostSaved(result.stages) : stage;
   }
 
   return {

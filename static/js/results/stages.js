@@ -19,6 +19,63 @@ export function nextStage(stages, from, direction, all) {
 }
 
 /**
+ * Return the additional bytes of values after a pass; 0 if a size was unknown before or after.
+ * @param {Pick<Stage, "value_bytes">} stage
+ * @param {Pick<Stage, "value_bytes">} before
+ */
+export function valuesAdded({ value_bytes: now }, { value_bytes: then }) {
+  return now === null || then === null ? 0 : now - then;
+}
+
+/**
+ * @param {Pick<Stage, "constant_bytes">} stage
+ * @param {Pick<Stage, "constant_bytes">} before
+ */
+export function constantsAdded(stage, before) {
+  return stage.constant_bytes - before.constant_bytes;
+}
+
+/**
+ * Return the bytes of values and constants that a pass saved. Each value is written once and read at least
+ * once, so a pass that removes a value saves at least twice its bytes of traffic.
+ * @param {Stage} stage
+ * @param {Stage} before
+ */
+function bytesSaved(stage, before) {
+  return -valuesAdded(stage, before) - constantsAdded(stage, before);
+}
+
+/**
+ * Return the stage whose pass saved most bytes of values and constants. If no pass saved bytes (all sizes may be
+ * open), the pass that removed most nodes; if none removed nodes, the first that applied a rewrite, else the
+ * first that changed the graph, else the import. Of equal stages, the first.
+ * @param {Stage[]} stages
+ * @returns {number}
+ */
+export function mostSaved(stages) {
+  const changed = stages.filter(({ stage, changed: has }) => stage > 0 && has);
+  const saved = (/** @type {(stage: Stage, before: Stage) => number} */ amount) =>
+    best(changed, (each) => amount(each, stages[each.stage - 1]));
+  return (
+    saved(bytesSaved) ??
+    saved((each, before) => before.n_nodes - each.n_nodes) ??
+    changed.find(({ n_applied }) => n_applied > 0) ??
+    changed[0] ??
+    stages[0]
+  ).stage;
+}
+
+/**
+ * @param {Stage[]} stages
+ * @param {(stage: Stage) => number} amount
+ * @returns {Stage | undefined} the first stage with the largest positive amount
+ */
+function best(stages, amount) {
+  const most = Math.max(0, ...stages.map(amount));
+  return most > 0 ? stages.find((each) => amount(each) === most) : undefined;
+}
+
+/**
  * @param {Stage[]} stages
  * @param {number} stage
  * @returns {number} an existing stage

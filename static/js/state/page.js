@@ -47,6 +47,7 @@ import { START } from "./url.js";
  * @property {import("../wire.js").Placement | null} placement last placement of the kernels
  * @property {import("../wire.js").Profile | null} profile measurements of the run
  * @property {Measuring | null} measuring progress of a measurement; null if none runs
+ * @property {boolean} invited whether the reader is invited to the tour
  * @property {string[]} preview ONNX nodes under the pointer in another pane
  * @property {import("./url.js").Place | null} left the view of the result that the user left for the start screen
  * @property {string[]} boxed operands and results of the opened step
@@ -96,5 +97,6 @@ export const EMPTY = {
   trial: false,
   partial: 0,
   left: null,
+  invited: false,
   ...NO_RESULT,
 };

@@ -21,7 +21,7 @@ export const COMPARED_LEVELS = ["computation", "schedule", "loops", "llvm", "asm
 
 /** Switches and folds that a link stores; `on` lists the names of switches that differ from the default. */
 export const SWITCHES = /** @type {const} */ ([
-  "changed-passes",
+  "unchanged-passes",
   "table",
   "search-done",
   "text-whole",
@@ -65,6 +65,9 @@ export const ORDERS = /** @type {const} */ (["", "bytes", "nodes", "time"]);
 
 /** Durations of a repeated measurement, in seconds. */
 export const MEASURED_FOR = /** @type {const} */ (["0.5", "2", "10"]);
+
+/** Number of stops of the tour. */
+export const TOUR_STOPS = 5;
 
 /** Maximum number of threads that the server accepts. */
 export const MAX_THREADS = 64;
@@ -131,6 +134,7 @@ export const MAX_THREADS = 64;
  * @property {number} candidates tuned kernel whose candidates are shown
  * @property {"0" | "half" | ""} moved required effect of the minimal set of rules: "" for errors beyond the tolerance
  * @property {string[]} off rules of the minimal set that are disabled in the next compilation
+ * @property {number} tour stop of the tour, from 1; 0 if the tour is closed
  * @property {string} planned edited pipeline of B, if it differs from those of A and of the compared job
  */
 
@@ -208,6 +212,7 @@ const FIELDS = {
   moved: choice(["0", "half", ""]),
   off: several("off"),
   planned: text(),
+  tour: whole(0, 0, TOUR_STOPS),
 };
 
 export const PLACE_KEYS = /** @type {(keyof Place)[]} */ (Object.keys(FIELDS));

@@ -1,4 +1,5 @@
 // The texts of the page, read from templates/words/: `word("n-nodes", {n: 3})`.
+import { mayHaveTerms, noteSentence } from "./terms.js";
 
 /** @type {Map<string, {many: string, one: string}> | null} */
 let table = null;
@@ -37,10 +38,14 @@ const apart = (text) => (TURNS.test(text) ? `\u2068${text}\u2069` : text);
 export function word(key, values = {}) {
   const found = words().get(key);
   if (!found) throw new Error(`templates/words/ has no ${key}`);
-  const text = values.n === 1 ? found.one : found.many;
-  return text.replace(/\{(\w+)\}/g, (whole, name) =>
-    name in values ? apart(String(values[name])) : whole,
-  );
+  const template = values.n === 1 ? found.one : found.many;
+  // The odd parts are names of values.
+  const parts = template
+    .split(/\{(\w+)\}/)
+    .map((part, i) => (i % 2 === 0 ? part : part in values ? apart(String(values[part])) : `{${part}}`));
+  const text = parts.join("");
+  if (mayHaveTerms(template)) noteSentence(text, parts);
+  return text;
 }
 
 /**

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { clampStage, nextStage, ownGraphs } from "../../../static/js/results/stages.js";
+import { clampStage, mostSaved, nextStage, ownGraphs } from "../../../static/js/results/stages.js";
 
 /** Stages from what each changed: the first is the import. @param {boolean[]} changes */
 function stagesOf(changes) {
@@ -42,4 +42,30 @@ test("each changed stage has a separate graph", () => {
 test("a stage number in a link is clamped to the existing stages", () => {
   assert.equal(clampStage(stages, 99), 6);
   assert.equal(clampStage(stages, -3), 0);
+});
+
+/** Stages from [bytes of values, bytes of constants, nodes, applied rewrites]. @param {number[][]} rows */
+const saving = (rows) =>
+  /** @type {import("../../../static/js/wire.js").Stage[]} */ (
+    rows.map(([value_bytes, constant_bytes, n_nodes, n_applied], stage) => {
+      const changed = stage > 0 && String(rows[stage]) !== String(rows[stage - 1]);
+      return /** @type {any} */ ({ stage, value_bytes, constant_bytes, n_nodes, n_applied, changed });
+    })
+  );
+
+test("the walk opens at the pass that saved most bytes, of values and constants together", () => {
+  assert.equal(mostSaved(saving([[90, 10, 9, 0], [90, 10, 8, 1], [50, 10, 8, 1], [40, 10, 4, 1]])), 2);
+  // Fewer values are no saving if they became constants.
+  assert.equal(mostSaved(saving([[90, 10, 9, 0], [50, 50, 5, 1], [40, 50, 4, 1]])), 2);
+});
+
+test("without saved bytes the removed nodes decide, then the first rewrite, then the first change", () => {
+  assert.equal(mostSaved(saving([[0, 10, 9, 0], [20, 10, 9, 0], [20, 10, 8, 1], [20, 10, 6, 1]])), 3);
+  assert.equal(mostSaved(saving([[0, 10, 9, 0], [20, 10, 9, 0], [21, 10, 9, 1], [22, 10, 9, 1]])), 2);
+  assert.equal(mostSaved(saving([[0, 10, 9, 0], [20, 10, 9, 0]])), 1);
+});
+
+test("the import is shown if no pass changed the graph, and the first of equal savings", () => {
+  assert.equal(mostSaved(saving([[5, 5, 2, 0], [5, 5, 2, 0]])), 0);
+  assert.equal(mostSaved(saving([[30, 0, 3, 0], [20, 0, 3, 1], [10, 0, 3, 1]])), 1);
 });

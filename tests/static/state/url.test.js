@@ -45,7 +45,7 @@ const FULL = {
   camera: { x: 12.5, y: -3, zoom: 0.25 },
   without: ["fuse_sum,é", "drop_identity"],
   tuned: "20260101-0123456789abcdef0125",
-  on: ["changed-passes", "order-table"],
+  on: ["unchanged-passes", "order-table"],
   unfolded: ["move:3", "verdict:a b:c:é"],
   sort: ["kernels:time:down", "targets:class.fma:up"],
   filter: "fu se&",
@@ -62,6 +62,7 @@ const FULL = {
   moved: "half",
   off: ["a_rule", "b_rule"],
   planned: "simplify,-fuse{x=1}",
+  tour: 3,
 };
 
 test("every field of the state survives the URL", () => {

@@ -13,6 +13,7 @@ from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.matching import Match, match
 from compiler.passes.engine.pattern import Any, Named
 from compiler.passes.engine.rule import ROUNDINGS
+from compiler.passes.engine.step_kind import step_kind
 from compiler.passes.rules.calls import o
 from compiler.passes.rules.views.cuts import cuts
 from compiler.trace import Log
@@ -45,6 +46,27 @@ _STEP = o.mul(o.sigmoid(Any("o")), o.tanh(Named("new", o.add(_KEPT, _FILLED))))
       return h=new_3, new=new_2
     }
     """,
+    steps=[
+        step_kind(
+            "lstm_cell_of_gates",
+            "Replace the gates of a long short-term memory cell with one node.",
+            near_miss="""
+            graph g(z: f32[3,8], c: f32[3,2]) {
+              f: f32[3,2], i: f32[3,2], g: f32[3,2], s: f32[3,2] = split(z, axis=1, sizes=[2,2,2,2])
+              fs: f32[3,2] = sigmoid(f)
+              is: f32[3,2] = sigmoid(i)
+              gt: f32[3,2] = relu(g)
+              kept: f32[3,2] = mul(fs, c)
+              filled: f32[3,2] = mul(is, gt)
+              new: f32[3,2] = add(kept, filled)
+              os: f32[3,2] = sigmoid(s)
+              t: f32[3,2] = tanh(new)
+              h: f32[3,2] = mul(os, t)
+              return h, new
+            }
+            """,
+        ),
+    ],
 )
 def recognise_cells(graph: Graph, log: Log) -> Graph:
     """Recognise the step of an LSTM in the primitives of its gates, in any order.

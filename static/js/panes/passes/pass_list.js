@@ -1,9 +1,10 @@
 // The list of passes in execution order, with effects and times. Choosing a pass selects its stage.
-import { bindSwitch, bindValue, isOn, watchSwitch } from "../../state/bindings.js";
 import { breakNames } from "../../elements/breaks.js";
+import { bindValue, isOn, turn, watchSwitch } from "../../state/bindings.js";
 import { clone, closest, el, listen, part, partOf, putChildren, revealSoon } from "../../elements/dom.js";
 import { atMost, formatBytes, formatCount, formatDelta, formatSeconds } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
+import { constantsAdded, valuesAdded } from "../../results/stages.js";
 import { selectedIds } from "../../state/selection.js";
 import { chosenBase, differs, marksOf } from "../../results/snapshots.js";
 import { together } from "../../state/state.js";
@@ -22,7 +23,6 @@ import { word } from "../../text/words.js";
 export function mountPassList(root, state) {
   root.replaceChildren(clone("pass-list"));
   const list = part(root, "list");
-  const changedOnly = partOf(root, "changed-only", HTMLInputElement);
   const filter = partOf(root, "filter", HTMLInputElement);
   const base = partOf(root, "base", HTMLSelectElement);
   const order = partOf(root, "order", HTMLSelectElement);
@@ -35,11 +35,11 @@ export function mountPassList(root, state) {
   function show() {
     const { result, stage, numerics, filter: typed, order: chosen } = state.get();
     const wanted = typed.trim().toLowerCase();
-    const all = !isOn(state, "changed-passes");
-    const stages = (result?.stages ?? []).filter(
-      (each) =>
-        (each.stage === stage || each.stage === 0 || all || each.changed) &&
-        (wanted === "" || each.name.toLowerCase().includes(wanted)),
+    const isOpen = isOn(state, "unchanged-passes");
+    const all = result?.stages ?? [];
+    // A search finds unchanged passes too.
+    const stages = all.filter((each) =>
+      wanted ? each.name.toLowerCase().includes(wanted) : isOpen || !canFold(each) || each.stage === stage,
     );
     const before = (/** @type {Stage} */ { stage: n }) => result?.stages[n - 1] ?? null;
     const by = chosen && ORDERS[chosen];
@@ -48,6 +48,8 @@ export function mountPassList(root, state) {
     list.toggleAttribute("data-sorted", by !== "");
     const end = result && stoppedAt(result);
     if (end) items.push(end);
+    const unchanged = all.filter(canFold).length;
+    if (!wanted && unchanged > 0) items.push(fold(unchanged, isOpen));
     if (stages.length === 0)
       items.push(el("li", { class: "passes-none" }, word("passes.none-fit", { filter: wanted })));
     putChildren(list, items);
@@ -71,11 +73,14 @@ export function mountPassList(root, state) {
   return together(
     listen(list, {
       click: (event) => {
+        if (closest(event, "[data-fold]")) {
+          turn(state, "unchanged-passes", !isOn(state, "unchanged-passes"));
+          /** @type {HTMLElement | null} */ (list.querySelector("[data-fold]"))?.focus();
+        }
         const stage = closest(event, "[data-stage]")?.dataset.stage;
         if (stage !== undefined) state.set({ stage: Number(stage) });
       },
     }),
-    bindSwitch(changedOnly, state, "changed-passes"),
     bindValue(filter, state, "filter"),
     bindValue(order, state, "order"),
     listen(order, { change: () => (list.scrollTop = 0) }),
@@ -91,7 +96,7 @@ export function mountPassList(root, state) {
       part(root, "summary").textContent = result ? summary(result) : "";
     }),
     state.watch(["result", "filter", "order"], show),
-    watchSwitch(state, "changed-passes", show),
+    watchSwitch(state, "unchanged-passes", show),
     state.watch(["numerics"], ({ numerics }) => badges(list, numerics.found?.rows ?? [])),
     state.watch(["stage", "result", "pipelines"], ({ stage, result, pipelines }) => {
       const found = result?.stages[stage];
@@ -102,7 +107,7 @@ export function mountPassList(root, state) {
         ...paragraphs(full).map((text) => prose(text)),
       );
     }),
-    state.watch(["stage"], () => (isOn(state, "changed-passes") ? show() : mark())),
+    state.watch(["stage"], () => (isOn(state, "unchanged-passes") ? mark() : show())),
     state.watch(["selection", "at", "graph", "before"], (page) => touches(list, page)),
   );
 }
@@ -133,14 +138,22 @@ const ORDERS = {
   time: (stage, before) => (before ? -stage.seconds : Infinity),
 };
 
-/** Return the additional bytes of values; 0 if a size was unknown before or after. @param {Stage} stage @param {Stage} before */
-function valuesAdded({ value_bytes: now }, { value_bytes: then }) {
-  return now === null || then === null ? 0 : now - then;
-}
+/** @param {Stage} stage */
+const canFold = ({ stage, changed }) => stage > 0 && !changed;
 
-/** @param {Stage} stage @param {Stage} before */
-function constantsAdded(stage, before) {
-  return stage.constant_bytes - before.constant_bytes;
+/**
+ * Return the line that shows or hides the passes without changes.
+ * @param {number} n
+ * @param {boolean} isOpen
+ */
+function fold(n, isOpen) {
+  const button = el(
+    "button",
+    { class: "passes-fold", type: "button", "aria-expanded": String(isOpen) },
+    word(isOpen ? "passes.unfold" : "passes.fold", { n }),
+  );
+  button.dataset.fold = "";
+  return el("li", {}, button);
 }
 
 /**

@@ -2,8 +2,9 @@
 import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../../state/bindings.js";
 import { breakNames } from "../../elements/breaks.js";
 import { clone, closest, el, listen, part, partOf, revealSoon } from "../../elements/dom.js";
-import { formatBytes, formatCount, formatError, formatSeconds } from "../../text/format.js";
+import { formatCount, formatError, formatSeconds } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
+import { declaredStep, exampleText } from "../../results/rules.js";
 import { selectValues, selectedIds } from "../../state/selection.js";
 import { inSlices } from "../../elements/slices.js";
 import { together } from "../../state/state.js";
@@ -11,6 +12,7 @@ import { secondOf } from "../../state/url.js";
 import { word } from "../../text/words.js";
 import { imported } from "./imported.js";
 import { mountPreview } from "./preview.js";
+import { isCost, savings } from "./savings.js";
 import { mountWithout } from "./without.js";
 import { showProblem } from "../shell/problem.js";
 import { asProblem } from "../../jobs/compile.js";
@@ -95,7 +97,7 @@ export function mountSteps(root, state) {
       count: formatCount(hidden),
     });
     const words = paragraphs(
-      pipelines?.rules.find((each) => each.name === rule.value)?.words ?? "",
+      declaredStep(pipelines, result?.stages[stage]?.name ?? "", rule.value)?.words ?? "",
     );
     part(root, "words").replaceChildren(...words.map((text) => prose(text)));
     part(root, "words").hidden = words.length === 0;
@@ -116,7 +118,8 @@ export function mountSteps(root, state) {
     const button = row(step, index, isSelected(step));
     const opened = openedStep();
     button.setAttribute("aria-expanded", String(index === opened));
-    const rule = state.get().pipelines?.rules.find((each) => each.name === step.rule);
+    const { pipelines, result, stage } = state.get();
+    const rule = declaredStep(pipelines, result?.stages[stage]?.name ?? "", step.rule);
     return el("li", { class: "step-item" }, button, index === opened ? explain(step, rule, state) : null);
   }
 
@@ -318,7 +321,7 @@ function row(step, index, selected) {
 /**
  * Return the details of a step: its rule, and all values.
  * @param {Step} step
- * @param {import("../../wire.js").RuleInfo | undefined} rule
+ * @param {import("../../results/rules.js").Declared | undefined} rule
  * @param {import("../../state/page.js").PageState} state
  */
 function explain({ took, made, source, error, seconds, saves }, rule, state) {
@@ -330,10 +333,11 @@ function explain({ took, made, source, error, seconds, saves }, rule, state) {
       "rule",
     );
   const facts = /** @type {[string, Node | string][]} */ ([]);
-  if (rule?.pattern) facts.push(["steps.pattern", el("code", {}, rule.pattern)]);
+  if (rule && "pattern" in rule && rule.pattern) facts.push(["steps.pattern", el("code", {}, rule.pattern)]);
   if (took.length) facts.push(["steps.took", el("code", {}, took.join(", "))]);
   if (made.length) facts.push(["steps.made", el("code", {}, made.join(", "))]);
-  if (saves && (saves.flops || saves.bytes)) facts.push(["steps.saves", savings(saves)]);
+  if (saves && (saves.flops || saves.bytes || saves.bytes_read))
+    facts.push([isCost(saves) ? "steps.costs" : "steps.saves", savings(saves)]);
   if (error) facts.push(["steps.error", word("steps.error-words", { error: formatError(error, 0) })]);
   facts.push(["steps.seconds", formatSeconds(seconds)]);
   if (source) facts.push(["steps.source", el("code", {}, source)]);
@@ -347,19 +351,11 @@ function explain({ took, made, source, error, seconds, saves }, rule, state) {
       { class: "facts" },
       ...facts.flatMap(([key, content]) => [el("dt", {}, word(key)), el("dd", {}, content)]),
     ),
-    example ? fold("example", `${example.before.trim()}\n⇒\n${example.after.trim()}`) : null,
+    example ? fold("example", exampleText(example)) : null,
     rule?.near_miss ? fold("near-miss", rule.near_miss.trim()) : null,
   );
 }
 
-/** @param {NonNullable<Step["saves"]>} saves */
-function savings({ flops, bytes, seconds }) {
-  return word(seconds < 0 ? "steps.costs-words" : "steps.saves-words", {
-    operations: formatCount(Math.abs(flops)),
-    bytes: formatBytes(Math.abs(bytes)),
-    time: formatSeconds(Math.abs(seconds)),
-  });
-}
 
 /** @param {string[]} values */
 function names(values) {

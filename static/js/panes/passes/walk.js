@@ -11,6 +11,7 @@ import { mountPassList } from "./pass_list.js";
 import { showProblem } from "../shell/problem.js";
 import { showProgress } from "../shell/progress.js";
 import { mountTabs } from "../shell/tabs.js";
+import { mountTour } from "../tour/tour.js";
 
 /** @typedef {import("../../state/page.js").PageState} PageState */
 
@@ -28,6 +29,7 @@ export function mountWalk(root, state, layouter) {
   const split = part(root, "split");
   const graph = mountGraph(part(root, "graph"), state, layouter);
   const tabs = mountTabs(part(root, "side"), state);
+  const tour = mountTour(part(root, "tour"), state, part(root, "side"));
 
   const go = (/** @type {1 | -1} */ direction, /** @type {boolean} */ all) => {
     const { result, stage } = state.get();
@@ -41,12 +43,14 @@ export function mountWalk(root, state, layouter) {
     stop: together(
       graph.stop,
       tabs.stop,
+      tour.stop,
       inOwnTask(() => mountPassList(part(root, "passes"), state)),
       mountSplit(split, part(root, "walk")),
     ),
     actions: {
       ...graph.actions,
       ...tabs.actions,
+      ...tour.actions,
       "next-pass": () => go(1, false),
       "previous-pass": () => go(-1, false),
       "next-any-pass": () => go(1, true),

@@ -19,6 +19,7 @@ export function mountHeader(root, state) {
     const place = part(root, "place");
     part(root, "change").hidden = !walking;
     part(root, "share").hidden = !walking;
+    part(root, "tour-again").hidden = !walking || !page.result;
     part(root, "halt").hidden = !walking || !page.result || page.progress.state !== "running";
     const name = page.result?.model.name ?? nameOf(page);
     root.title = walking && name ? `${name} – Compilarium` : "Compilarium";

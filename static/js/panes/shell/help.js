@@ -15,8 +15,9 @@ const PLAIN = /** @type {Record<string, string>} */ ({
 
 /**
  * @param {HTMLDialogElement} dialog
+ * @param {() => boolean | void} [tour] starts the tour; absent before a compilation
  */
-export function openHelp(dialog) {
+export function openHelp(dialog, tour) {
   dialog.replaceChildren(clone("help"));
   const groups = [
     {
@@ -32,6 +33,19 @@ export function openHelp(dialog) {
   const single = partOf(dialog, "single", HTMLInputElement);
   single.checked = singleKeys();
   listen(single, { change: () => setSingleKeys(single.checked) });
+  // A report is a file, without the page of the glossary.
+  const page = document.getElementById("glossary")?.dataset.page;
+  if (page)
+    part(dialog, "help-glossary").append(
+      el("a", { href: page, target: "_blank", rel: "noopener" }, word("help.glossary")),
+    );
+  part(dialog, "help-tour").hidden = !tour;
+  listen(part(dialog, "take-tour"), {
+    click: () => {
+      dialog.close();
+      tour?.();
+    },
+  });
   listen(part(dialog, "close"), { click: () => dialog.close() });
   if (!dialog.open) dialog.showModal();
 }

@@ -1,0 +1,86 @@
+// The facts of the tour that other requests fetch: the steps of the fusing pass, the texts of a kernel, and
+// the same compilation without fusion, if the page compares with one.
+import { createParts, follow } from "../../server/api.js";
+import { longest } from "../../state/selection.js";
+import { together } from "../../state/state.js";
+import { panesOf } from "../index.js";
+import { fusingStage, isUnfused } from "./fusion_stop.js";
+
+/**
+ * @typedef {import("../../state/page.js").PageState} PageState
+ * @typedef {import("./stops.js").Facts} Facts
+ * @typedef {Pick<Facts, "steps" | "loops" | "asm" | "unfused">} Fetched
+ */
+
+/** The same page size as in the pane of steps, to share cached answers. */
+const STEPS_ASKED = 5000;
+
+/** @type {Fetched} */
+const NOTHING_YET = { steps: null, loops: null, asm: null, unfused: null };
+
+/**
+ * Fetch the facts while the tour is open, and call `tell` with each new version of them.
+ * @param {PageState} state
+ * @param {(facts: Facts) => void} tell
+ * @returns {() => void}
+ */
+export function watchFacts(state, tell) {
+  let fetched = NOTHING_YET;
+  let request = 0;
+  let unfollow = () => {};
+
+  function report() {
+    const { result, pipelines } = state.get();
+    if (!result) return;
+    const panes = panesOf(state.get()).map(({ id }) => id);
+    tell({ result, precisions: pipelines?.precisions ?? [], panes, ...fetched });
+  }
+
+  /** @template {keyof Fetched} K @param {K} key @param {Promise<NonNullable<Fetched[K]>> | undefined} answer */
+  async function fetchPart(key, answer) {
+    const number = request;
+    const found = await answer?.catch(() => null);
+    if (!found || number !== request) return;
+    fetched = { ...fetched, [key]: found };
+    report();
+  }
+
+  function load() {
+    const { result, parts, tour } = state.get();
+    request += 1;
+    fetched = { ...NOTHING_YET, unfused: fetched.unfused };
+    report();
+    if (!result || !parts || tour === 0) return;
+    const stage = fusingStage(result);
+    if (stage && stage.n_applied + stage.n_declined > 0)
+      void fetchPart("steps", parts.steps(stage.stage, 0, STEPS_ASKED));
+    const kernel = longest(result.kernels);
+    for (const part of /** @type {const} */ (["loops", "asm"]))
+      if (kernel?.parts.includes(part)) void fetchPart(part, parts.kernel(kernel.kernel, part));
+  }
+
+  /** Fetch the compared compilation once it has ended, if it differs by fusion alone. */
+  function compare() {
+    const { other, job, work, result } = state.get();
+    unfollow();
+    fetched = { ...fetched, unfused: null };
+    // Read-only views have no answers about other jobs.
+    if (!other || other === job || !work || !result?.complete) return report();
+    unfollow = follow(other, async (name) => {
+      if (name !== "finished") return;
+      const found = await createParts(other).result().catch(() => null);
+      const a = state.get().result;
+      if (!found || !a || state.get().other !== other || !isUnfused(a, found)) return;
+      fetched = { ...fetched, unfused: found };
+      report();
+    });
+  }
+
+  return together(
+    state.watch(["result", "parts", "ready", "tour"], load),
+    state.watch(["other", "result"], () => state.get().tour > 0 && compare()),
+    state.watch(["pipelines"], report),
+    () => (request += 1),
+    () => unfollow(),
+  );
+}

@@ -1,0 +1,116 @@
+// The stop about fusion: the kernels that it made, the traffic that they save, and its effect on time.
+import { faster } from "../../results/comparison.js";
+import { formatBytes, formatSeconds } from "../../text/format.js";
+import { parsePipeline, printPipeline } from "../../text/pipeline_text.js";
+import { counted, numbered } from "./said.js";
+
+/**
+ * @typedef {import("./said.js").Said} Said
+ * @typedef {import("./stops.js").Facts} Facts
+ * @typedef {import("../../wire.js").Result} Result
+ * @typedef {import("../../wire.js").Stage} Stage
+ */
+
+/** The name of the pass that fuses. */
+const FUSE = "fuse";
+
+/**
+ * Return the stage of the fusing pass that applied most, null if no pass fuses.
+ * @param {Pick<Result, "stages">} result
+ * @returns {Stage | null}
+ */
+export function fusingStage({ stages }) {
+  const found = stages.filter(({ name }) => name === FUSE);
+  return found.sort((a, b) => b.n_applied - a.n_applied || a.stage - b.stage)[0] ?? null;
+}
+
+/**
+ * Return the pipeline of a result with its fusing passes disabled.
+ * @param {string} pipeline
+ */
+export const withoutFusion = (pipeline) =>
+  printPipeline(parsePipeline(pipeline).map((row) => (row.name === FUSE ? { ...row, on: false } : row)));
+
+/**
+ * Return whether the only difference between two compilations is fusion, which the second one lacks.
+ * @param {Result} a
+ * @param {Result} b
+ */
+export function isUnfused(a, b) {
+  const passes = (/** @type {Result} */ { pipeline }) =>
+    printPipeline(parsePipeline(pipeline).filter(({ name }) => name !== FUSE));
+  return (
+    fusingStage(a) !== null &&
+    fusingStage(b) === null &&
+    a.model.id === b.model.id &&
+    passes(a) === passes(b) &&
+    JSON.stringify([a.shapes, a.options]) === JSON.stringify([b.shapes, b.options])
+  );
+}
+
+/** @param {Facts} facts @returns {Omit<import("./stops.js").Stop, "id">} */
+export function fusionStop(facts) {
+  const { result, steps } = facts;
+  const stage = fusingStage(result);
+  if (!stage) {
+    const reason = result.complete ? "tour.no-fuse" : "tour.fuse-not-reached";
+    return { applies: false, move: {}, says: [[result.state === "running" ? "tour.soon" : reason]] };
+  }
+  const move = { stage: stage.stage, pane: "steps" };
+  const applied = (steps?.steps ?? []).flatMap((step, index) => (step.outcome === "applied" ? [{ step, index }] : []));
+  if (stage.n_applied === 0) return { applies: false, move, says: nothing(stage, steps) };
+  if (applied.length === 0) return { applies: true, move, says: [["tour.soon"]] };
+  const saved = applied.reduce((sum, { step }) => sum + (step.saves?.bytes ?? 0), 0);
+  const most = applied.reduce((a, b) => ((b.step.saves?.bytes ?? 0) > (a.step.saves?.bytes ?? 0) ? b : a));
+  const joined = applied.reduce((sum, { step }) => sum + step.took.length, 0);
+  return {
+    applies: true,
+    move: { ...move, step: `${stage.stage}:${most.index}` },
+    says: [
+      ["tour.fused", { nodes: counted("n-nodes", joined), kernels: counted("header.kernels", applied.length) }],
+      ...traffic(result, saved),
+      ...time(facts),
+      ["tour.see-fusion"],
+    ],
+  };
+}
+
+/**
+ * @param {Result} result
+ * @param {number} saved
+ * @returns {Said[]}
+ */
+function traffic({ kernels }, saved) {
+  if (saved <= 0) return [["tour.fused-unknown"]];
+  const moved = kernels.reduce((sum, each) => sum + each.bytes_read + each.bytes_written, 0);
+  return [
+    ["tour.fused-saves", { saved: formatBytes(saved) }],
+    ...(moved ? /** @type {Said[]} */ ([["tour.traffic", { moved: formatBytes(moved) }]]) : []),
+  ];
+}
+
+/** @param {Facts} facts @returns {Said[]} */
+function time({ result, unfused }) {
+  const { run } = result;
+  if (!run || run.median_s === null)
+    return [[result.state === "running" ? "tour.time-soon" : "tour.time-none"]];
+  const fused = formatSeconds(run.median_s);
+  if (!unfused?.run || unfused.run.median_s === null) return [["tour.time-unfused", { time: fused }]];
+  const verdict = faster(run, unfused.run);
+  return [
+    ["tour.time-both", { fused, unfused: formatSeconds(unfused.run.median_s) }],
+    [`tour-fusion.${verdict || "unknown"}`, { ratio: (unfused.run.median_s / run.median_s).toFixed(2) }],
+  ];
+}
+
+/**
+ * Return why the pass changed nothing.
+ * @param {Stage} stage
+ * @param {Facts["steps"]} steps
+ * @returns {Said[]}
+ */
+function nothing({ n_declined: declined }, steps) {
+  const first = steps?.steps.find((each) => each.outcome === "declined");
+  if (!first) return [["tour.fuse-nothing"]];
+  return [["tour.fuse-nothing"], ["tour.fuse-declined", { ...numbered(declined), because: first.because }]];
+}
