@@ -15,7 +15,8 @@ from tests.operator_samples import operands_of, tensors_of
 
 assert compiler.ops.__doc__
 
-KNOWN, OPEN, UNRANKED = range(3)
+KNOWN, DATA, OPEN, UNRANKED = range(4)
+"""What is known of an operand: its elements, if constant; its sizes; its rank; nothing."""
 
 MOST_OPERANDS = 5
 """Samples with more operands have too many combinations."""
@@ -24,8 +25,13 @@ MOST_OPERANDS = 5
 def _known_as(t: Tensor, state: int) -> Tensor:
     if state == KNOWN:
         return t
-    shape = None if state == UNRANKED else open_dims(t.rank, t)
-    return replace(t, type=TensorType(t.type.dtype, shape))
+    shapes = {DATA: t.type.shape, OPEN: open_dims(t.rank, t), UNRANKED: None}
+    return replace(t, type=TensorType(t.type.dtype, shapes[state]), value=None)
+
+
+def _states(t: Tensor) -> tuple[int, ...]:
+    """Return the states of an operand; the elements of a constant of unknown rank are unknown."""
+    return (KNOWN, OPEN, UNRANKED) if t.value is None else (KNOWN, DATA, OPEN)
 
 
 def _refusal(operator: Operator, operands: Sequence[Tensor | None], sample: Sample) -> str:
@@ -40,11 +46,11 @@ def _refused_for_knowledge(operator: Operator) -> Iterator[str]:
     """Yield refused states of a sample's operands although fewer known sizes are accepted."""
     for sample in operator.all_samples():
         tensors = tensors_of(operator, sample, operands_of(operator, sample))
-        at = [k for k, t in enumerate(tensors) if t is not None and t.value is None]
+        at = [k for k, t in enumerate(tensors) if t is not None]
         if len(at) > MOST_OPERANDS:
             continue
         refusals: dict[tuple[int, ...], str] = {}
-        for states in product((KNOWN, OPEN, UNRANKED), repeat=len(at)):
+        for states in product(*(_states(t) for t in tensors if t is not None)):
             operands = list(tensors)
             for k, state in zip(at, states, strict=True):
                 t = operands[k]

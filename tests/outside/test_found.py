@@ -318,6 +318,25 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": np.array(0.5, np.float32)},
     ),
+    "shapes for a tensor of unknown rank": (
+        """g (bool go, float[2,3] x, float[2,3,4] z, int64[?] s, int64[2] t)
+            => (float[] a, float[] b, float[] c) {
+            either = If(go) <
+                then_branch = p () => (float[] p) { p = Identity(x) },
+                else_branch = q () => (float[] q) { q = Identity(z) }>
+            keep = Constant<value: tensor = int64[2] {0, -1}>()
+            a = Expand(either, s)
+            b = Reshape(either, t)
+            c = Reshape(either, keep)
+        }""",
+        {
+            "go": np.array(False),
+            "x": numbers(2, 3),
+            "z": numbers(2, 3, 4),
+            "s": i64(5, 1, 1, 4),
+            "t": i64(0, -1),
+        },
+    ),
     "a slice of run-time length between transposes": (
         """g (float[3,5,40] x, int64[1] end) => (float[] y)
             <int64[1] start={3}, int64[1] axes={1}, int64[1] step={1}> {

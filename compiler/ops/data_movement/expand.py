@@ -29,6 +29,8 @@ def expand(x: Tensor, shape: Tensor) -> TensorType:
     Source: ONNX Expand-13.
     """
     parameter(shape, "the shape of an expand")
+    if x.type.shape is None:
+        return TensorType(x.dtype, None)
     if shape.value is None:
         n = length(shape)
         rank = max(n, x.rank) if isinstance(n, int) else None

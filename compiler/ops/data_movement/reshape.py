@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.computation import axis_of
-from compiler.errors import CompileError, require
+from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import (
@@ -59,7 +59,22 @@ def reshape(x: Tensor, shape: Tensor, *, allowzero: bool = False) -> TensorType:
         return TensorType(
             x.dtype, open_dims(length(shape) or 0, x, shape) if length(shape) is not None else None
         )
-    return TensorType(x.dtype, new_shape(x.type.shape, sizes_of(shape.value), allowzero))
+    sizes = sizes_of(shape.value)
+    if x.type.shape is None:
+        return TensorType(x.dtype, _shape_of_unranked(sizes, allowzero, open_dims(len(sizes), x)))
+    return TensorType(x.dtype, new_shape(x.type.shape, sizes, allowzero))
+
+
+def _shape_of_unranked(
+    sizes: Sequence[Dim], allowzero: bool, unknown: tuple[Dim, ...] | None
+) -> tuple[Dim, ...]:
+    """Replace -1 and 0, whose meaning depends on the shape of x, by open sizes."""
+    assert unknown is not None, "the number of sizes is known"
+    kept = [size == 0 and not allowzero for size in sizes]
+    shape = new_shape(None, [1 if k else size for k, size in zip(kept, sizes, strict=True)], True)
+    return tuple(
+        u if k or size == -1 else size for k, size, u in zip(kept, shape, unknown, strict=True)
+    )
 
 
 @op(traits=("aliasing",), kind="view", shape_math=True)
@@ -109,7 +124,7 @@ def new_shape(
 ) -> tuple[Dim, ...]:
     """Replace -1 and 0 in the sizes of a reshape by the sizes that they mean.
 
-    Errors: E-OP-SHAPE, E-SHAPE-OPEN if the shape of x is needed but unknown.
+    If the shape of x is unknown, a -1 stays, and `allowzero` must be true. Errors: E-OP-SHAPE.
     """
     shape: list[Dim] = []
     kept: list[int] = []
@@ -121,10 +136,10 @@ def new_shape(
         shape.append(size)
     holes = [i for i, size in enumerate(shape) if size == -1]
     require(len(holes) <= 1, "E-OP-SHAPE", f"{list(map(str, sizes))} has more than one -1")
-    if holes:
+    if holes and old is not None:
         others = [s for i, s in enumerate(shape) if s != -1 and i not in kept]
         # A size copied from x, even 0, is not part of the inferred size.
-        rest = None if old is None else tuple(d for i, d in enumerate(old) if i not in kept)
+        rest = tuple(d for i, d in enumerate(old) if i not in kept)
         shape[holes[0]] = _left_over(rest, others)
     if old is not None:
         _check_count(old, shape)
@@ -132,18 +147,13 @@ def new_shape(
 
 
 def _kept(old: tuple[Dim, ...] | None, i: int) -> Dim:
-    if old is None:
-        raise CompileError("E-SHAPE-OPEN", "a 0 in the shape needs the rank of x, which is unknown")
+    assert old is not None, "the caller replaces zeros for an unknown shape"
     require(i < len(old), "E-OP-SHAPE", f"the shape has a 0 at index {i}, but x has no such axis")
     return old[i]
 
 
-def _left_over(old: tuple[Dim, ...] | None, others: list[Dim]) -> Dim:
+def _left_over(old: tuple[Dim, ...], others: list[Dim]) -> Dim:
     """Return the size for -1: the elements of x divided by the product of the other sizes."""
-    if old is None:
-        raise CompileError(
-            "E-SHAPE-OPEN", "a -1 in the shape needs the shape of x, which is unknown"
-        )
     above, below = list(old), list(others)
     for size in others:
         if size in above and size != 0:
