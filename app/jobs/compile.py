@@ -133,7 +133,7 @@ class _Job:
     def keep(self, program: Program) -> None:
         """Store kernels, memory, provenance and all texts except the assembly."""
         self.phase("code")
-        self.summary["kernels"] = kernels.kernel_rows(program)
+        self.summary["kernels"] = kernels.kernel_rows(program, self.recorder.arrow)
         self.summary["running"] = kernels.running_row(program)
         self.summary["memory"] = programs.memory_row(program)
         for name, payload in programs.texts(program):
@@ -141,7 +141,8 @@ class _Job:
         self.parts.write("tasks", tasks_part(program.graph))
         computations = computations_part(program, self.options["precision"])
         self.parts.write("computations", computations)
-        self.parts.write("provenance", programs.provenance(self.recorder.graphs, program))
+        stages = self.recorder.graphs
+        self.parts.write("provenance", programs.provenance(stages, program, self.recorder.arrow))
         self.ready("code")
 
     def ready(self, part: str) -> None:
@@ -183,7 +184,8 @@ class _Job:
         for name, payload in kernel_links(program, self.options["threads"], listing):
             self.parts.write(name, payload)
         first = self.recorder.graphs[0]
-        answers = neighbours(first, program.trace, self.recorder.event_stages)
+        stages, arrow = self.recorder.event_stages, self.recorder.arrow
+        answers = neighbours(first, program.trace, stages, arrow)
         self.parts.write("neighbours", answers)
 
 

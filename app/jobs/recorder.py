@@ -13,6 +13,7 @@ from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import VERSION, graphs, texts
 from app.wire.deltas import delta_of
+from app.wire.levels import ARROW, arrow_of
 from app.wire.shapes.jobs import Result, Stage
 from app.wire.shapes.stages import StageGraph
 from app.wire.steps import steps_payload
@@ -31,7 +32,7 @@ class Recorder:
         self.summary = summary
         self.rows: list[Stage] = []
         self.graphs: dict[int, Graph] = {}
-        self.prefix = "→"
+        self.arrow = ARROW
         self.last: Graph | None = None
         self.last_payload: StageGraph | None = None
         self.event_stages: list[int] = []
@@ -40,8 +41,8 @@ class Recorder:
 
     def imported(self, graph: Graph, seconds: float) -> None:
         """Record stage 0, the imported graph."""
-        self.prefix = graphs.result_prefix(graph)
-        self.summary["result_prefix"] = self.prefix
+        self.arrow = arrow_of(graph)
+        self.summary["result_prefix"] = self.arrow
         row = self._stage("imported", "The imported graph.", graph, seconds)
         self.say(
             "imported",
@@ -88,12 +89,13 @@ class Recorder:
         graph_stage = stage if changed else self.rows[-1]["graph_stage"]
         if changed:
             self.graphs[stage] = graph
-            whole = graphs.stage_graph(stage, graph_stage, name, graph, before, self.prefix)
+            whole = graphs.stage_graph(stage, graph_stage, name, graph, before, self.arrow)
             self.parts.write(f"stage-{stage}-delta", delta_of(self.last_payload, whole))
             self.last_payload = whole
-            self.parts.write(f"stage-{stage}-text", texts.stage_text(stage, graph_stage, graph))
-            self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(graph, self.prefix))
-        self.parts.write(f"stage-{stage}-steps", steps_payload(stage, steps))
+            text = texts.stage_text(stage, graph_stage, graph, self.arrow)
+            self.parts.write(f"stage-{stage}-text", text)
+            self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(graph, self.arrow))
+        self.parts.write(f"stage-{stage}-steps", steps_payload(stage, steps, self.arrow))
         row: Stage = {
             "stage": stage,
             "name": name,
@@ -146,7 +148,7 @@ def empty_summary(request: Mapping[str, Any]) -> Result:
         "versions": {},
         "host": {"name": "", "triple": "", "vector_bytes": 0},
         "timings": [],
-        "result_prefix": "→",
+        "result_prefix": ARROW,
         "stages": [],
         "kernels": [],
         "running": None,

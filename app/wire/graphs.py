@@ -7,12 +7,13 @@ from typing import Any
 
 import compiler.ops
 from app.wire import VERSION
+from app.wire.levels import Level, has_bodies, levels
 from app.wire.shapes import stages as shapes
 from app.wire.shapes.jobs import OperatorCount
 from app.wire.texts import shortened
 from compiler.ir import text as ir_text
 from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Seeded, Splat
-from compiler.ir.graph import Graph, Node
+from compiler.ir.graph import Graph, Node, Value
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
 
@@ -20,18 +21,6 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 
 _ATTRIBUTE_CHARACTERS = 400
 _LITERAL_CHARACTERS = 200
-
-
-def result_prefix(graph: Graph) -> str:
-    """Return the prefix of result ids: a sequence of arrows with which no name of a value begins.
-
-    Passes create new names, but no name that begins with more arrows.
-    """
-    prefix = "→"
-    names = [*graph.types, *(r.name for r in graph.results)]
-    while any(name.startswith(prefix) for name in names):
-        prefix += "→"
-    return prefix
 
 
 def family(node: Node) -> str:
@@ -50,7 +39,7 @@ def operator_family(op: str) -> str:
 
 
 def stage_graph(
-    stage: int, graph_stage: int, name: str, graph: Graph, before: Graph | None, prefix: str
+    stage: int, graph_stage: int, name: str, graph: Graph, before: Graph | None, arrow: str
 ) -> shapes.StageGraph:
     """Return the payload of a stage's graph, with the changes by its pass."""
     return {
@@ -58,85 +47,99 @@ def stage_graph(
         "stage": stage,
         "graph_stage": graph_stage,
         "name": name,
-        **_region(graph, prefix),
-        **marks(before, graph),
+        **_region(graph, arrow),
+        **marks(before, graph, arrow),
     }
 
 
-def marks(before: Graph | None, after: Graph) -> shapes.Marks:
-    """Return the names of the added, changed and removed nodes and constants."""
+def marks(before: Graph | None, after: Graph, arrow: str) -> shapes.Marks:
+    """Return the ids of the added, changed and removed nodes and constants, at all levels."""
     added: list[str] = []
     changed: list[str] = []
     if before is None or before is after:
         return {"added": added, "changed": changed, "removed": []}
-    old = {n.output: n for n in before.nodes}
-    new = {n.output: n for n in after.nodes}
-    for key, node in new.items():
+    old, new = dict(_parts(before, arrow)), dict(_parts(after, arrow))
+    for key, part in new.items():
         if key not in old:
             added.append(key)
-        elif old[key] is not node and not _same(old[key], node):
+        elif old[key] is not part and not _same(old[key], part):
             changed.append(key)
-    for name, c in after.constants.items():
-        was = before.constants.get(name)
-        if was is None:
-            added.append(name)
-        elif was is not c and (was.type != c.type or was.storage is not c.storage):
-            changed.append(name)
-    gone = [key for key in old if key not in new]
-    gone += [name for name in before.constants if name not in after.constants]
-    return {"added": added, "changed": changed, "removed": gone}
+    return {"added": added, "changed": changed, "removed": [key for key in old if key not in new]}
 
 
-def _same(a: Node, b: Node) -> bool:
-    return list(ir_text.node_lines(a)) == list(ir_text.node_lines(b))
+_Part = Node | Constant | Value | str
 
 
-def _region(graph: Graph, prefix: str) -> shapes.Region:
-    """Return nodes, edges and constants of a graph; its inputs are the first nodes, its results the
-    last."""
-    readers: dict[str, list[str]] = {name: [] for name in graph.constants}
-    for node in graph.nodes:
-        for name in dict.fromkeys(node.reads):
-            if name in readers:
-                readers[name].append(node.output)
-    for r in graph.results:
-        if r.value in readers:
-            readers[r.value].append(prefix + r.name)
+def _parts(graph: Graph, arrow: str) -> Iterator[tuple[str, _Part]]:
+    """Yield everything with an id: nodes, constants, and the inputs and results of bodies."""
+    for level in levels(graph, arrow):
+        yield from ((level.id(n.output), n) for n in level.graph.nodes)
+        yield from ((level.id(name), c) for name, c in level.graph.constants.items())
+        if level.way is not None:
+            yield from ((level.id(v.name), v) for v in level.graph.inputs)
+            yield from ((level.result_id(r.name), r.value) for r in level.graph.results)
+
+
+def _same(a: _Part, b: _Part) -> bool:
+    match a, b:
+        case Node(), Node():
+            return _lines(a) == _lines(b)
+        case Constant(), Constant():
+            return a.type == b.type and a.storage is b.storage
+        case _:
+            return a == b
+
+
+def _lines(node: Node) -> list[str]:
+    """Return the text of a node, without its bodies, whose nodes have marks of their own."""
+    lines = ir_text.node_lines(node)
+    return [next(lines)] if has_bodies(node) else list(lines)
+
+
+def _region(graph: Graph, arrow: str) -> shapes.Region:
+    """Return nodes, edges and constants of all levels of a graph."""
     return {
-        "nodes": [
-            *(_input(v.name, str(v.type)) for v in graph.inputs),
-            *(_node(n, prefix) for n in graph.nodes),
-            *(_result(prefix, r.name, r.value) for r in graph.results),
-        ],
-        "edges": list(_edges(graph, prefix)),
-        "constants": [_constant(name, c, readers[name]) for name, c in graph.constants.items()],
+        "nodes": list(_level_nodes(Level(graph, arrow))),
+        "edges": [edge for level in levels(graph, arrow) for edge in _edges(level)],
+        "constants": list(_constants(graph, arrow)),
     }
 
 
-def _edges(graph: Graph, prefix: str) -> Iterator[shapes.Edge]:
-    """Return rows [from, to, operand index, value]; index is -1 for values that regions capture."""
-    makers = {v.name: v.name for v in graph.inputs}
-    makers.update((o, n.output) for n in graph.nodes for o in n.outputs if o)
+def _level_nodes(level: Level) -> Iterator[shapes.GraphNode]:
+    """Yield inputs, nodes and results of a level; the bodies of a node follow the node."""
+    graph = level.graph
+    yield from (_placed(level, _input(level.id(v.name), v)) for v in graph.inputs)
     for node in graph.nodes:
-        seen: set[str] = set()
-        for index, name in enumerate(node.inputs):
-            if name in makers:
-                yield makers[name], node.output, index, name
-                seen.add(name)
-        for name in dict.fromkeys(node.reads):
-            if name in makers and name not in seen:
-                yield makers[name], node.output, -1, name
+        yield _placed(level, _node(level.id(node.output), node, level.arrow))
+        for body in level.inside(node):
+            yield from _level_nodes(body)
     for r in graph.results:
-        if r.value in makers:
-            yield makers[r.value], prefix + r.name, 0, r.value
+        yield _placed(level, _result(level.result_id(r.name), r.name, r.value))
 
 
-def _input(name: str, t: str) -> shapes.GraphNode:
-    return {**_END, "id": name, "kind": "input", "name": name, "outputs": [name], "types": [t]}
+def _placed(level: Level, node: shapes.GraphNode) -> shapes.GraphNode:
+    if level.way is not None:
+        node["inside"] = level.way
+    return node
 
 
-def _result(prefix: str, name: str, value: str) -> shapes.GraphNode:
-    end: shapes.GraphNode = {**_END, "id": prefix + name, "kind": "result", "name": name}
+def _edges(level: Level) -> Iterator[shapes.Edge]:
+    """Yield rows [from, to, operand index, value]; index is -1 for captures of a fusion.
+
+    A value that a node in a body captures gives an edge from outside the body to this node.
+    """
+    for source, reader, index, value in level.reads():
+        if not source.is_constant:
+            yield source.id, reader, index, value
+
+
+def _input(key: str, v: Value) -> shapes.GraphNode:
+    outputs, types = [v.name], [str(v.type)]
+    return {**_END, "id": key, "name": v.name, "outputs": outputs, "types": types}
+
+
+def _result(key: str, name: str, value: str) -> shapes.GraphNode:
+    end: shapes.GraphNode = {**_END, "id": key, "kind": "result", "name": name}
     return {**end, "op": "result", "family": "result", "inputs": [value]}
 
 
@@ -155,9 +158,10 @@ _END: shapes.GraphNode = {
 }
 
 
-def _node(node: Node, prefix: str) -> shapes.GraphNode:
+def _node(key: str, node: Node, arrow: str) -> shapes.GraphNode:
+    regions = {} if has_bodies(node) else node.regions
     return {
-        "id": node.output,
+        "id": key,
         "kind": "node",
         "name": node.name,
         "op": node.op,
@@ -169,14 +173,29 @@ def _node(node: Node, prefix: str) -> shapes.GraphNode:
             k: shortened(ir_text.attribute(v), _ATTRIBUTE_CHARACTERS) for k, v in node.attrs.items()
         },
         "origins": list(node.origins),
-        "regions": {key: _region(g, prefix) for key, g in node.regions.items()},
+        "regions": {key: _region(g, arrow) for key, g in regions.items()},
     }
 
 
-def _constant(name: str, c: Constant, readers: list[str]) -> shapes.GraphConstant:
+def _constants(graph: Graph, arrow: str) -> Iterator[shapes.GraphConstant]:
+    """Yield the constants of all levels; a body that captures a constant may read it."""
+    every = list(levels(graph, arrow))
+    readers: dict[str, dict[str, None]] = {}
+    for level in every:
+        for source, reader, _, _ in level.reads():
+            if source.is_constant:
+                readers.setdefault(source.id, {})[reader] = None
+    for level in every:
+        for name, c in level.graph.constants.items():
+            key = level.id(name)
+            made = _constant(key, c, list(readers.get(key, ())))
+            yield made if level.way is None else {**made, "value": name}
+
+
+def _constant(key: str, c: Constant, readers: list[str]) -> shapes.GraphConstant:
     storage, text = _storage(c)
     return {
-        "name": name,
+        "name": key,
         "type": str(c.type),
         "storage": storage,
         "text": shortened(text, _LITERAL_CHARACTERS),
@@ -215,21 +234,28 @@ def value_bytes(graph: Graph) -> int:
     return sum(t.nbytes for t in types if t.is_static)
 
 
-def skeleton(graph: Graph, prefix: str) -> dict[str, Any]:
+def skeleton(graph: Graph, arrow: str) -> dict[str, Any]:
     """Return a graph for drawing: [id, label, operator, origins] of each node, and distinct edges.
 
-    The label is the longer of the two lines in the drawn node.
+    The label is the longer of the two lines in the drawn node. A node inside a body has a fifth
+    item: the id of the node with the body, and the name of the region.
     """
-    nodes = [
-        *([v.name, max(v.name, drawn_type(v.type), key=len), "input", []] for v in graph.inputs),
-        *(
-            [n.output, max(drawn_name(n), drawn_type(n.type), key=len), n.op, list(n.origins)]
-            for n in graph.nodes
-        ),
-        *([prefix + r.name, r.name, "result", []] for r in graph.results),
-    ]
-    edges = dict.fromkeys((e[0], e[1]) for e in _edges(graph, prefix))
+    nodes = list(_drawn(Level(graph, arrow)))
+    edges = dict.fromkeys((e[0], e[1]) for level in levels(graph, arrow) for e in _edges(level))
     return {"version": VERSION, "nodes": nodes, "edges": [list(e) for e in edges]}
+
+
+def _drawn(level: Level) -> Iterator[list[Any]]:
+    way = [list(level.way)] if level.way is not None else []
+    for v in level.graph.inputs:
+        yield [level.id(v.name), max(v.name, drawn_type(v.type), key=len), "input", [], *way]
+    for n in level.graph.nodes:
+        label = max(drawn_name(n), drawn_type(n.type), key=len)
+        yield [level.id(n.output), label, n.op, list(n.origins), *way]
+        for body in level.inside(n):
+            yield from _drawn(body)
+    for r in level.graph.results:
+        yield [level.result_id(r.name), r.name, "result", [], *way]
 
 
 def drawn_name(node: Node) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from app.wire import VERSION
+from app.wire.levels import ARROW, id_within, levels
 from app.wire.shapes import stages as shapes
 from app.wire.shapes.stages import Neighbour, Neighbours
 from compiler.ir.graph import Graph
@@ -16,8 +17,10 @@ CHAPTERS_KEPT = 12
 """Maximum number of steps stored for an edge: the last steps, which explain more."""
 
 
-def neighbours(graph: Graph, trace: Trace | None, stages: Sequence[int]) -> Neighbours:
-    """Return a verdict for each pair of a node and its reader in the imported graph.
+def neighbours(
+    graph: Graph, trace: Trace | None, stages: Sequence[int], arrow: str = ARROW
+) -> Neighbours:
+    """Return a verdict for each pair of a node and its reader in the imported graph, at all levels.
 
     `stages` are the stage numbers that the page gives to the events of the trace.
     """
@@ -38,32 +41,34 @@ def neighbours(graph: Graph, trace: Trace | None, stages: Sequence[int]) -> Neig
                     "reader": b,
                     "verdict": answer.verdict,
                     "because": answer.because,
-                    "chapters": [_chapter(c, stages) for c in chapters],
+                    "chapters": [_chapter(c, stages, arrow) for c in chapters],
                 }
             )
     return {"version": VERSION, "edges": rows}
 
 
 def _edges(graph: Graph) -> list[tuple[str, str]]:
-    makers: Mapping[str, str] = {
-        v: n.origins[0] for n in graph.nodes if n.origins for v in n.outputs
+    """Return the pairs [node, reader] of ONNX nodes; a reader in a body may read a captured
+    value."""
+    every = list(levels(graph))
+    origins = {
+        level.id(n.output): n.origins[0] for level in every for n in level.graph.nodes if n.origins
     }
     found = (
-        (makers[value], n.origins[0])
-        for n in graph.nodes
-        if n.origins
-        for value in n.reads
-        if value in makers
+        (origins[source.id], origins[reader])
+        for level in every
+        for source, reader, _, _ in level.reads()
+        if source.id in origins and reader in origins
     )
     return list(dict.fromkeys(found))
 
 
-def _chapter(c: Chapter, stages: Sequence[int]) -> shapes.Chapter:
+def _chapter(c: Chapter, stages: Sequence[int], arrow: str) -> shapes.Chapter:
     return {
         "stage": stages[c.event] if c.event < len(stages) else -1,
         "pass_name": c.pass_name,
         "rule": c.step.rule,
         "outcome": c.step.outcome,
-        "at": c.step.at,
+        "at": id_within(c.step.inside, c.step.at, arrow),
         "because": c.step.because,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.wire import VERSION
+from app.wire.levels import ARROW, id_within
 from app.wire.shapes import stages as shapes
 from app.wire.shapes.stages import Saved, Steps
 from compiler.passes.engine.cost import CORE
@@ -13,7 +14,7 @@ from compiler.trace import Step
 STEPS_KEPT = 20_000
 
 
-def steps_payload(stage: int, steps: Sequence[Step]) -> Steps:
+def steps_payload(stage: int, steps: Sequence[Step], arrow: str = ARROW) -> Steps:
     """Return the steps of a pass; beyond `STEPS_KEPT`, declined steps are dropped first."""
     kept = list(steps)
     if len(kept) > STEPS_KEPT:
@@ -28,18 +29,18 @@ def steps_payload(stage: int, steps: Sequence[Step]) -> Steps:
         "n_steps": len(kept),
         "n_dropped": len(steps) - len(kept),
         "offset": 0,
-        "steps": [_step(s) for s in kept],
+        "steps": [_step(s, arrow) for s in kept],
     }
 
 
-def _step(s: Step) -> shapes.Step:
+def _step(s: Step, arrow: str) -> shapes.Step:
     return {
         "rule": s.rule,
         "outcome": s.outcome,
         "because": s.because,
-        "at": s.at,
-        "took": list(s.took),
-        "made": list(s.made),
+        "at": id_within(s.inside, s.at, arrow),
+        "took": [id_within(s.inside, name, arrow) for name in s.took],
+        "made": [id_within(s.inside, name, arrow) for name in s.made],
         "exact": s.exact,
         "error": s.error,
         "source": s.source,

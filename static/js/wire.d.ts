@@ -492,26 +492,29 @@ export interface SharedLink {
 
 // Graphs by stage, steps, texts, the drawing, and provenance.
 
-export type GroupKind = "scope" | "repeat" | "block" | "stretch";
+export type GroupKind = "scope" | "repeat" | "block" | "stretch" | "region" | "body";
 export type DiffMark = " " | "-" | "+" | "…";
 export type Verdict = "together" | "apart" | "not neighbours" | "gone";
 export type Outcome = "applied" | "declined";
 export type StorageKind = "splat" | "seeded" | "literal" | "blob" | "file";
 export type Edge = [string, string, number, string];
 export type Span = [number, number, string];
+export type Inside = [string, string];
 export type DiffRow = [DiffMark, number | null, number | null, string];
-/** A node, an input or a result of a graph. */
+/** A node, an input or a result of a graph, or of a body of a control-flow node. `inside` is the
+ * body: the id of the control-flow node, and the name of its region. Then the names in `outputs`
+ * and `inputs` are those of the body. `regions` has the body of a fusion. */
 export interface GraphNode {
   id: string; kind: "node" | "input" | "result"; name: string; op: string; family: string;
   outputs: string[]; types: string[]; inputs: string[]; attrs: Record<string, string>;
-  origins: string[]; regions: Record<string, Region>;
+  origins: string[]; regions: Record<string, Region>; inside?: Inside;
 }
-/** A constant: listed, but not drawn. */
+/** A constant: listed, but not drawn. Inside a body, nodes read it under the name `value`. */
 export interface GraphConstant {
   name: string; type: string; storage: StorageKind; text: string; bytes: number;
-  stored_bytes: number; origins: string[]; readers: string[];
+  stored_bytes: number; origins: string[]; readers: string[]; value?: string;
 }
-/** A graph inside a node: the body of a fusion, or of control flow. */
+/** A graph inside a node: the body of a fusion. */
 export interface Region { nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[]; }
 /** The nodes and constants that differ from the previous stage. */
 export interface Marks { added: string[]; changed: string[]; removed: string[]; }
@@ -520,7 +523,8 @@ export interface StageFacts {
   added: string[]; changed: string[]; removed: string[]; stage: number; graph_stage: number;
   name: string;
 }
-/** The graph of a stage. An edge is [from, to, operand, value]. */
+/** The graph of a stage, with the nodes in bodies of control flow; a node precedes its bodies.
+ * An edge is [from, to, operand, value]; from a captured value, it leads into the body. */
 export interface StageGraph {
   added: string[]; changed: string[]; removed: string[]; stage: number; graph_stage: number;
   name: string; nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[];
@@ -534,8 +538,9 @@ export interface StageDelta {
 }
 /** The savings of a rewrite according to the declared costs; `seconds` is a roofline estimate. */
 export interface Saved { flops: number; bytes: number; seconds: number; }
-/** An applied or declined rewrite. `error` bounds the change of results, relative to their
- * scale; `seconds` is the compile time of the step. */
+/** An applied or declined rewrite; `at`, `took` and `made` are ids of nodes and constants.
+ * `error` bounds the change of results, relative to their scale; `seconds` is the compile time
+ * of the step. */
 export interface Step {
   rule: string; outcome: Outcome; because: string; at: string; took: string[]; made: string[];
   exact: boolean; error: number; source: string; seconds: number; saves: Saved | null;
@@ -558,15 +563,16 @@ export interface StageDiff {
   n_added: number; n_removed: number; cut: number; rows: DiffRow[]; stage: number; against: number;
 }
 /** A node of the drawing, in a group; the node exists in the half-open ranges `stages`. Units:
- * px. */
+ * px. A control-flow node is in the group of its bodies, which is drawn as this node. */
 export interface UnionNode {
   key: string; id: string; stages: [number, number][]; group: string; width: number; height: number;
 }
 /** A group of nodes and groups, drawn as one box while closed, and laid out by `dot` while open.
- * Units: px. */
+ * Units: px. The group of the bodies of a control-flow node, of kind `region`, has the id of
+ * this `node`. */
 export interface UnionGroup {
   key: string; label: string; kind: GroupKind; times: number; group: string; open: boolean;
-  width: number; height: number; dot: string;
+  width: number; height: number; dot: string; node?: string;
 }
 /** The nodes of all stages in one drawing, as nested DOT texts without names of the model. */
 export interface Union {

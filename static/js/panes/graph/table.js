@@ -91,12 +91,12 @@ function head() {
  * @param {boolean} isFallback
  */
 function row(id, { node, status }, isFallback) {
-  const name = node.kind === "result" ? node.name : id;
+  const name = node.kind === "result" ? node.name : (node.outputs.find(Boolean) ?? id);
   const badge = el("span", { class: "badge", "data-kind": "fallback" }, word("kernel.fallback"));
   const made = el(
     "tr",
     { "data-status": status },
-    el("td", { class: "wrap" }, el("button", { class: "link-button mono", type: "button" }, name)),
+    el("td", { class: "wrap" }, el("button", { class: "link-button mono", type: "button" }, name), ...insideOf(node)),
     el("td", {}, node.op, isFallback ? el("div", {}, badge) : null),
     el("td", { class: "mono" }, node.types.join(", ")),
     el(
@@ -109,6 +109,16 @@ function row(id, { node, status }, isFallback) {
   );
   made.dataset.node = id;
   return made;
+}
+
+/**
+ * Return the line that names the body of a node; nothing outside all bodies.
+ * @param {import("../../wire.js").GraphNode} node
+ */
+function insideOf({ inside }) {
+  if (!inside) return [];
+  const [node, region] = inside;
+  return [el("div", { class: "muted" }, word("table.inside", { node, region }))];
 }
 
 /**
