@@ -19,6 +19,7 @@ from app.api import (
     profiles,
     reports,
     results,
+    runs,
     schedules,
     stages,
     targets,
@@ -46,6 +47,7 @@ ROUTES: tuple[Route, ...] = (
     *schedules.ROUTES,
     *tuning.ROUTES,
     *exports.ROUTES,
+    *runs.ROUTES,
     *openapi.ROUTES,
 )
 

@@ -427,6 +427,27 @@ export interface Profile {
   threads: number; seed: number; machine: Machine; run: RunTimes; kernels: KernelTimes[];
 }
 
+// Runs of a compiled model on given inputs.
+
+/** An input of a run: from the file of this name, or random if `file` is "". */
+export interface RunInput { name: string; type: string; file: string; }
+/** One of the largest elements of a vector of classes; `share` is its probability. If the
+ * elements are no probabilities, `share` is the element's softmax. */
+export interface RunClass { index: number; value: number; share: number; }
+/** An output of a run: its range, its first elements as text, and its largest classes.
+ * `is_stored` says whether the output can be downloaded. Sequences have no range. */
+export interface RunOutput {
+  output: number; name: string; type: string; n_elements: number; bytes: number; is_stored: boolean;
+  minimum: number | null; maximum: number | null; mean: number | null; n_not_finite: number;
+  first: string[]; are_probabilities: boolean; classes: RunClass[];
+}
+/** A run of the program of compilation `job`; `times` is null until the run is timed.
+ * `has_profile` says whether the run has times of the compilation's kernels. */
+export interface RunResult {
+  job: string; seed: number; inputs: RunInput[]; outputs: RunOutput[]; times: RunTimes | null;
+  has_profile: boolean;
+}
+
 // Edited schedules.
 
 export type MoveLevel = "stages" | "nest";
@@ -697,7 +718,7 @@ export interface Writing {
 
 // Requests of jobs about another job's result, and their bodies.
 
-export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
+export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest | RunRequest;
 /** The request of a placement; `job` is the compilation of the model. */
 export interface PlaceRequest {
   kind: "place"; job: string; platform: string; scheduler: string; ahead: number | null;
@@ -720,6 +741,10 @@ export interface TuneRequest {
 export interface ScheduleRequest { kind: "schedule"; job: string; kernel: number; text: string; }
 /** The request of an export; `job` is the compilation of the model. */
 export interface ExportRequest { kind: "export"; job: string; stage: number; fused: boolean; }
+/** The request of a run on given inputs; `job` is the compilation of the model. */
+export interface RunRequest {
+  kind: "run"; job: string; inputs: Record<string, string>; seconds: number;
+}
 /** Platform and scheduler. Operands are prefetched `ahead` tasks before their use; null means as
  * early as possible. */
 export interface PlaceOptions {
@@ -742,3 +767,6 @@ export interface TuneOptions {
 export interface ScheduleOptions { kernel: number; text: string; }
 /** `fused`: export each fusion as a function of the model, not as separate operators. */
 export interface ExportOptions { fused?: boolean; }
+/** For each given input, the id of its uploaded .npy file; other inputs are random. Duration of
+ * the timing in seconds, 0 for no timing. */
+export interface RunOptions { inputs: Record<string, string>; seconds?: number; }

@@ -29,7 +29,8 @@ let running = null;
 export function keepProfile(state) {
   /** Resolve a short link to the last measurement, if the server still keeps it. @param {import("../server/api.js").Parts} parts */
   async function named(parts) {
-    const job = await jobBeside(parts, "profile", LINKED).catch(() => null);
+    const find = (/** @type {string} */ kind) => jobBeside(parts, kind, LINKED).catch(() => null);
+    const job = (await find("profile")) ?? (await find("run"));
     const { parts: now, measured } = state.get();
     if (now === parts && measured === LINKED) state.set(job ? { measured: job.id } : GONE());
   }
@@ -39,7 +40,7 @@ export function keepProfile(state) {
   return state.watch(["parts", "result", "measured"], async ({ parts, result, measured }) => {
     if (parts && measured === LINKED) return void named(parts);
     const id = measured || parts?.id;
-    if (!parts || !id || !result?.run || result.run.median_s === null) return;
+    if (!parts || !id || !result || (!measured && result.run?.median_s == null)) return;
     if (id !== askedFor) [asked, askedFor] = [api.profile(id), id];
     try {
       const profile = await asked;
@@ -76,6 +77,7 @@ export function withFigures(result, { run, kernels }) {
       low_s: run.low_s,
       high_s: run.high_s,
       repeats: run.repeats,
+      skipped: "",
     },
     kernels: result.kernels.map((kernel) => {
       const times = of.get(kernel.kernel);

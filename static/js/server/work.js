@@ -33,6 +33,8 @@ export const work = {
   check: (job) => post(`${of(job)}/numerics`, {}),
   /** @type {(job: string, options: import("../wire.js").BisectOptions) => Promise<Job>} */
   bisect: (job, options) => post(`${of(job)}/bisect`, options),
+  /** @type {(job: string, options: import("../wire.js").RunOptions) => Promise<Job>} */
+  run: (job, options) => post(`${of(job)}/run`, options),
   /** @type {(job: string, options: import("../wire.js").ProfileOptions) => Promise<Job>} */
   measure: (job, options) => post(`${of(job)}/profile`, options),
 };
