@@ -138,7 +138,9 @@ def test_numbers_and_a_sound_time_a_model_that_refuses_random_inputs(
     )
     path = tmp_path / "shaped.onnx"
     path.write_bytes(made.SerializeToString())
-    pane = opened(Playground(page).follow(compiled_once(browser, server, path)))
+    playground = Playground(page).follow(compiled_once(browser, server, path))
+    pane = opened(playground)
+    expect(page.locator("header")).not_to_contain_text("a run")
     sound, sizes = pane.locator(".run-input").all()
     sizes.locator("[data-part=source]").select_option("numbers")
     sizes.locator("[data-part=numbers]").fill("64 x")
@@ -154,6 +156,10 @@ def test_numbers_and_a_sound_time_a_model_that_refuses_random_inputs(
     expect(pane.locator("[data-output=y]")).to_contain_text("f32[64,2]")
     expect(pane.locator("[data-output=y]")).to_contain_text("From 0 to 0.46094")
     expect(pane).to_contain_text("Median time of a run with these inputs")
+    # The inputs also give the time that random inputs could not give; the forms keep their values.
+    expect(page.locator("header")).to_contain_text("a run")
+    expect(sizes.locator("[data-part=numbers]")).to_have_value("64, 2")
+    expect(playground.part("problem")).to_be_hidden()
 
 
 @pytest.mark.parametrize("width", [320, 1280])

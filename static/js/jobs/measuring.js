@@ -18,6 +18,22 @@ const GONE = () => ({
   measuring: { share: 0, words: "", problem: { code: "E-RESULT-ABSENT", message: word("measuring.gone") } },
 });
 
+/** Results whose times are those of given inputs, without a profile. @type {WeakSet<Result>} */
+const unprofiled = new WeakSet();
+
+/**
+ * Return a result with the times of whole runs on given inputs, for a program that random inputs could not time.
+ * @param {Result} result
+ * @param {import("../wire.js").RunTimes} times
+ * @returns {Result}
+ */
+export function withGivenTimes(result, { median_s, min_s, low_s, high_s, repeats }) {
+  const run = result.run && { ...result.run, median_s, min_s, low_s, high_s, repeats, skipped: "" };
+  const timed = { ...result, run };
+  unprofiled.add(timed);
+  return timed;
+}
+
 /** @type {ReturnType<typeof childJob> | null} the running measurement job */
 let running = null;
 
@@ -40,7 +56,8 @@ export function keepProfile(state) {
   return state.watch(["parts", "result", "measured"], async ({ parts, result, measured }) => {
     if (parts && measured === LINKED) return void named(parts);
     const id = measured || parts?.id;
-    if (!parts || !id || !result || (!measured && result.run?.median_s == null)) return;
+    if (!parts || !id || !result) return;
+    if (!measured && (result.run?.median_s == null || unprofiled.has(result))) return;
     if (id !== askedFor) [asked, askedFor] = [api.profile(id), id];
     try {
       const profile = await asked;

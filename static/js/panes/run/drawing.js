@@ -2,7 +2,6 @@
 import { listen } from "../../elements/dom.js";
 import { arrowOf } from "../graph/pointing.js";
 import { averaged, inkBounds } from "../../arrays/pixels.js";
-import { together } from "../../state/state.js";
 
 /** Width of the pen, as a share of the field's side: about two of eight pixels, as in the digits data. */
 const PEN = 0.15;
@@ -13,7 +12,7 @@ const MOVES = { left: [-1, 0], right: [1, 0], up: [0, -1], down: [0, 1] };
 /**
  * @param {HTMLCanvasElement} canvas a square
  * @param {() => void} changed
- * @returns {{clear: () => void, pixels: (grid: {width: number, height: number}) => Uint8ClampedArray | null, stop: () => void}}
+ * @returns {{clear: () => void, pixels: (grid: {width: number, height: number}) => Uint8ClampedArray | null}}
  *   `pixels` returns null without ink
  */
 export function mountDrawing(canvas, changed) {
@@ -61,6 +60,23 @@ export function mountDrawing(canvas, changed) {
   }
 
   clear();
+  listen(canvas, {
+    pointerdown: (event) => {
+      if (event.button !== 0) return;
+      canvas.setPointerCapture(event.pointerId);
+      last = at(event);
+      draw(last);
+    },
+    pointermove: (event) => {
+      if (!last) return;
+      const to = at(event);
+      draw(to, last);
+      last = to;
+    },
+    pointerup: () => (last = null),
+    pointercancel: () => (last = null),
+    keydown: press,
+  });
   return {
     clear,
     pixels(grid) {
@@ -68,24 +84,5 @@ export function mountDrawing(canvas, changed) {
       const bounds = inkBounds(data, side);
       return bounds && averaged(data, side, bounds, grid);
     },
-    stop: together(
-      listen(canvas, {
-        pointerdown: (event) => {
-          if (event.button !== 0) return;
-          canvas.setPointerCapture(event.pointerId);
-          last = at(event);
-          draw(last);
-        },
-        pointermove: (event) => {
-          if (!last) return;
-          const to = at(event);
-          draw(to, last);
-          last = to;
-        },
-        pointerup: () => (last = null),
-        pointercancel: () => (last = null),
-        keydown: press,
-      }),
-    ),
   };
 }

@@ -4,7 +4,6 @@ import { elementsOf, middleOf } from "../../arrays/pixels.js";
 import { arrayType, countOf, imageShape, soundLength } from "../../arrays/types.js";
 import { ofLength, readWav } from "../../arrays/wav.js";
 import { clone, listen, part, partOf } from "../../elements/dom.js";
-import { together } from "../../state/state.js";
 import { formatCount } from "../../text/format.js";
 import { word } from "../../text/words.js";
 import { mountDrawing } from "./drawing.js";
@@ -17,7 +16,6 @@ import { mountDrawing } from "./drawing.js";
  * @property {string} name
  * @property {HTMLElement} element
  * @property {() => Promise<File | null>} file the values as a .npy file, null for random values; Errors: InputProblem
- * @property {() => void} stop
  */
 
 /** A problem with the values that the user gave; the message is shown at the input. */
@@ -74,6 +72,11 @@ export function mountInput(name, text, dims) {
     if (file.size > MOST_FILE_BYTES) throw new InputProblem(word("run.too-large"));
     return file;
   }
+
+  // The listeners end with the form, whose elements are their only targets.
+  listen(source, { change: show });
+  listen(part(element, "clear"), { click: () => drawing.clear() });
+  listen(element, { input: () => say("") });
 
   /** @type {Record<string, () => Promise<File | null>>} */
   const makers = {
@@ -137,12 +140,6 @@ export function mountInput(name, text, dims) {
         throw wrong;
       }
     },
-    stop: together(
-      listen(source, { change: show }),
-      listen(part(element, "clear"), { click: () => drawing.clear() }),
-      listen(element, { input: () => say("") }),
-      drawing.stop,
-    ),
   };
 }
 

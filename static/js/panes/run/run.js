@@ -3,6 +3,7 @@ import { api, upload } from "../../server/api.js";
 import { jobBeside } from "../../jobs/beside.js";
 import { childJob } from "../../jobs/child_job.js";
 import { asProblem } from "../../jobs/compile.js";
+import { withGivenTimes } from "../../jobs/measuring.js";
 import { clone, el, listen, part, partOf } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 import { hasWord, word } from "../../text/words.js";
@@ -25,7 +26,7 @@ export function mountRun(root, state, work) {
   root.replaceChildren(clone("pane-run"));
   const start = partOf(root, "start", HTMLButtonElement);
   const cancel = partOf(root, "cancel", HTMLButtonElement);
-  const forms = result.inputs.map(({ name, type }) => mountInput(name, type, result.shapes[name]?.dims));
+  const forms = formsOf(parts, result);
   part(root, "inputs").replaceChildren(...forms.map(({ element }) => element));
   let request = 0;
   let leave = () => {};
@@ -92,7 +93,10 @@ export function mountRun(root, state, work) {
   /** If random inputs could not time the program, the given inputs do. */
   function takeTimes(/** @type {string} */ id) {
     const { result: now } = state.get();
-    if (shown?.has_profile && now?.run?.median_s == null) state.set({ measured: id });
+    if (!now?.run || now.run.median_s !== null || !shown?.times) return;
+    if (shown.has_profile) return state.set({ measured: id });
+    // The sizes of the inputs gave other kernels: only the time of the whole run applies.
+    state.set({ result: withGivenTimes(now, shown.times) });
   }
 
   /** Show the run named in a link, if the server still keeps it. */
@@ -100,6 +104,7 @@ export function mountRun(root, state, work) {
     const number = request;
     const job = await jobBeside(of, "run", id);
     if (!job) throw new Error(word("run.gone"));
+    state.set({ ran: job.id });
     await show(job.id, number);
   }
 
@@ -116,8 +121,20 @@ export function mountRun(root, state, work) {
     listen(cancel, { click: stop }),
     () => (request += 1),
     () => leave(),
-    ...forms.map((form) => form.stop),
   );
+}
+
+/** The forms of a compilation, with the values that the user gave: they outlive the pane. @type {WeakMap<object, import("./input.js").InputForm[]>} */
+const kept = new WeakMap();
+
+/**
+ * @param {import("../../server/api.js").Parts} parts
+ * @param {import("../../wire.js").Result} result
+ */
+function formsOf(parts, { inputs, shapes }) {
+  const forms = kept.get(parts) ?? inputs.map(({ name, type }) => mountInput(name, type, shapes[name]?.dims));
+  kept.set(parts, forms);
+  return forms;
 }
 
 /** @param {{phase: string, words: string}} data */
