@@ -3,9 +3,9 @@
 `app` imports `compiler`, and `compiler` never imports `app`. Child processes compile models: see
 jobs/. A module of `app` imports only modules before it in this list:
 
-    paths -> textdiff -> grouping -> store -> rate -> security -> rounds -> wire -> samples
-          -> config -> errors -> assets -> chains -> union -> uploads -> written_child -> written
-          -> jobs -> report -> api -> serve -> fixtures -> contract
+    paths -> textdiff -> grouping -> drawing -> store -> rate -> security -> rounds -> arrays
+          -> wire -> samples -> config -> errors -> assets -> chains -> union -> uploads
+          -> written_child -> written -> jobs -> report -> api -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations

@@ -97,11 +97,12 @@ function head(hasMarks) {
  * @param {boolean} hasMarks whether the table has the column Mark
  */
 function row(id, { node, status }, isFallback, hasMarks) {
+  const button = el("button", { class: "link-button mono", type: "button" }, valueOf(node));
   const badge = el("span", { class: "badge", "data-kind": "fallback" }, word("kernel.fallback"));
   const made = el(
     "tr",
     { "data-status": status },
-    el("td", { class: "wrap" }, el("button", { class: "link-button mono", type: "button" }, valueOf(node))),
+    el("td", { class: "wrap" }, button, ...insideOf(node)),
     el("td", {}, node.op, isFallback ? el("div", {}, badge) : null),
     el("td", { class: "mono" }, node.types.join(", ")),
     hasMarks
@@ -116,6 +117,16 @@ function row(id, { node, status }, isFallback, hasMarks) {
   );
   made.dataset.node = id;
   return breakNames(made);
+}
+
+/**
+ * Return the line that names the body of a node; nothing outside all bodies.
+ * @param {import("../../wire.js").GraphNode} node
+ */
+function insideOf({ inside }) {
+  if (!inside) return [];
+  const [node, region] = inside;
+  return [el("div", { class: "muted" }, word("table.inside", { node, region }))];
 }
 
 /**
