@@ -176,7 +176,7 @@ def find_things(playground: Playground) -> None:
     code = pane.locator("[data-part=code]")
     expect(code).to_have_attribute("data-shown", re.compile(":"), timeout=COMPILE_MS)
     pane.locator("[data-part=pairs] tbody tr").nth(1).locator("button").first.click()
-    pane.get_by_label("Level").select_option("asm")
+    pane.locator("[data-part=level]").select_option("asm")
     pane.locator("[data-mode=unified]").click()
     pane.get_by_label("whole text").check()
     pane.locator("[data-part=editor-says]").click()
