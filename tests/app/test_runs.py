@@ -114,6 +114,8 @@ def test_the_profile_of_a_run_is_that_of_its_inputs(real, compiled):
     found = real.get(f"/api/v1/jobs/{done['id']}/run").get_json()
     profile = real.get(f"/api/v1/jobs/{done['id']}/profile").get_json()
     assert profile["run"] == found["times"]
+    assert profile["disturbance"] == found["disturbance"]
+    assert found["disturbance"]["words"]
 
 
 @pytest.mark.parametrize(

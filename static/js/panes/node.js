@@ -2,7 +2,7 @@
 import { breakNames } from "../elements/breaks.js";
 import { clone, closest, el, listen, part } from "../elements/dom.js";
 import { formatBytes } from "../text/format.js";
-import { valueOf } from "../graph/labels.js";
+import { nameOf, valueOf } from "../graph/labels.js";
 import { asFamily } from "../elements/families.js";
 import { paragraphs, prose } from "../elements/prose.js";
 import { fallbackNodes } from "../results/running.js";
@@ -140,7 +140,7 @@ function sectionOf(node, graph, state) {
       "dl",
       { class: "facts" },
       ...fact("node.value", el("code", {}, valueOf(node))),
-      ...(node.inside ? fact("node.inside-body", insideOf(node.inside)) : []),
+      ...(node.inside ? fact("node.inside-body", insideOf(node.inside, graph)) : []),
       ...(node.name && node.name !== valueOf(node) ? fact("node.name", node.name) : []),
       ...fact("node.type", el("code", {}, node.types.join(", ") || "–")),
       ...Object.entries(node.attrs).flatMap(([name, text]) => [
@@ -224,9 +224,13 @@ function inputs(node, graph) {
   );
 }
 
-/** @param {import("../wire.js").Inside} inside */
-function insideOf([node, region]) {
-  return el("span", {}, `${region} `, nodeButton(node));
+/**
+ * @param {import("../wire.js").Inside} inside
+ * @param {StageGraph} graph
+ */
+function insideOf([id, region], graph) {
+  const around = graph.nodes.find((each) => each.id === id);
+  return el("span", {}, `${region} `, nodeButton(id, around && nameOf(around)));
 }
 
 /**
