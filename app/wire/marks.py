@@ -74,7 +74,8 @@ def _refines(a: _Part, b: _Part) -> bool:
 def _node_refines(a: Node, b: Node) -> bool:
     """Return whether a node refines a node; the same holds for the nodes of a fusion's body."""
     return (
-        _same(replace(a, types=b.types, regions={}), replace(b, regions={}))
+        len(a.types) == len(b.types)
+        and _same(replace(a, types=b.types, regions={}), replace(b, regions={}))
         and all(map(_more_precise, a.types, b.types))
         and a.regions.keys() == b.regions.keys()
         and (has_bodies(a) or all(_region_refines(a.regions[k], b.regions[k]) for k in a.regions))

@@ -154,3 +154,10 @@ def test_sizes_instead_of_symbols_refine_types_in_bodies():
     found = marks(before, before.after(specialize(graph, {"x": (2, 4)})))
     refined = ["y", "y→else_branch→a", "y→then_branch→a"]
     assert found == {"added": [], "changed": [], "refined": refined, "removed": []}
+
+
+def test_a_node_with_another_number_of_results_is_changed():
+    one = parse("graph g(x: f32[N]) {\n  y: f32[N] = onnx.F(x)\n  return y\n}\n")
+    two = parse("graph g(x: f32[2]) {\n  y: f32[2], z: f32[2] = onnx.F(x)\n  return y\n}\n")
+    before = Identified(one)
+    assert marks(before, before.after(two))["changed"] == ["y"]
