@@ -94,6 +94,7 @@ class Ledger:
         self._declines = [_by_value(e, "declined") for e in self._events]
         self._first = _by_origin(self._graphs[0]) if self._graphs else {}
         self._last = _by_origin(self._graphs[-1]) if self._graphs else {}
+        self._makers: dict[int, Mapping[str, list[Node]]] = {}
 
     def names(self) -> list[str]:
         """Return the nodes of the model that queries accept, in order."""
@@ -206,11 +207,21 @@ class Ledger:
         return [steps[at] for at in sorted(asked) if _spans(steps[at], a, b)]
 
     def _are_neighbours(self, first: str, second: str) -> bool:
-        for graph, holders in zip(self._graphs, self._holders, strict=True):
+        for i, holders in enumerate(self._holders):
             a, b = set(holders.get(first, ())), set(holders.get(second, ()))
-            if _reads(graph, a, b) or _reads(graph, b, a):
+            makers = self._makers_in(i)
+            if _reads(makers, a, b) or _reads(makers, b, a):
                 return True
         return False
+
+    def _makers_in(self, i: int) -> Mapping[str, list[Node]]:
+        """Map the first output of each node of a graph, also in bodies, to the nodes with it."""
+        if i not in self._makers:
+            found: dict[str, list[Node]] = {}
+            for node in _outer_nodes(self._graphs[i]):
+                found.setdefault(node.output, []).append(node)
+            self._makers[i] = found
+        return self._makers[i]
 
 
 def _spans(step: Step, a: set[str], b: set[str]) -> bool:
@@ -260,10 +271,9 @@ def _enclosing(graph: Graph, origin: str) -> set[str]:
     }
 
 
-def _reads(graph: Graph, made: set[str], read: set[str]) -> bool:
-    """Return whether a top-level node reads a value in `read` and computes a value in `made`."""
-    makers = (graph.producers.get(value) for value in made)
-    return any(n is not None and n.output in made and read & {*n.reads} for n in makers)
+def _reads(makers: Mapping[str, list[Node]], made: set[str], read: set[str]) -> bool:
+    """Return whether a node reads a value in `read` and computes a value in `made`."""
+    return any(read & {*n.reads} for value in made for n in makers.get(value, ()))
 
 
 def _by_origin(graph: Graph) -> Mapping[str, list[Node]]:

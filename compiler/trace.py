@@ -27,7 +27,8 @@ class Step:
     that it produced. `at` is the matched value. `error` bounds the change of results relative to
     their scale; 0 means bitwise equal. `source` is the file and line of the rule. `cost_before` and
     `cost_after` are the costs of `took` and `made`, None for open sizes. `seconds` is the time
-    since the previous step, including matching.
+    since the previous step, including matching. `inside` has the regions around the rewrite, each
+    the output of its node and its name, outermost first.
     """
 
     rule: str
@@ -41,6 +42,7 @@ class Step:
     cost_before: Cost | None = None
     cost_after: Cost | None = None
     seconds: float = 0.0
+    inside: tuple[tuple[str, str], ...] = ()
 
     @property
     def exact(self) -> bool:

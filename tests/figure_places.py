@@ -20,7 +20,7 @@ from app.jobs import measures
 from app.jobs.check import check_compiled
 from app.jobs.compile import compile_model
 from app.jobs.parts import Parts
-from app.samples import n_onnx_nodes
+from app.samples import operators
 from compilarium import compile as compile_command
 from compilarium import inspect as inspect_command
 from compilarium import run as run_command
@@ -62,7 +62,7 @@ def shown(
     given = [f"{name}={','.join(map(str, dims))}" for name, dims in shapes.items()]
     options = [word for text in given for word in ("--shape", text)]
     documents = _job(path, shapes, folder / "job", with_check)
-    documents["samples"] = {"n_onnx_nodes": n_onnx_nodes(path)}
+    documents["samples"] = {"n_onnx_nodes": len(operators(path))}
     texts: dict[str, str] = {}
     asked = {
         "inspect": (inspect_command, []),

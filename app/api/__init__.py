@@ -21,6 +21,7 @@ from app.api import (
     profiles,
     reports,
     results,
+    runs,
     schedules,
     stages,
     targets,
@@ -50,6 +51,7 @@ ROUTES: tuple[Route, ...] = (
     *schedules.ROUTES,
     *tuning.ROUTES,
     *exports.ROUTES,
+    *runs.ROUTES,
     *openapi.ROUTES,
 )
 

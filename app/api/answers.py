@@ -93,8 +93,8 @@ def file_answer(content: bytes | str, media_type: str, name: str) -> Response:
     return response
 
 
-def onnx_answer(file: Path, name: str) -> Response:
-    """Answer with an ONNX file to save under a name."""
+def binary_answer(file: Path, name: str) -> Response:
+    """Answer with a binary file to save under a name."""
     media_type = "application/octet-stream"
     return send_file(file.resolve(), mimetype=media_type, as_attachment=True, download_name=name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Response
 
-from app.api.answers import body, onnx_answer
+from app.api.answers import binary_answer, body
 from app.api.kept import Kept
 from app.api.queued import queued_after
 from app.api.table import Table
@@ -39,4 +39,4 @@ def reduced_model(job_id: str) -> Response:
     path = kept.job.folder / FILE
     if not path.is_file():
         raise kept.absent("reduced model in ONNX")
-    return onnx_answer(path, "reduced.onnx")
+    return binary_answer(path, "reduced.onnx")

@@ -6,7 +6,7 @@ import re
 
 from flask import Response
 
-from app.api.answers import body, onnx_answer
+from app.api.answers import binary_answer, body
 from app.api.kept import Kept
 from app.api.queued import queued_after
 from app.api.table import Table
@@ -44,4 +44,4 @@ def exported_file(job_id: str) -> Response:
     """Return the ONNX file of a stage."""
     kept = Kept(job_id)
     name = kept.payload("exported", ExportedModel)["file"]
-    return onnx_answer(kept.job.folder / FILE, name)
+    return binary_answer(kept.job.folder / FILE, name)

@@ -46,4 +46,4 @@ def _compilation(kept: Kept) -> Kept:
     """Return the compilation whose program this job measures. Errors: E-REQUEST-UNKNOWN if the
     compilation was evicted."""
     request = kept.job.request
-    return Kept(request["job"]) if request["kind"] == "profile" else kept
+    return Kept(request["job"]) if request["kind"] in ("profile", "run") else kept

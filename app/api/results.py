@@ -7,8 +7,9 @@ from flask import Response, request
 from app.api.answers import file_answer, settings
 from app.api.kept import Kept
 from app.api.table import Query, Table
+from app.drawing import Drawing
 from app.jobs.payloads import result_payload
-from app.union import Drawing, union_payload
+from app.union import union_payload
 from app.wire.fields import whole_number
 from app.wire.programs import DOWNLOADS
 from app.wire.shapes.jobs import Result

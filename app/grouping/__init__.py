@@ -4,6 +4,6 @@
 nodes, and `tree` combines the groups. The page computes layouts: see docs/graph-view.md.
 """
 
-from app.grouping.tree import Group, Homes, Item, tree_of
+from app.grouping.tree import Group, Homes, Item, adopt, tree_of
 
-__all__ = ["Group", "Homes", "Item", "tree_of"]
+__all__ = ["Group", "Homes", "Item", "adopt", "tree_of"]

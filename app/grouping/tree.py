@@ -17,7 +17,7 @@ LEAST_IN_SCOPE = 4
 MOST_IN_LEVEL = 150
 """Maximum number of boxes per level; a larger level is split into stretches."""
 
-Kind = Literal["scope", "repeat", "block", "stretch"]
+Kind = Literal["scope", "repeat", "block", "stretch", "region", "body"]
 Edges = Sequence[tuple[str, str]]
 
 
@@ -33,7 +33,11 @@ class Item:
 @dataclass(slots=True)
 class Group:
     """A group of nodes, drawn as one box while it is closed; a repeat has `times` equal
-    children."""
+    children.
+
+    A group of kind `region` has the bodies of a control-flow node; several bodies are groups of
+    kind `body`.
+    """
 
     kind: Kind
     label: str
@@ -42,6 +46,8 @@ class Group:
     key: str = ""
     """A key, stable for a model: `g` and a number, outer groups first; "" for the root itself."""
     parent: Group | None = None
+    node: str = ""
+    """For a group of kind `region`: the id of the control-flow node whose bodies are inside."""
 
     def ids(self) -> Iterator[str]:
         """Return all nodes inside this group, at any depth."""
@@ -73,11 +79,16 @@ def tree_of(items: Sequence[Item], edges: Edges) -> Group:
         root.children = builder.arranged(children)
     for number, group in enumerate(root.groups()):
         group.key = f"g{number}"
+    adopt(root)
+    return root
+
+
+def adopt(root: Group) -> None:
+    """Set the parents of all groups inside a group."""
     for group in (root, *root.groups()):
         for child in group.children:
             if isinstance(child, Group):
                 child.parent = group
-    return root
 
 
 @dataclass(slots=True)

@@ -136,7 +136,7 @@ class _Job:
         """Store kernels, memory, provenance and all texts except the assembly."""
         self.phase("code")
         last = self.recorder.identified(program.graph)
-        self.summary["kernels"] = kernels.kernel_rows(program, last)
+        self.summary["kernels"] = kernels.kernel_rows(program, last, self.recorder.arrow)
         self.summary["running"] = kernels.running_row(program)
         self.summary["memory"] = programs.memory_row(program)
         for name, payload in programs.texts(program):
@@ -144,7 +144,8 @@ class _Job:
         self.parts.write("tasks", tasks_part(last))
         computations = computations_part(program, self.options["precision"])
         self.parts.write("computations", computations)
-        self.parts.write("provenance", programs.provenance(self.recorder.graphs, program))
+        stages = self.recorder.graphs
+        self.parts.write("provenance", programs.provenance(stages, program, self.recorder.arrow))
         self.ready("code")
 
     def ready(self, part: str) -> None:
@@ -186,7 +187,8 @@ class _Job:
         for name, payload in kernel_links(program, self.options["threads"], listing):
             self.parts.write(name, payload)
         first = self.recorder.graphs[0].graph
-        answers = neighbours(first, program.trace, self.recorder.event_stages)
+        stages, ways = self.recorder.event_stages, self.recorder.event_ways
+        answers = neighbours(first, program.trace, stages, ways)
         self.parts.write("neighbours", answers)
 
 

@@ -16,6 +16,7 @@ from app.jobs.export import ExportRequest, export_stage
 from app.jobs.peer import PeerRequest, compare_with_peer
 from app.jobs.place import PlaceRequest, place_model
 from app.jobs.profile import ProfileRequest, profile_model
+from app.jobs.run import RunRequest, run_compiled
 from app.jobs.schedule import ScheduleRequest, run_schedule
 from app.jobs.targets import TargetsRequest, make_targets
 from app.jobs.tune import TuneRequest, tune_model
@@ -33,6 +34,7 @@ ABOUT_A_RESULT: dict[type[Asked], Work] = {
     TuneRequest: tune_model,
     ScheduleRequest: run_schedule,
     ExportRequest: export_stage,
+    RunRequest: run_compiled,
 }
 
 KINDS: dict[str, Work] = {

@@ -14,6 +14,7 @@ from app.jobs.worker import Say
 from app.wire import VERSION, graphs, texts
 from app.wire.deltas import delta_of
 from app.wire.identities import Identified
+from app.wire.levels import ARROW, Ways, arrow_of
 from app.wire.shapes.jobs import Passes, Result, Stage
 from app.wire.shapes.stages import StageGraph
 from app.wire.steps import steps_payload
@@ -33,18 +34,21 @@ class Recorder:
         self.summary = summary
         self.rows: list[Stage] = []
         self.graphs: dict[int, Identified] = {}
-        self.prefix = "→"
+        self.arrow = ARROW
         self.last: Identified | None = None
         self.last_payload: StageGraph | None = None
         self.events: list[Event] = []
         self.event_stages: list[int] = []
         """For each event of the compiler's trace, the number of its stage."""
+        self.ways = Ways()
+        self.event_ways: list[Ways] = []
+        """For each event, the ids that name the values of its steps in bodies."""
         self.is_open = True
 
     def imported(self, graph: Graph, seconds: float) -> None:
         """Record stage 0, the imported graph."""
-        self.prefix = graphs.result_prefix(graph)
-        self.summary["result_prefix"] = self.prefix
+        self.arrow = arrow_of(graph)
+        self.summary["result_prefix"] = self.arrow
         row = self._stage("imported", "The imported graph.", graph, seconds)
         self.say(
             "imported",
@@ -72,6 +76,7 @@ class Recorder:
             event.steps,
         )
         self.event_stages.append(row["stage"])
+        self.event_ways.append(self.ways)
         self._say_pass(row)
 
     def identified(self, graph: Graph) -> Identified:
@@ -108,12 +113,14 @@ class Recorder:
         graph_stage = stage if changed else self.rows[-1]["graph_stage"]
         if changed:
             self.graphs[stage] = now
-            whole = graphs.stage_graph(stage, graph_stage, name, now, before, self.prefix)
+            whole = graphs.stage_graph(stage, graph_stage, name, now, before, self.arrow)
             self.parts.write(f"stage-{stage}-delta", delta_of(self.last_payload, whole))
             self.last_payload = whole
-            self.parts.write(f"stage-{stage}-text", texts.stage_text(stage, graph_stage, now))
-            self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(now, self.prefix))
-        self.parts.write(f"stage-{stage}-steps", steps_payload(stage, steps))
+            text = texts.stage_text(stage, graph_stage, now, self.arrow)
+            self.parts.write(f"stage-{stage}-text", text)
+            self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(now, self.arrow))
+        self.ways = Ways.of(before or now, now, self.arrow)
+        self.parts.write(f"stage-{stage}-steps", steps_payload(stage, steps, self.ways))
         row: Stage = {
             "stage": stage,
             "name": name,
@@ -168,7 +175,7 @@ def empty_summary(request: Mapping[str, Any]) -> Result:
         "versions": {},
         "host": {"name": "", "triple": "", "vector_bytes": 0},
         "timings": [],
-        "result_prefix": "→",
+        "result_prefix": ARROW,
         "stages": [],
         "passes": {"n_passes": 0, "n_changed": 0, "seconds": 0.0, "verify_seconds": 0.0},
         "kernels": [],

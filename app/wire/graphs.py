@@ -8,13 +8,14 @@ from typing import Any
 import compiler.ops
 from app.wire import VERSION
 from app.wire.identities import Identified
+from app.wire.levels import Level, has_bodies, levels
 from app.wire.marks import marks
 from app.wire.shapes import stages as shapes
 from app.wire.texts import shortened
 from compiler.figures.models import bytes_of_constant
 from compiler.ir import text as ir_text
 from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Seeded, Splat
-from compiler.ir.graph import Graph, Node
+from compiler.ir.graph import Node, Value
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
 
@@ -22,18 +23,6 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 
 _ATTRIBUTE_CHARACTERS = 400
 _LITERAL_CHARACTERS = 200
-
-
-def result_prefix(graph: Graph) -> str:
-    """Return the prefix of result ids: a sequence of arrows with which no name of a value begins.
-
-    Passes create new names, but no name that begins with more arrows.
-    """
-    prefix = "→"
-    names = [*graph.types, *(r.name for r in graph.results)]
-    while any(name.startswith(prefix) for name in names):
-        prefix += "→"
-    return prefix
 
 
 def family(node: Node) -> str:
@@ -52,7 +41,7 @@ def operator_family(op: str) -> str:
 
 
 def stage_graph(
-    stage: int, graph_stage: int, name: str, now: Identified, before: Identified | None, prefix: str
+    stage: int, graph_stage: int, name: str, now: Identified, before: Identified | None, arrow: str
 ) -> shapes.StageGraph:
     """Return the payload of a stage's graph, with the changes by its pass."""
     return {
@@ -60,59 +49,55 @@ def stage_graph(
         "stage": stage,
         "graph_stage": graph_stage,
         "name": name,
-        **_region(now, prefix),
-        **marks(before, now),
+        **_region(now, arrow),
+        **marks(before, now, arrow),
     }
 
 
-def _region(now: Identified, prefix: str) -> shapes.Region:
-    """Return nodes, edges and constants of a graph; its inputs are the first nodes, its results the
-    last."""
-    graph = now.graph
-    readers: dict[str, list[str]] = {name: [] for name in graph.constants}
-    for node in graph.nodes:
-        for name in dict.fromkeys(node.reads):
-            if name in readers:
-                readers[name].append(now.id_of(node))
-    for r in graph.results:
-        if r.value in readers:
-            readers[r.value].append(prefix + r.name)
+def _region(now: Identified, arrow: str) -> shapes.Region:
+    """Return nodes, edges and constants of all levels of a graph."""
     return {
-        "nodes": [
-            *(_input(v.name, str(v.type)) for v in graph.inputs),
-            *(_node(n, now.id_of(n), prefix) for n in graph.nodes),
-            *(_result(prefix, r.name, r.value) for r in graph.results),
-        ],
-        "edges": list(_edges(now, prefix)),
-        "constants": [_constant(name, c, readers[name]) for name, c in graph.constants.items()],
+        "nodes": list(_level_nodes(Level.of(now, arrow))),
+        "edges": [edge for level in levels(now, arrow) for edge in _edges(level)],
+        "constants": list(_constants(now, arrow)),
     }
 
 
-def _edges(now: Identified, prefix: str) -> Iterator[shapes.Edge]:
-    """Return rows [from, to, operand index, value]; index is -1 for values that regions capture."""
-    graph = now.graph
-    makers = {v.name: v.name for v in graph.inputs}
-    makers.update((o, now.id_of(n)) for n in graph.nodes for o in n.outputs if o)
+def _level_nodes(level: Level) -> Iterator[shapes.GraphNode]:
+    """Yield inputs, nodes and results of a level; the bodies of a node follow the node."""
+    graph = level.graph
+    yield from (_placed(level, _input(level.id(v.name), v)) for v in graph.inputs)
     for node in graph.nodes:
-        seen: set[str] = set()
-        for index, name in enumerate(node.inputs):
-            if name in makers:
-                yield makers[name], now.id_of(node), index, name
-                seen.add(name)
-        for name in dict.fromkeys(node.reads):
-            if name in makers and name not in seen:
-                yield makers[name], now.id_of(node), -1, name
+        yield _placed(level, _node(level.node_id(node), node, level.arrow))
+        for body in level.inside(node):
+            yield from _level_nodes(body)
     for r in graph.results:
-        if r.value in makers:
-            yield makers[r.value], prefix + r.name, 0, r.value
+        yield _placed(level, _result(level.result_id(r.name), r.name, r.value))
 
 
-def _input(name: str, t: str) -> shapes.GraphNode:
-    return {**_END, "id": name, "kind": "input", "name": name, "outputs": [name], "types": [t]}
+def _placed(level: Level, node: shapes.GraphNode) -> shapes.GraphNode:
+    if level.way is not None:
+        node["inside"] = level.way
+    return node
 
 
-def _result(prefix: str, name: str, value: str) -> shapes.GraphNode:
-    end: shapes.GraphNode = {**_END, "id": prefix + name, "kind": "result", "name": name}
+def _edges(level: Level) -> Iterator[shapes.Edge]:
+    """Yield rows [from, to, operand index, value]; index is -1 for captures of a fusion.
+
+    A value that a node in a body captures gives an edge from outside the body to this node.
+    """
+    for source, reader, index, value in level.reads():
+        if not source.is_constant:
+            yield source.id, reader, index, value
+
+
+def _input(key: str, v: Value) -> shapes.GraphNode:
+    outputs, types = [v.name], [str(v.type)]
+    return {**_END, "id": key, "name": v.name, "outputs": outputs, "types": types}
+
+
+def _result(key: str, name: str, value: str) -> shapes.GraphNode:
+    end: shapes.GraphNode = {**_END, "id": key, "kind": "result", "name": name}
     return {**end, "op": "result", "family": "result", "inputs": [value]}
 
 
@@ -131,9 +116,10 @@ _END: shapes.GraphNode = {
 }
 
 
-def _node(node: Node, own: str, prefix: str) -> shapes.GraphNode:
+def _node(key: str, node: Node, arrow: str) -> shapes.GraphNode:
+    regions = {} if has_bodies(node) else node.regions
     return {
-        "id": own,
+        "id": key,
         "kind": "node",
         "name": node.name,
         "op": node.op,
@@ -145,14 +131,29 @@ def _node(node: Node, own: str, prefix: str) -> shapes.GraphNode:
             k: shortened(ir_text.attribute(v), _ATTRIBUTE_CHARACTERS) for k, v in node.attrs.items()
         },
         "origins": list(node.origins),
-        "regions": {key: _region(Identified(g), prefix) for key, g in node.regions.items()},
+        "regions": {key: _region(Identified(g), arrow) for key, g in regions.items()},
     }
 
 
-def _constant(name: str, c: Constant, readers: list[str]) -> shapes.GraphConstant:
+def _constants(now: Identified, arrow: str) -> Iterator[shapes.GraphConstant]:
+    """Yield the constants of all levels; a body that captures a constant may read it."""
+    every = list(levels(now, arrow))
+    readers: dict[str, dict[str, None]] = {}
+    for level in every:
+        for source, reader, _, _ in level.reads():
+            if source.is_constant:
+                readers.setdefault(source.id, {})[reader] = None
+    for level in every:
+        for name, c in level.graph.constants.items():
+            key = level.id(name)
+            made = _constant(key, c, list(readers.get(key, ())))
+            yield made if level.way is None else {**made, "value": name}
+
+
+def _constant(key: str, c: Constant, readers: list[str]) -> shapes.GraphConstant:
     storage, text = _storage(c)
     return {
-        "name": name,
+        "name": key,
         "type": str(c.type),
         "storage": storage,
         "text": shortened(text, _LITERAL_CHARACTERS),
@@ -179,22 +180,28 @@ _STORAGE: dict[type, shapes.StorageKind] = {
 }
 
 
-def skeleton(now: Identified, prefix: str) -> dict[str, Any]:
+def skeleton(now: Identified, arrow: str) -> dict[str, Any]:
     """Return a graph for drawing: [id, label, operator, origins] of each node, and distinct edges.
 
-    The label is the longer of the two lines in the drawn node.
+    The label is the longer of the two lines in the drawn node. A node inside a body has a fifth
+    item: the id of the node with the body, and the name of the region.
     """
-    graph = now.graph
-    nodes = [
-        *([v.name, max(v.name, drawn_type(v.type), key=len), "input", []] for v in graph.inputs),
-        *(
-            [now.id_of(n), max(drawn_name(n), drawn_type(n.type), key=len), n.op, list(n.origins)]
-            for n in graph.nodes
-        ),
-        *([prefix + r.name, r.name, "result", []] for r in graph.results),
-    ]
-    edges = dict.fromkeys((e[0], e[1]) for e in _edges(now, prefix))
+    nodes = list(_drawn(Level.of(now, arrow)))
+    edges = dict.fromkeys((e[0], e[1]) for level in levels(now, arrow) for e in _edges(level))
     return {"version": VERSION, "nodes": nodes, "edges": [list(e) for e in edges]}
+
+
+def _drawn(level: Level) -> Iterator[list[Any]]:
+    way = [list(level.way)] if level.way is not None else []
+    for v in level.graph.inputs:
+        yield [level.id(v.name), max(v.name, drawn_type(v.type), key=len), "input", [], *way]
+    for n in level.graph.nodes:
+        label = max(drawn_name(n), drawn_type(n.type), key=len)
+        yield [level.node_id(n), label, n.op, list(n.origins), *way]
+        for body in level.inside(n):
+            yield from _drawn(body)
+    for r in level.graph.results:
+        yield [level.result_id(r.name), r.name, "result", [], *way]
 
 
 def drawn_name(node: Node) -> str:

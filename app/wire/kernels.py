@@ -7,6 +7,7 @@ from typing import get_args
 
 from app.wire.graphs import family, operator_family
 from app.wire.identities import Identified
+from app.wire.levels import ARROW, Level
 from app.wire.shapes.jobs import Kernel, Running
 from app.wire.shapes.stages import KernelPart
 from compiler.figures import execution
@@ -18,29 +19,29 @@ from compiler.runtime.thunks.kernels import KernelInfo
 KERNEL_PARTS: tuple[KernelPart, ...] = get_args(KernelPart)
 
 
-def kernel_rows(program: Program, last: Identified) -> list[Kernel]:
+def kernel_rows(program: Program, last: Identified, arrow: str = ARROW) -> list[Kernel]:
     """Return kernels without times: launches and fallbacks in run order, then kernels inside
     launches. `last` is the program's graph."""
     kernels = program.kernels
-    producers = program.graph.producers
+    top = Level.of(last, arrow)
     first = first_users(kernels)
     numbers = {k.name: i for i, k in enumerate(kernels)}
     predictions = program.predictions
     rows: list[Kernel] = []
     for number, k in enumerate(kernels):
         launched = _launched(k, kernels, numbers)
-        around = producers.get(launched.writes[0]) if launched.writes else None
-        region, node = _place(k, around)
+        around = top.graph.producers.get(launched.writes[0]) if launched.writes else None
+        level, node = _place(k, around, top)
         prediction = predictions.get(k.name)
         rows.append(
             {
                 "kernel": number,
                 "name": k.name,
                 "op": k.op,
-                "node": last.id_of(around) if around else "",
+                "node": _node_id(level, node or around),
                 "origins": list(k.origins),
                 "inside": numbers[k.inside] if k.inside else None,
-                "region": region,
+                "region": level.way[1] if level.way else "",
                 "native": k.native,
                 "words": k.because or (family(node) if node else operator_family(k.op)),
                 "function": k.symbol,
@@ -70,24 +71,27 @@ def _launched(k: KernelInfo, kernels: Sequence[KernelInfo], numbers: dict[str, i
     return k
 
 
-def _place(k: KernelInfo, around: Node | None) -> tuple[str, Node | None]:
-    """Return the name of the region that contains a kernel ("" for none), and the node of the
-    kernel."""
+def _place(k: KernelInfo, around: Node | None, top: Level) -> tuple[Level, Node | None]:
+    """Return the node of a kernel, and its level; None for an inner kernel without a node of its
+    own."""
     if not k.inside or around is None or not k.writes:
-        return "", around
-    for key, node in _inner_nodes(around):
+        return top, around
+    for level, node in _inner_nodes(top, around):
         # Values of different branches may have equal names.
         if (node.op, node.origins) == (k.op, k.origins) and k.writes[0] in node.outputs:
-            return key, node
-    return "", None
+            return level, node
+    return top, None
 
 
-def _inner_nodes(node: Node) -> Iterator[tuple[str, Node]]:
-    for key, region in node.regions.items():
-        for inner in region.nodes:
-            yield key, inner
-            if inner.op != "fusion":
-                yield from _inner_nodes(inner)
+def _node_id(level: Level, node: Node | None) -> str:
+    return level.node_id(node) if node is not None else ""
+
+
+def _inner_nodes(level: Level, node: Node) -> Iterator[tuple[Level, Node]]:
+    for body in level.inside(node):
+        for inner in body.graph.nodes:
+            yield body, inner
+            yield from _inner_nodes(body, inner)
 
 
 def _parts(k: KernelInfo) -> list[KernelPart]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from app.wire import VERSION
+from app.wire.identities import Identified
+from app.wire.levels import Ways, levels
 from app.wire.shapes import stages as shapes
 from app.wire.shapes.stages import Neighbour, Neighbours
 from compiler.ir.graph import Graph
@@ -16,10 +18,13 @@ CHAPTERS_KEPT = 12
 """Maximum number of steps stored for an edge: the last steps, which explain more."""
 
 
-def neighbours(graph: Graph, trace: Trace | None, stages: Sequence[int]) -> Neighbours:
-    """Return a verdict for each pair of a node and its reader in the imported graph.
+def neighbours(
+    graph: Graph, trace: Trace | None, stages: Sequence[int], ways: Sequence[Ways]
+) -> Neighbours:
+    """Return a verdict for each pair of a node and its reader in the imported graph, at all levels.
 
-    `stages` are the stage numbers that the page gives to the events of the trace.
+    `stages` are the stage numbers that the page gives to the events of the trace, and `ways` the
+    ids in bodies for each of these events.
     """
     edges = _edges(graph)[:EDGES_KEPT] if trace is not None else []
     rows: list[Neighbour] = []
@@ -38,32 +43,36 @@ def neighbours(graph: Graph, trace: Trace | None, stages: Sequence[int]) -> Neig
                     "reader": b,
                     "verdict": answer.verdict,
                     "because": answer.because,
-                    "chapters": [_chapter(c, stages) for c in chapters],
+                    "chapters": [_chapter(c, stages, ways) for c in chapters],
                 }
             )
     return {"version": VERSION, "edges": rows}
 
 
 def _edges(graph: Graph) -> list[tuple[str, str]]:
-    makers: Mapping[str, str] = {
-        v: n.origins[0] for n in graph.nodes if n.origins for v in n.outputs
+    """Return the pairs [node, reader] of ONNX nodes; a reader in a body may read a captured
+    value."""
+    every = list(levels(Identified(graph)))
+    origins = {
+        level.node_id(n): n.origins[0] for level in every for n in level.graph.nodes if n.origins
     }
     found = (
-        (makers[value], n.origins[0])
-        for n in graph.nodes
-        if n.origins
-        for value in n.reads
-        if value in makers
+        (origins[source.id], origins[reader])
+        for level in every
+        for source, reader, _, _ in level.reads()
+        if source.id in origins and reader in origins
     )
     return list(dict.fromkeys(found))
 
 
-def _chapter(c: Chapter, stages: Sequence[int]) -> shapes.Chapter:
+def _chapter(c: Chapter, stages: Sequence[int], ways: Sequence[Ways]) -> shapes.Chapter:
+    is_shown = c.event < len(stages)
+    named = ways[c.event] if is_shown else Ways()
     return {
-        "stage": stages[c.event] if c.event < len(stages) else -1,
+        "stage": stages[c.event] if is_shown else -1,
         "pass_name": c.pass_name,
         "rule": c.step.rule,
         "outcome": c.step.outcome,
-        "at": c.step.at,
+        "at": named.id(c.step.inside, c.step.at),
         "because": c.step.because,
     }

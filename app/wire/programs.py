@@ -9,6 +9,7 @@ from typing import TypeVar
 from app.wire import VERSION
 from app.wire.identities import Identified
 from app.wire.kernels import first_users
+from app.wire.levels import ARROW, levels
 from app.wire.shapes import Payload
 from app.wire.shapes.jobs import LaunchOrder, Memory, Method, TypedName
 from app.wire.shapes.stages import KernelPart, KernelText, OnnxNode, Provenance, ScheduleStep
@@ -16,7 +17,7 @@ from app.wire.texts import cut_text
 from compiler.codegen.listing import own_lines
 from compiler.errors import CompileError
 from compiler.figures import memory
-from compiler.ir.graph import Node, Value, all_nodes
+from compiler.ir.graph import Value
 from compiler.memory.account import fullest_step, handovers, live_by_step, used_by_step
 from compiler.memory.buffer import Plan
 from compiler.memory.orders import METHODS
@@ -210,7 +211,9 @@ def _method(name: str) -> Method:
     return {"name": name, "words": METHODS[name].words if name in METHODS else WINDOWS_WORDS}
 
 
-def provenance(stages: Mapping[int, Identified], program: Program) -> Provenance:
+def provenance(
+    stages: Mapping[int, Identified], program: Program, arrow: str = ARROW
+) -> Provenance:
     """Map each ONNX node to the nodes of every stage, kernels, buffers and functions created from
     it."""
     rows: dict[str, OnnxNode] = {}
@@ -230,12 +233,15 @@ def provenance(stages: Mapping[int, Identified], program: Program) -> Provenance
         )
 
     for stage, now in stages.items():
-        for node in now.graph.nodes:
-            for origin, op in _origins(node):
-                _add(row(origin, op)["nodes"].setdefault(str(stage), []), now.id_of(node))
-        for name, c in now.graph.constants.items():
-            for origin in c.origins:
-                row(origin)["constants"].setdefault(str(stage), []).append(name)
+        for level in levels(now, arrow):
+            for node in level.graph.nodes:
+                for origin in node.origins:
+                    ids = row(origin, node.op)["nodes"].setdefault(str(stage), [])
+                    _add(ids, level.node_id(node))
+            for name, c in level.graph.constants.items():
+                for origin in c.origins:
+                    ids = row(origin)["constants"].setdefault(str(stage), [])
+                    ids.append(level.id(name))
     for number, k in enumerate(program.kernels):
         for origin in k.origins:
             _add(row(origin)["kernels"], number)
@@ -247,17 +253,6 @@ def provenance(stages: Mapping[int, Identified], program: Program) -> Provenance
             for origin in origins.get(value, ()):
                 _add(row(origin)["buffers"], number)
     return {"version": VERSION, "onnx": list(rows.values())}
-
-
-def _origins(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield pairs: an ONNX node, and the operator of a graph node created from it.
-
-    The graph nodes are the given node and the nodes in its regions.
-    """
-    yield from ((origin, node.op) for origin in node.origins)
-    if node.op != "fusion":
-        for inner in (n for region in node.regions.values() for n in all_nodes(region)):
-            yield from ((origin, inner.op) for origin in inner.origins)
 
 
 def _add(items: list[T], item: T) -> None:

@@ -25,7 +25,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9%&=+.,:/_~*!'()@;?-]*")
 _KEY = re.compile(r"[a-z][a-z0-9-]{0,19}")
 _VERSION = re.compile(r"[1-9]\d{0,2}")
 _JOBS = frozenset({"job", "other"})
-_BESIDE = frozenset({"check", "measured", "tuning", "bisect"})
+_BESIDE = frozenset({"check", "measured", "tuning", "bisect", "ran"})
 LINKED = "link"
 """Placeholder for the id of a related job that existed when the link was created."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.wire import VERSION
+from app.wire.levels import Ways
 from app.wire.shapes import stages as shapes
 from app.wire.shapes.stages import Saved, Steps
 from compiler.figures.passes import saved_bytes, saved_flops, saved_seconds
@@ -13,9 +14,9 @@ from compiler.trace import Step
 STEPS_KEPT = 20_000
 
 
-def steps_payload(stage: int, steps: Sequence[Step]) -> Steps:
+def steps_payload(stage: int, steps: Sequence[Step], ways: Ways | None = None) -> Steps:
     """Return the steps of a pass; beyond `STEPS_KEPT`, declined steps are dropped first."""
-    kept = list(steps)
+    kept, named = list(steps), ways or Ways()
     if len(kept) > STEPS_KEPT:
         applied = [s for s in steps if s.outcome == "applied"][:STEPS_KEPT]
         room = STEPS_KEPT - len(applied)
@@ -28,18 +29,18 @@ def steps_payload(stage: int, steps: Sequence[Step]) -> Steps:
         "n_steps": len(kept),
         "n_dropped": len(steps) - len(kept),
         "offset": 0,
-        "steps": [_step(s) for s in kept],
+        "steps": [_step(s, named) for s in kept],
     }
 
 
-def _step(s: Step) -> shapes.Step:
+def _step(s: Step, ways: Ways) -> shapes.Step:
     return {
         "rule": s.rule,
         "outcome": s.outcome,
         "because": s.because,
-        "at": s.at,
-        "took": list(s.took),
-        "made": list(s.made),
+        "at": ways.id(s.inside, s.at),
+        "took": [ways.id(s.inside, name) for name in s.took],
+        "made": [ways.id(s.inside, name) for name in s.made],
         "exact": s.exact,
         "error": s.error,
         "source": s.source,

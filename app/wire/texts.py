@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from app.wire import VERSION
 from app.wire.identities import Identified
+from app.wire.levels import ARROW, Level
 from app.wire.shapes.stages import Span, StageText
 from app.wire.shapes.targets import KernelLevels
 from compiler.ir import text as ir_text
@@ -30,19 +31,13 @@ def shortened(text: str, limit: int) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
-def stage_text(stage: int, graph_stage: int, now: Identified) -> StageText:
-    """Return a stage's graph as text, and the lines of each node or constant by id."""
-    graph = now.graph
-    lines = str(graph).split("\n")
-    spans: list[Span] = []
-    at = 1
-    for name in graph.constants:
-        spans.append((at, 1, name))
-        at += 1
-    for node in graph.nodes:
-        n_lines = sum(1 for _ in ir_text.node_lines(node))
-        spans.append((at, n_lines, now.id_of(node)))
-        at += n_lines
+def stage_text(stage: int, graph_stage: int, now: Identified, arrow: str = ARROW) -> StageText:
+    """Return a stage's graph as text, and the lines of each node or constant by id.
+
+    The spans inside the span of a control-flow node follow it.
+    """
+    lines = str(now.graph).split("\n")
+    spans = list(_spans(Level.of(now, arrow), 0))
     text, cut = cut_text(lines)
     kept = len(lines) - cut
     return {
@@ -54,6 +49,22 @@ def stage_text(stage: int, graph_stage: int, now: Identified) -> StageText:
         "text": text,
         "spans": [s for s in spans if s[0] < kept],
     }
+
+
+def _spans(level: Level, start: int) -> Iterator[Span]:
+    """Yield the spans of the constants and nodes of a level whose text starts at a line."""
+    at = start + 1
+    for name in level.graph.constants:
+        yield at, 1, level.id(name)
+        at += 1
+    for node in level.graph.nodes:
+        n_lines = sum(1 for _ in ir_text.node_lines(node))
+        yield at, n_lines, level.node_id(node)
+        inner = at + 1
+        for body in level.inside(node):
+            yield from _spans(body, inner)
+            inner += str(body.graph).count("\n") + 1
+        at += n_lines
 
 
 def code_levels(code: Code) -> KernelLevels:

@@ -527,6 +527,27 @@ export interface Profile {
   totals: Totals; kernels: KernelTimes[];
 }
 
+// Runs of a compiled model on given inputs.
+
+/** An input of a run: from the file of this name, or random if `file` is "". */
+export interface RunInput { name: string; type: string; file: string; }
+/** One of the largest elements of a vector of classes; `share` is its probability. If the
+ * elements are no probabilities, `share` is the element's softmax. */
+export interface RunClass { index: number; value: number; share: number; }
+/** An output of a run: its range, its first elements as text, and its largest classes.
+ * `is_stored` says whether the output can be downloaded. Sequences have no range. */
+export interface RunOutput {
+  output: number; name: string; type: string; n_elements: number; bytes: number; is_stored: boolean;
+  minimum: number | null; maximum: number | null; mean: number | null; n_not_finite: number;
+  first: string[]; are_probabilities: boolean; classes: RunClass[];
+}
+/** A run of the program of compilation `job`; `times` and `disturbance` are null until the run
+ * is timed. `has_profile` says whether the run has times of the compilation's kernels. */
+export interface RunResult {
+  job: string; seed: number; inputs: RunInput[]; outputs: RunOutput[]; times: ProfiledRun | null;
+  disturbance: Disturbance | null; has_profile: boolean;
+}
+
 // Edited schedules.
 
 export type MoveLevel = "stages" | "nest";
@@ -592,26 +613,30 @@ export interface SharedLink {
 
 // Graphs by stage, steps, texts, the drawing, and provenance.
 
-export type GroupKind = "scope" | "repeat" | "block" | "stretch";
+export type GroupKind = "scope" | "repeat" | "block" | "stretch" | "region" | "body";
 export type DiffMark = " " | "-" | "+" | "…";
 export type Outcome = "applied" | "declined";
 export type StorageKind = "splat" | "seeded" | "literal" | "blob" | "file";
 export type Edge = [string, string, number, string];
 export type Span = [number, number, string];
+export type Inside = [string, string];
 export type DiffRow = [DiffMark, number | null, number | null, string];
-/** A node, an input or a result of a graph. The `id` of a node is its first output in the stage
- * that created it. The node keeps its id when it computes another value later. */
+/** A node, an input or a result of a graph, or of a body of a control-flow node. The `id` of a
+ * node is its first output in the stage that created it. The node keeps its id when it computes
+ * another value later. `inside` is the body: the id of the control-flow node, and the name of
+ * its region. Then the names in `outputs` and `inputs` are those of the body, and the `id` is
+ * the way to the body and the first output. `regions` has the body of a fusion. */
 export interface GraphNode {
   id: string; kind: "node" | "input" | "result"; name: string; op: string; family: string;
   outputs: string[]; types: string[]; inputs: string[]; attrs: Record<string, string>;
-  origins: string[]; regions: Record<string, Region>;
+  origins: string[]; regions: Record<string, Region>; inside?: Inside;
 }
-/** A constant: listed, but not drawn. */
+/** A constant: listed, but not drawn. Inside a body, nodes read it under the name `value`. */
 export interface GraphConstant {
   name: string; type: string; storage: StorageKind; text: string; bytes: number;
-  stored_bytes: number; origins: string[]; readers: string[];
+  stored_bytes: number; origins: string[]; readers: string[]; value?: string;
 }
-/** A graph inside a node: the body of a fusion, or of control flow. */
+/** A graph inside a node: the body of a fusion. */
 export interface Region { nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[]; }
 /** The nodes and constants that differ from the previous stage. Only the types of `refined`
  * nodes differ: open sizes became numbers, or an open rank is known. */
@@ -621,7 +646,8 @@ export interface StageFacts {
   added: string[]; changed: string[]; refined: string[]; removed: string[]; stage: number;
   graph_stage: number; name: string;
 }
-/** The graph of a stage. An edge is [from, to, operand, value]. */
+/** The graph of a stage, with the nodes in bodies of control flow; a node precedes its bodies.
+ * An edge is [from, to, operand, value]; from a captured value, it leads into the body. */
 export interface StageGraph {
   added: string[]; changed: string[]; refined: string[]; removed: string[]; stage: number;
   graph_stage: number; name: string; nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[];
@@ -638,8 +664,9 @@ export interface StageDelta {
 export interface Saved {
   flops: number; bytes: number; bytes_written: number; bytes_read: number; seconds: number;
 }
-/** An applied or declined rewrite. `error` bounds the change of results, relative to their
- * scale; `seconds` is the compile time of the step. */
+/** An applied or declined rewrite; `at`, `took` and `made` are ids of nodes and constants.
+ * `error` bounds the change of results, relative to their scale; `seconds` is the compile time
+ * of the step. */
 export interface Step {
   rule: string; outcome: Outcome; because: string; at: string; took: string[]; made: string[];
   exact: boolean; error: number; source: string; seconds: number; saves: Saved | null;
@@ -662,15 +689,16 @@ export interface StageDiff {
   n_added: number; n_removed: number; cut: number; rows: DiffRow[]; stage: number; against: number;
 }
 /** A node of the drawing, in a group; the node exists in the half-open ranges `stages`. Units:
- * px. */
+ * px. A control-flow node is in the group of its bodies, which is drawn as this node. */
 export interface UnionNode {
   key: string; id: string; stages: [number, number][]; group: string; width: number; height: number;
 }
 /** A group of nodes and groups, drawn as one box while closed, and laid out by `dot` while open.
- * Units: px. */
+ * Units: px. The group of the bodies of a control-flow node, of kind `region`, has the id of
+ * this `node`. */
 export interface UnionGroup {
   key: string; label: string; kind: GroupKind; times: number; group: string; open: boolean;
-  width: number; height: number; dot: string;
+  width: number; height: number; dot: string; node?: string;
 }
 /** The nodes of all stages in one drawing, as nested DOT texts without names of the model. */
 export interface Union {
@@ -796,7 +824,7 @@ export interface Writing {
 
 // Requests of jobs about another job's result, and their bodies.
 
-export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | ComparisonRequest | PeerRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest;
+export type Asked = PlaceRequest | CheckRequest | BisectRequest | ProfileRequest | ComparisonRequest | PeerRequest | TargetsRequest | TuneRequest | ScheduleRequest | ExportRequest | RunRequest;
 /** The request of a placement; `job` is the compilation of the model. */
 export interface PlaceRequest {
   kind: "place"; job: string; platform: string; scheduler: string; ahead: number | null;
@@ -826,6 +854,10 @@ export interface TuneRequest {
 export interface ScheduleRequest { kind: "schedule"; job: string; kernel: number; text: string; }
 /** The request of an export; `job` is the compilation of the model. */
 export interface ExportRequest { kind: "export"; job: string; stage: number; fused: boolean; }
+/** The request of a run on given inputs; `job` is the compilation of the model. */
+export interface RunRequest {
+  kind: "run"; job: string; inputs: Record<string, string>; seconds: number;
+}
 /** Platform and scheduler. Operands are prefetched `ahead` tasks before their use; null means as
  * early as possible. */
 export interface PlaceOptions {
@@ -852,3 +884,6 @@ export interface TuneOptions {
 export interface ScheduleOptions { kernel: number; text: string; }
 /** `fused`: export each fusion as a function of the model, not as separate operators. */
 export interface ExportOptions { fused?: boolean; }
+/** For each given input, the id of its uploaded .npy file; other inputs are random. Duration of
+ * the timing in seconds, 0 for no timing. */
+export interface RunOptions { inputs: Record<string, string>; seconds?: number; }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from app.union import Drawing
+from app.drawing import Drawing
 from app.wire.graphs import skeleton, stage_graph
 from app.wire.identities import Identified, identified
+from app.wire.levels import Ways
 from app.wire.marks import marks
 from compiler import parse
 from compiler.ir.graph import Graph
@@ -95,3 +96,68 @@ def test_another_element_type_is_a_change():
 
     before = Identified(cast("f16"))
     assert marks(before, before.after(cast("f64")))["changed"] == ["y"]
+
+
+CHOICE = """graph g(x: f32[N,4], c: bool[]) {{
+  {value}: f32[N,4] = onnx.If(c, opset=17) @ choice{origins} {{
+    else_branch: graph g() {{
+      a: f32[N,4] = {op}(x) @ other
+      return a
+    }}
+    then_branch: graph g() {{
+      a: f32[N,4] = exp(x) @ one
+      return a
+    }}
+  }}
+  {rest}
+}}
+"""
+
+
+def choice(value: str, op: str, origins: str, rest: str) -> Graph:
+    return parse(CHOICE.format(value=value, op=op, origins=origins, rest=rest))
+
+
+def absorbed_choice() -> tuple[Identified, Identified]:
+    """Return an If and its reader, and the If after it absorbed the reader."""
+    before = choice("a", "neg", "", "y: f32[N,4] = relu(a) @ r\n  return y")
+    before, after = identified([before, choice("y", "tanh", " <- choice, r", "return y")])
+    return before, after
+
+
+def test_a_body_keeps_its_way_while_the_control_flow_node_survives():
+    before, after = absorbed_choice()
+    found = marks(before, after)
+    assert (found["added"], found["changed"], found["removed"]) == (
+        [], ["a", "a→else_branch→a"], ["y"],
+    )  # fmt: skip
+    nodes = stage_graph(1, 1, "a pass", after, before, "→")["nodes"]
+    assert [n["id"] for n in nodes if n.get("inside") == ("a", "then_branch")] == [
+        "a→then_branch→a", "a→then_branch→→a",
+    ]  # fmt: skip
+    drawing = Drawing.of([skeleton(g, "→") for g in (before, after)])
+    assert drawing.stages["a→else_branch→a"] == [(0, 2)]
+
+
+def test_steps_in_bodies_start_with_the_id_of_the_node():
+    before, after = absorbed_choice()
+    ways = Ways.of(before, after, "→")
+    inside = ("then_branch",)
+    assert ways.id((("y", *inside),), "a") == "a→then_branch→a"
+    assert ways.id((("a", *inside), ("l", "body")), "s") == "a→then_branch→l→body→s"
+    assert ways.id((), "y") == "y"
+
+
+def test_sizes_instead_of_symbols_refine_types_in_bodies():
+    graph = choice("y", "neg", "", "return y")
+    before = Identified(graph)
+    found = marks(before, before.after(specialize(graph, {"x": (2, 4)})))
+    refined = ["y", "y→else_branch→a", "y→then_branch→a"]
+    assert found == {"added": [], "changed": [], "refined": refined, "removed": []}
+
+
+def test_a_node_with_another_number_of_results_is_changed():
+    one = parse("graph g(x: f32[N]) {\n  y: f32[N] = onnx.F(x)\n  return y\n}\n")
+    two = parse("graph g(x: f32[2]) {\n  y: f32[2], z: f32[2] = onnx.F(x)\n  return y\n}\n")
+    before = Identified(one)
+    assert marks(before, before.after(two))["changed"] == ["y"]

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from app.union import Drawing, union_payload
+from app.drawing import Drawing
+from app.union import union_payload
 
 
 def skeleton(*edges: str, origins: dict[str, list[str]] | None = None) -> dict:

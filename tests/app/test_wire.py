@@ -101,11 +101,13 @@ def test_kernels_inside_control_flow_say_where_they_run():
     assert around["parts"] == ["llvm", "asm"]
     for name, region, origin in (("exp", "then_branch", "Exp"), ("neg", "else_branch", "Neg")):
         row = by_name[name]
-        assert (row["inside"], row["region"], row["node"]) == (around["kernel"], region, "y")
+        assert (row["inside"], row["region"]) == (around["kernel"], region)
+        assert row["node"] == f"y→{region}→t"
         assert (row["origins"], row["words"]) == ([origin], "elementwise")
         assert "loops" in row["parts"]
     onnx = {row["name"]: row for row in provenance({0: Identified(program.graph)}, program)["onnx"]}
-    assert onnx["Exp"]["nodes"] == {"0": ["y"]}
+    assert onnx["Exp"]["nodes"] == {"0": ["y→then_branch→t"]}
+    assert onnx["choice"]["nodes"] == {"0": ["y"]}
     assert onnx["Exp"]["kernels"] == [by_name["exp"]["kernel"]]
 
 

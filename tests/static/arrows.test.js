@@ -10,6 +10,7 @@ const ROOT = fileURLToPath(new URL("../../static/js", import.meta.url));
 /** A folder imports only from itself and from earlier folders; the entry points import from all. */
 const ORDER = [
   "text",
+  "arrays",
   "elements",
   "charts",
   "results",

@@ -45,6 +45,14 @@ const CONTROLS = {
   "help.html": { single: "reader" },
   "kernels.html": { side: "kernels", "selected-only": "kernels-selected" },
   "profile.html": { by: "flame" },
+  "run.html": {
+    source: "acts",
+    numbers: "acts",
+    "npy-file": "acts",
+    "image-file": "acts",
+    "sound-file": "acts",
+    range: "acts",
+  },
   "share.html": {
     short: "shown",
     embed: "shown",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from app.grouping.tree import Kind as GroupKind
 from app.textdiff import Mark as DiffMark
@@ -14,14 +14,17 @@ KernelPart = Literal["computation", "schedule", "loops", "llvm", "asm"]
 StorageKind = Literal["splat", "seeded", "literal", "blob", "file"]
 Edge = tuple[str, str, int, str]
 Span = tuple[int, int, str]
+Inside = tuple[str, str]
 DiffRow = tuple[DiffMark, int | None, int | None, str]
 
 
 class GraphNode(TypedDict):
-    """A node, an input or a result of a graph.
+    """A node, an input or a result of a graph, or of a body of a control-flow node.
 
     The `id` of a node is its first output in the stage that created it. The node keeps its id when
-    it computes another value later.
+    it computes another value later. `inside` is the body: the id of the control-flow node, and the
+    name of its region. Then the names in `outputs` and `inputs` are those of the body, and the `id`
+    is the way to the body and the first output. `regions` has the body of a fusion.
     """
 
     id: str
@@ -35,10 +38,11 @@ class GraphNode(TypedDict):
     attrs: dict[str, str]
     origins: list[str]
     regions: dict[str, Region]
+    inside: NotRequired[Inside]
 
 
 class GraphConstant(TypedDict):
-    """A constant: listed, but not drawn."""
+    """A constant: listed, but not drawn. Inside a body, nodes read it under the name `value`."""
 
     name: str
     type: str
@@ -48,10 +52,11 @@ class GraphConstant(TypedDict):
     stored_bytes: int
     origins: list[str]
     readers: list[str]
+    value: NotRequired[str]
 
 
 class Region(TypedDict):
-    """A graph inside a node: the body of a fusion, or of control flow."""
+    """A graph inside a node: the body of a fusion."""
 
     nodes: list[GraphNode]
     edges: list[Edge]
@@ -79,7 +84,10 @@ class StageFacts(Payload, Marks):
 
 
 class StageGraph(StageFacts, Region):
-    """The graph of a stage. An edge is [from, to, operand, value]."""
+    """The graph of a stage, with the nodes in bodies of control flow; a node precedes its bodies.
+
+    An edge is [from, to, operand, value]; from a captured value, it leads into the body.
+    """
 
 
 class StageDelta(StageFacts):
@@ -108,7 +116,7 @@ class Saved(TypedDict):
 
 
 class Step(TypedDict):
-    """An applied or declined rewrite.
+    """An applied or declined rewrite; `at`, `took` and `made` are ids of nodes and constants.
 
     `error` bounds the change of results, relative to their scale; `seconds` is the compile time of
     the step.
@@ -174,7 +182,10 @@ class StageDiff(Payload, TextDiff):
 
 class UnionNode(TypedDict):
     """A node of the drawing, in a group; the node exists in the half-open ranges `stages`. Units:
-    px."""
+    px.
+
+    A control-flow node is in the group of its bodies, which is drawn as this node.
+    """
 
     key: str
     id: str
@@ -186,7 +197,10 @@ class UnionNode(TypedDict):
 
 class UnionGroup(TypedDict):
     """A group of nodes and groups, drawn as one box while closed, and laid out by `dot` while open.
-    Units: px."""
+    Units: px.
+
+    The group of the bodies of a control-flow node, of kind `region`, has the id of this `node`.
+    """
 
     key: str
     label: str
@@ -197,6 +211,7 @@ class UnionGroup(TypedDict):
     width: int
     height: int
     dot: str
+    node: NotRequired[str]
 
 
 class Union(Payload):

@@ -146,7 +146,8 @@ class Rebuild(ABC):
         facts = self.ed.facts
         if node.op in CONTROL_FLOW:
             node = typed_regions(node, facts)
-            node = replace(node, regions={k: self._inside(g) for k, g in node.regions.items()})
+            regions = {k: self._inside(g, (node.output, k)) for k, g in node.regions.items()}
+            node = replace(node, regions=regions)
         found = facts.visit(node)
         types = tuple(
             keep_layout(stated(t, old), old) for t, old in zip(found, node.types, strict=True)
@@ -154,9 +155,12 @@ class Rebuild(ABC):
         self.ed.add(replace(node, types=types))
         self._follow(node, types)
 
-    def _inside(self, region: Graph) -> Graph:
+    def _inside(self, region: Graph, way: tuple[str, str]) -> Graph:
         inner = type(self)(region, self.ed.facts, self.log)
+        start = len(self.log.steps)
         after = inner.run()
+        steps = self.log.steps[start:]
+        self.log.steps[start:] = [replace(s, inside=(way, *s.inside)) for s in steps]
         self.n_replaced += inner.n_replaced
         return after if inner.n_replaced else region
 

@@ -7,7 +7,7 @@ region.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from compiler.errors import CompileError
@@ -18,6 +18,7 @@ from compiler.ir.verify import verify
 from compiler.ops.control_flow.control import CONTROL_FLOW
 from compiler.passes.engine.account import complete
 from compiler.trace import Log
+from compiler.trace import Step as TracedStep
 
 Step = Callable[[Graph, Log], Graph]
 """A pass with its options."""
@@ -42,7 +43,7 @@ def _visited(step: Step, node: Node, graph: Graph, log: Log, taken: set[str]) ->
     if node.op not in CONTROL_FLOW:
         return node
     regions = {
-        key: _changed(step, region, graph, log, taken, f"in {key} of {node.output}: ")
+        key: _changed(step, region, graph, log, taken, (node.output, key))
         for key, region in node.regions.items()
     }
     same = all(regions[k] is g for k, g in node.regions.items())
@@ -50,7 +51,7 @@ def _visited(step: Step, node: Node, graph: Graph, log: Log, taken: set[str]) ->
 
 
 def _changed(
-    step: Step, region: Graph, graph: Graph, log: Log, taken: set[str], place: str
+    step: Step, region: Graph, graph: Graph, log: Log, taken: set[str], way: tuple[str, str]
 ) -> Graph:
     closed = close(region, graph.types, graph.constants).graph
     try:
@@ -60,11 +61,21 @@ def _changed(
     inner = log.inside()
     after = in_regions(step, step(closed, inner), inner, taken)
     steps = complete(inner.steps, closed, after)
-    log.steps += [replace(s, because=place + s.because) for s in steps]
-    if after is closed:
-        return region
-    opened = reopen(after, region, graph.constants)
-    return rename_values(opened, dict(_clashes(opened, region, taken)))
+    opened = region if after is closed else reopen(after, region, graph.constants)
+    names = {} if opened is region else dict(_clashes(opened, region, taken))
+    log.steps += [_placed(s, way, names) for s in steps]
+    return rename_values(opened, names)
+
+
+def _placed(step: TracedStep, way: tuple[str, str], names: Mapping[str, str]) -> TracedStep:
+    """Return a step of a region as a step of the enclosing graph."""
+    node, key = way
+    return replace(
+        step,
+        because=f"in {key} of {node}: {step.because}",
+        made=tuple(names.get(name, name) for name in step.made),
+        inside=(way, *step.inside),
+    )
 
 
 def _clashes(after: Graph, before: Graph, taken: set[str]) -> Iterator[tuple[str, str]]:

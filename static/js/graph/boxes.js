@@ -1,4 +1,5 @@
 // Highlights from other panes: previewed nodes, and the nodes of the opened rewrite.
+import { definesAny } from "../results/levels.js";
 import { toScreen } from "./camera.js";
 
 /**
@@ -25,7 +26,7 @@ export function pointedAt(scene, { graph, before, preview, boxed }) {
     const key = scene.keyOf.get(node.id);
     if (key === undefined || !scene.byKey.get(key)?.shown) continue;
     if (node.origins.some((origin) => origins.has(origin))) found.preview.add(key);
-    if (values.has(node.id) || node.outputs.some((value) => values.has(value))) found.boxed.add(key);
+    if (values.has(node.id) || definesAny(node, values)) found.boxed.add(key);
   }
   return found;
 }

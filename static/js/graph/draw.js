@@ -3,7 +3,7 @@ import { toScreen } from "./camera.js";
 import { drawEdges, drawStrongEdges } from "./draw_edge.js";
 import { fillFar, strokeFar } from "./draw_far.js";
 import { drawFrame, drawMarks } from "./draw_group.js";
-import { inView } from "./hit.js";
+import { TRIANGLE, inView } from "./hit.js";
 import { MARKERS, clip, outline } from "./pen.js";
 
 /**
@@ -191,7 +191,7 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
     context.globalAlpha = faded ? FADED : 1;
   }
 
-  if (node.node === null) {
+  if (node.kind !== "node" && (node.node === null || node.hasBodies)) {
     // A closed group looks like stacked sheets.
     outline(context, left + 4, top + 4, w, h, node.round);
     context.strokeStyle = paint.stroke;
@@ -223,8 +223,9 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
   if (heightPx >= TEXT_PX) {
     const sub = node.node ? node.sub : (emphasis.sums.get(node.key) ?? node.sub);
     drawText(context, { ...node, sub }, heightPx, colors, subColor);
+    if (node.hasBodies) drawTriangle(context, left + TRIANGLE / 2 + 2, y, colors);
   }
-  if (marked && node.node === null) drawMarks(context, left + w, top, node.marks, zoom, colors);
+  if (marked && (node.node === null || node.hasBodies)) drawMarks(context, left + w, top, node.marks, zoom, colors);
   else if (marked) drawSign(context, left, top, status, zoom, colors);
   if (emphasis.focus === node.key) {
     outline(context, left + 3, top + 3, w - 6, h - 6, Math.max(1, node.round - 3));
@@ -272,19 +273,38 @@ function drawText(context, node, heightPx, colors, subColor) {
   const two = heightPx >= TWO_LINES_PX && node.sub !== "" && node.h > 26;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  const room = node.w - 16;
+  // The triangle that opens the bodies is to the left of the text.
+  const shift = node.hasBodies ? TRIANGLE / 3 : 0;
+  const room = node.w - 16 - 2 * shift;
   const labelSize = Math.min(13, node.h * 0.42);
   context.fillStyle = node.status === "removed" ? colors.muted : colors.ink;
   context.font = `600 ${labelSize}px ${colors.sans}`;
   context.fillText(
     clip(context, node.label, room),
-    node.x + 2,
+    node.x + 2 + shift,
     two ? node.y - node.h * 0.17 : node.y + 0.5,
   );
   if (!two) return;
   context.fillStyle = subColor;
   context.font = `400 ${Math.min(10.5, node.h * 0.3)}px ${colors.sans}`;
-  context.fillText(clip(context, node.sub, room), node.x + 2, node.y + node.h * 0.24);
+  context.fillText(clip(context, node.sub, room), node.x + 2 + shift, node.y + node.h * 0.24);
+}
+
+/**
+ * Paint the triangle that opens the bodies of a control-flow node.
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x
+ * @param {number} y
+ * @param {Colors} colors
+ */
+function drawTriangle(context, x, y, colors) {
+  context.beginPath();
+  context.moveTo(x - 3, y - 5);
+  context.lineTo(x + 4, y);
+  context.lineTo(x - 3, y + 5);
+  context.closePath();
+  context.fillStyle = colors.ink;
+  context.fill();
 }
 
 /**

@@ -19,18 +19,22 @@ const ROUND = 10;
  * @param {import("./draw.js").Emphasis} emphasis
  */
 export function drawFrame(context, frame, zoom, colors, emphasis) {
-  const { key, x, y, w, h, label, sub, marks } = frame;
+  const { key, x, y, w, h, label, sub, marks, node, status } = frame;
   const [left, top] = [x - w / 2, y - h / 2];
-  const isMeant = emphasis.hover === key || emphasis.focus === key;
+  const isSelected = emphasis.selected.has(key);
+  const isMeant = isSelected || emphasis.near.has(key) || emphasis.hover === key || emphasis.focus === key;
   outline(context, left, top, w, h, ROUND);
   // Groups at every second depth are tinted, to show the nesting.
   context.globalAlpha = frame.around.length % 2 ? 1 : 0.55;
   context.fillStyle = frame.around.length % 2 ? colors.paper : colors.surface;
   context.fill();
   context.globalAlpha = 1;
-  context.strokeStyle = isMeant ? colors.accent : colors.lineStrong;
-  context.lineWidth = (isMeant ? 2 : 1) / Math.min(1, Math.max(zoom, 0.3));
+  context.strokeStyle = isMeant ? colors.accent : node ? colors.family[frame.family].stroke : colors.lineStrong;
+  context.lineWidth = (isSelected ? 3 : isMeant ? 2 : 1) / Math.min(1, Math.max(zoom, 0.3));
+  // A frame without bodies at this pass only keeps the place of the node.
+  context.setLineDash(status === "removed" || (node && !frame.hasBodies) ? [6, 4] : []);
   context.stroke();
+  context.setLineDash([]);
   if (HEADER * zoom < TEXT_PX) return;
   context.textAlign = "left";
   context.textBaseline = "middle";

@@ -1,4 +1,5 @@
 // Exports the whole drawing as SVG or DOT, in the colours of the theme.
+import { HEADER } from "./nesting.js";
 import { MARKERS } from "./pen.js";
 
 /**
@@ -22,6 +23,7 @@ export function toSvg(scene, colors, paintOf) {
   const [width, height] = [scene.width + 2 * MARGIN, scene.height + 2 * MARGIN].map(Math.ceil);
   const edges = scene.edges.filter((edge) => edge.shown && edge.path.length >= 8);
   const nodes = scene.nodes.filter((node) => node.shown);
+  const frames = scene.frames.filter((frame) => frame.shown);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"`,
     ` viewBox="${-MARGIN} ${-MARGIN} ${width} ${height}" font-family=${attribute(colors.sans)}>`,
@@ -29,10 +31,27 @@ export function toSvg(scene, colors, paintOf) {
     `<marker id="tip" viewBox="0 0 7 6" refX="7" refY="3" markerWidth="7" markerHeight="6"`,
     ` markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 7 3 0 6z" fill="context-stroke"/>`,
     `</marker>`,
+    ...frames.map((frame) => svgFrame(frame, colors)),
     ...edges.map((edge) => svgEdge(edge, colors)),
     ...nodes.map((node) => svgNode(node, colors, paintOf(node))),
     `</svg>\n`,
   ].join("\n");
+}
+
+/**
+ * @param {SceneNode} frame
+ * @param {Colors} colors
+ */
+function svgFrame({ id, x, y, w, h, label, sub, node }, colors) {
+  const [left, top] = [x - w / 2, y - h / 2];
+  const text = [label, node ? sub : ""].filter(Boolean).join("  ");
+  return [
+    `<g><title>${escape(id || label)}</title>`,
+    `<rect x="${left.toFixed(1)}" y="${top.toFixed(1)}" width="${w.toFixed(1)}" height="${h.toFixed(1)}" rx="10"`,
+    ` fill="none" stroke="${colors.lineStrong}"/>`,
+    `<text x="${(left + 10).toFixed(1)}" y="${(top + HEADER / 2).toFixed(1)}" font-size="12" font-weight="600"`,
+    ` fill="${colors.ink}" dominant-baseline="central">${escape(shorten(text, w))}</text></g>`,
+  ].join("");
 }
 
 /**
@@ -105,7 +124,7 @@ function attribute(text) {
  * @returns {string}
  */
 export function toDot(scene) {
-  const nodes = scene.nodes.filter((node) => node.shown);
+  const nodes = [...scene.frames, ...scene.nodes].filter((node) => node.shown);
   const edges = scene.edges.filter((edge) => edge.shown);
   return [
     "digraph {",

@@ -20,8 +20,10 @@ const BORDER = 36;
  * @returns {SceneNode[]}
  */
 export function markedNodes(scene) {
-  return scene.nodes
-    .filter((node) => node.shown && node.status !== "same")
+  const isMarked = (/** @type {SceneNode} */ { open, id, status }) =>
+    open ? (scene.states.get(id)?.status ?? "same") !== "same" : status !== "same";
+  return [...scene.nodes, ...scene.frames]
+    .filter((node) => node.shown && isMarked(node))
     .sort((a, b) => a.y - b.y || a.x - b.x);
 }
 

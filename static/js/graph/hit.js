@@ -74,6 +74,19 @@ export function nodeAt({ nodes, frames, places }, point, slack = 0) {
   return frames.findLast((frame) => frame.shown && isIn(headerOf(frame), point)) ?? null;
 }
 
+/** Width of the part of a control-flow node that opens or closes its bodies, in drawing units. */
+export const TRIANGLE = 24;
+
+/**
+ * Return whether a point is on the triangle that opens or closes the bodies of a control-flow node.
+ * @param {SceneNode} node
+ * @param {{x: number, y: number}} point
+ */
+export function isOnTriangle(node, point) {
+  const { x, w } = node.open ? headerOf(node) : node;
+  return point.x < x - w / 2 + TRIANGLE;
+}
+
 /**
  * Return the header of an open group.
  * @param {SceneNode} frame

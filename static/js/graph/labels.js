@@ -45,6 +45,15 @@ export function valueOf({ id, kind, name, outputs }) {
   return kind === "result" ? name : (outputs.find((output) => output !== "") ?? id);
 }
 
+/**
+ * Return the name of a node among the nodes of all bodies: its value, or in a body its id.
+ * @param {GraphNode} node
+ * @returns {string}
+ */
+export function nameOf(node) {
+  return node.inside ? node.id : valueOf(node);
+}
+
 /** @param {GraphNode} node @returns {string} type of its first output that is not omitted */
 export function subOf({ outputs, types }) {
   const first = outputs.findIndex((output) => output !== "");

@@ -9,6 +9,7 @@
  * @typedef {import("./places.js").Place} Place
  * @typedef {import("./places.js").EdgePlace} EdgePlace
  *
+ * @typedef {Pick<Place, "ids" | "label" | "times" | "kind" | "node">} Thing
  * @typedef {{width: number, height: number, boxes: Place[], frames: Place[], edges: EdgePlace[]}} Nested
  *
  * @typedef {object} Levels the parts of a union that define its layout
@@ -73,9 +74,21 @@ export function pathsOf({ groups }) {
  * @param {Union} union
  * @param {Set<string>} open
  */
-export function countBoxes({ nodes, groups }, open) {
+export function countBoxes(union, open) {
+  const { nodes, groups } = union;
+  const headers = headersOf(union);
   const isSeen = (/** @type {{group: string}} */ { group }) => group === "" || open.has(group);
-  return nodes.filter(isSeen).length + groups.filter((each) => isSeen(each) && !open.has(each.key)).length;
+  const boxes = nodes.filter((each) => isSeen(each) && !headers.has(each.id));
+  return boxes.length + groups.filter((each) => isSeen(each) && !open.has(each.key)).length;
+}
+
+/**
+ * Return the control-flow nodes, which are drawn as the groups of their bodies: id -> key of the group.
+ * @param {{groups: Pick<UnionGroup, "key" | "node">[]}} union
+ * @returns {Map<string, string>}
+ */
+export function headersOf({ groups }) {
+  return new Map(groups.flatMap(({ key, node }) => (node === undefined ? [] : [[node, key]])));
 }
 
 /**
@@ -203,16 +216,16 @@ export function* nest(union, open, layouts) {
 /**
  * Collect the drawable items by key, in short steps: nodes, and groups with all their nodes.
  * @param {Union} union
- * @returns {Generator<void, Map<string, Pick<Place, "ids" | "label" | "times" | "kind">>>}
+ * @returns {Generator<void, Map<string, Thing>>}
  */
 function* thingsOf(union) {
   const { nodes, groups } = union;
   const paths = pathsOf(union);
-  /** @type {Map<string, Pick<Place, "ids" | "label" | "times" | "kind">>} */
+  /** @type {Map<string, Thing>} */
   const things = new Map();
-  for (const { key, label, times, kind } of groups) things.set(key, { ids: [], label, times, kind });
+  for (const { key, label, times, kind, node = "" } of groups) things.set(key, { ids: [], label, times, kind, node });
   for (const { key, id, group } of nodes) {
-    things.set(key, { ids: [id], label: "", times: 1, kind: "node" });
+    things.set(key, { ids: [id], label: "", times: 1, kind: "node", node: id });
     for (const around of paths.get(group) ?? []) things.get(around)?.ids.push(id);
     if (things.size % PER_STEP === 0) yield;
   }

@@ -58,7 +58,7 @@ export function overlayOf(name, shown, nodes, kernels, words, checked = null, pl
     const kindsOf = (/** @type {string} */ id) => (nodes.get(id)?.types.slice(0, 1) ?? []).map(kindOf);
     return byKind(shown, kindsOf, words.other);
   }
-  return byCost(shown, nodes, kernels, COSTS[name], words.less);
+  return byCost(shown, nodes, kernels, name, words.less);
 }
 
 /**
@@ -67,11 +67,12 @@ export function overlayOf(name, shown, nodes, kernels, words, checked = null, pl
  * @param {SceneNode[]} shown
  * @param {Map<string, GraphNode>} nodes
  * @param {Kernel[]} kernels
- * @param {typeof COSTS[string]} cost
+ * @param {string} name of the cost
  * @param {string} less
  * @returns {Overlay}
  */
-function byCost(shown, nodes, kernels, cost, less) {
+function byCost(shown, nodes, kernels, name, less) {
+  const cost = COSTS[name];
   const find = kernelsOf(kernels);
   /** @type {Map<string, number>} */
   const values = new Map();
@@ -80,7 +81,10 @@ function byCost(shown, nodes, kernels, cost, less) {
   for (const { key, ids, open } of shown) {
     const found = new Set(ids.flatMap((id) => find(nodes.get(id))));
     if (found.size === 0) continue;
-    const sum = [...found].reduce((all, kernel) => all + cost.of(kernel), 0);
+    // The time of a launch includes the kernels inside it.
+    const launched = new Set([...found].map(({ kernel }) => kernel));
+    const counted = name === "time" ? [...found].filter(({ inside }) => !launched.has(inside ?? -1)) : [...found];
+    const sum = counted.reduce((all, kernel) => all + cost.of(kernel), 0);
     says.set(key, cost.format(sum));
     if (!open) values.set(key, sum);
   }

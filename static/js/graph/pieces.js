@@ -1,6 +1,7 @@
 // Maps edges of the model to the drawn segments through which they pass.
 import { incidentEdges } from "./edge_index.js";
 import { pieceKey, piecesOf } from "./nesting.js";
+import { ownIds } from "./own_ids.js";
 
 /**
  * @typedef {import("../wire.js").StageGraph} StageGraph
@@ -68,11 +69,16 @@ export function piecesAt({ places, pass, byKey }, boxes) {
   /** @type {Set<string>} */
   const keys = new Set();
   for (const key of boxes)
-    for (const id of byKey.get(key)?.ids ?? [])
+    for (const id of boxIds(byKey.get(key)))
       for (const graph of [pass.before, pass.after])
         for (const [source, target] of graph ? incidentEdges(graph, id) : [])
           for (const [from, to] of piecesBetween(places, source, target)) keys.add(pieceKey(from, to));
   return keys;
+}
+
+/** @param {import("./scene.js").SceneNode | undefined} box */
+function boxIds(box) {
+  return box ? ownIds(box) : [];
 }
 
 /**

@@ -7,12 +7,13 @@ import { nest } from "./nesting.js";
  * @typedef {import("../wire.js").Union} Union
  * @typedef {import("./dot_layout.js").Layout} Layout
  *
- * @typedef {"node" | "scope" | "repeat" | "block" | "stretch"} Kind
+ * @typedef {"node" | import("../wire.js").UnionGroup["kind"]} Kind
  *
  * @typedef {object} Place
  * @property {string} key
  * @property {string[]} around keys of the enclosing open groups, outermost first
  * @property {string[]} ids one node, or all nodes of a group
+ * @property {string} node id of the node, or of the control-flow node whose bodies are the group; "" for other groups
  * @property {string} label label of a group; "" for a node, whose label depends on the stage
  * @property {number} times number of equal blocks in a group, 1 if there are none
  * @property {Kind} kind
@@ -26,7 +27,7 @@ import { nest } from "./nesting.js";
  * @property {number} height
  * @property {Place[]} places nodes and closed groups
  * @property {Place[]} frames open groups, outer before inner
- * @property {Map<string, Place>} placeOf id of a node -> the place that contains the node
+ * @property {Map<string, Place>} placeOf id of a node -> the place that contains the node; the frame of its bodies if open
  * @property {Map<string, string>} keyOf id of a node -> the key of its place
  * @property {EdgePlace[]} edges
  * @property {Map<string, number>} edgeAt index of a segment among the edges, by key
@@ -75,6 +76,10 @@ export function* placeSteps(union, open, layouts) {
       keyOf.set(id, place.key);
       if (placeOf.size % NODES_PER_STEP === 0) yield;
     }
+  }
+  for (const frame of frames.filter(({ node }) => node !== "")) {
+    placeOf.set(frame.node, frame);
+    keyOf.set(frame.node, frame.key);
   }
   const edgeAt = new Map(edges.map(({ key }, i) => [key, i]));
   yield;

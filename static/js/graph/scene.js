@@ -17,7 +17,7 @@ import { pieceSteps } from "./pieces.js";
  *
  * @typedef {object} SceneNode
  * @property {string} key
- * @property {string} id "" for a group
+ * @property {string} id "" for a group, unless its nodes are the bodies of a node
  * @property {string[]} around
  * @property {string[]} ids ids of the contained nodes that exist at this pass
  * @property {number} x
@@ -34,7 +34,8 @@ import { pieceSteps } from "./pieces.js";
  * @property {Status} status
  * @property {Record<Exclude<Status, "same">, number>} marks numbers of marked nodes inside
  * @property {boolean} shown
- * @property {GraphNode | null} node null for a group
+ * @property {GraphNode | null} node null for a group, unless its nodes are the bodies of a node
+ * @property {boolean} hasBodies whether the box is a control-flow node, which opens like a group
  *
  * @typedef {import("./places.js").EdgePlace & {status: Status, shown: boolean}} SceneEdge
  *
@@ -169,9 +170,11 @@ function* nodeSteps(places, states, open) {
 function sceneNode(place, states, open) {
   const { key, around, times, kind, x, y, w, h } = place;
   const present = place.ids.filter((id) => states.has(id));
-  const only = kind === "node" ? states.get(place.ids[0]) : undefined;
+  const only = states.get(place.node);
   const terminal = only ? only.node.kind !== "node" : false;
   const marks = countMarks(present, states);
+  // Changes inside a body say more about its node than refined types of the node.
+  const own = only && only.status !== "refined" ? only.status : "same";
   return {
     key,
     around,
@@ -182,14 +185,15 @@ function sceneNode(place, states, open) {
     y,
     w,
     h,
-    id: kind === "node" ? place.ids[0] : "",
+    id: place.node,
     ids: present,
     round: terminal ? h / 2 : 6,
     label: only ? labelOf(only.node) : times > 1 ? `${place.label} ×${times}` : place.label,
     sub: only ? subOf(only.node) : `${present.length} nodes: ${operatorsOf(present, states)}`,
     family: only ? asFamily(only.node.family) : "input",
-    status: only ? only.status : statusOfGroup(marks, present.length),
+    status: own === "same" ? statusOfGroup(marks, present.length) : own,
     marks,
+    hasBodies: only !== undefined && present.length > 1,
     shown: present.length > 0,
     node: only?.node ?? null,
   };

@@ -28,6 +28,7 @@ const FRESH_LOOK = {
   off: /** @type {string[]} */ ([]),
   candidates: 0,
   measured: "",
+  ran: "",
   within: "",
   camera: null,
   tour: 0,
@@ -168,7 +169,7 @@ export function createCompiler(state, submit, note = () => {}) {
       ...NO_RESULT,
       job: "",
       // A new compilation resets disabled rules, tuned schedules and measurements; a link names all three.
-      ...(ofLink ? {} : { without: [], tuned: "", measured: "" }),
+      ...(ofLink ? {} : { without: [], tuned: "", measured: "", ran: "" }),
       problem: null,
       partial: 0,
       progress: { ...IDLE, state: "sending", words: word("progress.sending") },

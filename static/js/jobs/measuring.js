@@ -19,6 +19,25 @@ const GONE = () => ({
   measuring: { share: 0, words: "", problem: { code: "E-RESULT-ABSENT", message: word("measuring.gone") } },
 });
 
+/** Results whose times are those of given inputs, without a profile. @type {WeakSet<Result>} */
+const unprofiled = new WeakSet();
+
+/**
+ * Return a result with the times of whole runs on given inputs, for a program that random inputs could not time.
+ * @param {Result} result
+ * @param {import("../wire.js").ProfiledRun} times
+ * @param {import("../wire.js").Disturbance | null} disturbance
+ * @returns {Result}
+ */
+export function withGivenTimes(result, times, disturbance) {
+  const { median_s, min_s, low_s, high_s, flops_per_s, repeats } = times;
+  const measured = { median_s, min_s, low_s, high_s, flops_per_s, repeats, disturbance };
+  const run = result.run && { ...result.run, ...measured, skipped: "" };
+  const timed = { ...result, run };
+  unprofiled.add(timed);
+  return timed;
+}
+
 /** @type {ReturnType<typeof childJob> | null} the running measurement job */
 let running = null;
 
@@ -30,7 +49,8 @@ let running = null;
 export function keepProfile(state) {
   /** Resolve a short link to the last measurement, if the server still keeps it. @param {import("../server/api.js").Parts} parts */
   async function named(parts) {
-    const job = await jobBeside(parts, "profile", LINKED).catch(() => null);
+    const find = (/** @type {string} */ kind) => jobBeside(parts, kind, LINKED).catch(() => null);
+    const job = (await find("profile")) ?? (await find("run"));
     const { parts: now, measured } = state.get();
     if (now === parts && measured === LINKED) state.set(job ? { measured: job.id } : GONE());
   }
@@ -40,7 +60,8 @@ export function keepProfile(state) {
   return state.watch(["parts", "result", "measured"], async ({ parts, result, measured }) => {
     if (parts && measured === LINKED) return void named(parts);
     const id = measured || parts?.id;
-    if (!parts || !id || !result?.run || result.run.median_s === null) return;
+    if (!parts || !id || !result) return;
+    if (!measured && (result.run?.median_s == null || unprofiled.has(result))) return;
     if (id !== askedFor) [asked, askedFor] = [api.profile(id), id];
     try {
       const profile = await asked;
@@ -79,6 +100,7 @@ export function withFigures(result, { run, kernels, disturbance }) {
       flops_per_s: run.flops_per_s,
       repeats: run.repeats,
       disturbance,
+      skipped: "",
     },
     kernels: result.kernels.map((kernel) => {
       const times = of.get(kernel.kernel);

@@ -9,6 +9,7 @@ import { mountNode } from "./node.js";
 import { mountNumerics } from "./numerics/numerics.js";
 import { mountProfile } from "./times/profile.js";
 import { mountRoofline } from "./times/roofline.js";
+import { mountRun } from "./run/run.js";
 import { mountStack } from "./shell/stack.js";
 import { mountSteps } from "./passes/steps.js";
 import { mountTargets } from "./kernels/targets.js";
@@ -37,6 +38,7 @@ export const PANES = [
   { id: "stack", group: "program", mount: mountStack },
   { id: "memory", group: "program", mount: mountMemory },
   { id: "kernels", group: "program", mount: mountKernels },
+  { id: "run", group: "program", works: mountRun },
   { id: "devices", group: "program", finds: mountDevices, kind: "place" },
   { id: "timing", group: "time", mount: mountTiming },
   { id: "profile", group: "time", mount: mountProfile },

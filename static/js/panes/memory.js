@@ -164,7 +164,7 @@ export function mountMemory(root, state) {
     (graph) => {
       last = graph;
       families = new Map(
-        graph.nodes.flatMap((node) => node.outputs.map((output) => [output, node.family])),
+        graph.nodes.filter(({ inside }) => !inside).flatMap((node) => node.outputs.map((output) => [output, node.family])),
       );
       painter.repaint();
     },

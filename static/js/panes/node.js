@@ -1,9 +1,8 @@
 // The pane Node: definition and origin of the selected node, with its kernels and buffers.
-import { foldOf } from "../state/bindings.js";
 import { breakNames } from "../elements/breaks.js";
 import { clone, closest, el, listen, part } from "../elements/dom.js";
 import { formatBytes } from "../text/format.js";
-import { valueOf } from "../graph/labels.js";
+import { nameOf, valueOf } from "../graph/labels.js";
 import { asFamily } from "../elements/families.js";
 import { paragraphs, prose } from "../elements/prose.js";
 import { fallbackNodes } from "../results/running.js";
@@ -12,6 +11,9 @@ import { differs, marksOf } from "../results/snapshots.js";
 import { ownGraphs } from "../results/stages.js";
 import { together } from "../state/state.js";
 import { word } from "../text/words.js";
+import { incidentEdges } from "../graph/edge_index.js";
+import { operandsOf } from "../results/levels.js";
+import { regionsOf } from "./node_bodies.js";
 import { madeOf } from "./passes/made_of.js";
 import { verdictsSection } from "./passes/verdicts.js";
 
@@ -121,7 +123,6 @@ function sectionOf(node, graph, state) {
   swatch.style.setProperty("--family", `var(--family-${asFamily(node.family)})`);
   const operator = page.operators.get(node.op);
   const mark = markOf(node, graph, page);
-  const inner = Object.entries(node.regions);
   const because = fallbackNodes(page.result?.kernels ?? []).get(node.id);
   return el(
     "section",
@@ -139,6 +140,7 @@ function sectionOf(node, graph, state) {
       "dl",
       { class: "facts" },
       ...fact("node.value", el("code", {}, valueOf(node))),
+      ...(node.inside ? fact("node.inside-body", insideOf(node.inside, graph)) : []),
       ...(node.name && node.name !== valueOf(node) ? fact("node.name", node.name) : []),
       ...fact("node.type", el("code", {}, node.types.join(", ") || "–")),
       ...Object.entries(node.attrs).flatMap(([name, text]) => [
@@ -154,35 +156,7 @@ function sectionOf(node, graph, state) {
           )
         : []),
     ),
-    ...inner.map(([name, region]) =>
-      foldOf(
-        el(
-          "details",
-          {},
-          el(
-            "summary",
-            {},
-            word("node.region", {
-              n: region.nodes.filter((each) => each.kind === "node").length,
-              name,
-            }),
-          ),
-          el(
-            "ol",
-            { class: "code value-list" },
-            ...region.nodes
-              .filter((each) => each.kind === "node")
-              .map((each) =>
-                el("li", {}, `${each.id}: ${each.types[0]} = ${each.op}(${each.inputs.join(", ")})`),
-              ),
-          ),
-        ),
-        state,
-        "region",
-        name,
-        region.nodes.length <= 14,
-      ),
-    ),
+    ...regionsOf(node, graph, state),
   );
 }
 
@@ -224,17 +198,11 @@ function nodeButton(id, text = id) {
  * @param {StageGraph} graph
  */
 function inputs(node, graph) {
-  const makers = new Map(
-    graph.nodes.flatMap((each) => each.outputs.map((output) => [output, each])),
-  );
-  const constants = new Map(graph.constants.map((each) => [each.name, each]));
   return el(
     "ul",
     { class: "value-list" },
-    ...node.inputs.map((name) => {
+    ...operandsOf(node, graph, incidentEdges(graph, node.id)).map(({ name, maker, constant }) => {
       if (name === "") return el("li", { class: "muted" }, word("node.left-out"));
-      const maker = makers.get(name);
-      const constant = constants.get(name);
       const type = maker?.types[maker.outputs.indexOf(name)] ?? constant?.type ?? "";
       return el(
         "li",
@@ -254,6 +222,15 @@ function inputs(node, graph) {
       );
     }),
   );
+}
+
+/**
+ * @param {import("../wire.js").Inside} inside
+ * @param {StageGraph} graph
+ */
+function insideOf([id, region], graph) {
+  const around = graph.nodes.find((each) => each.id === id);
+  return el("span", {}, `${region} `, nodeButton(id, around && nameOf(around)));
 }
 
 /**

@@ -1,4 +1,5 @@
 // The selection shared by all panes: a set of ONNX nodes, mapped to each level.
+import { valuesOf } from "../results/levels.js";
 
 /**
  * @typedef {import("../wire.js").GraphNode} GraphNode
@@ -107,7 +108,7 @@ export function selectValues(graphs, values) {
   let at = "";
   for (const value of values) {
     for (const graph of graphs) {
-      const node = graph?.nodes.find((each) => each.id === value || each.outputs.includes(value));
+      const node = graph?.nodes.find((each) => valuesOf(each).includes(value));
       const constant = graph?.constants.find((each) => each.name === value);
       if (!node && !constant) continue;
       at ||= node?.id ?? "";

@@ -113,6 +113,7 @@ export const MAX_THREADS = 64;
  * @property {string} edited "3:TEXT": the schedule of kernel 3 that is being edited, "" for none
  * @property {[from: number, to: number]} span visible time of the simulated run, as shares of its duration
  * @property {string} measured job of the repeated measurement, "" for the compilation itself
+ * @property {string} ran job that ran the program on given inputs, "" for none
  * @property {"" | "scope" | "operator"} flame grouping of the parts of a run, "" for automatic
  * @property {string} within key of the zoomed part of the run, "" for the whole run
  * @property {Camera | null} camera null: the initial view
@@ -170,6 +171,7 @@ const FIELDS = {
     lines.every((each) => Number.isInteger(each) && each >= -1),
   ),
   measured: text(),
+  ran: text(),
   flame: choice(["", "scope", "operator"]),
   within: text(),
   written: shortened(text()),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { subOf, valueOf } from "../../../static/js/graph/labels.js";
+import { nameOf, subOf, valueOf } from "../../../static/js/graph/labels.js";
 
 /** @type {(outputs: string[], types: string[]) => any} */
 const node = (outputs, types) => ({ id: "old", kind: "node", name: "lstm", outputs, types });
@@ -14,4 +14,9 @@ test("a node is named by the value that it computes now, not by its id", () => {
   assert.equal(valueOf(node(["", "h"], [])), "h");
   assert.equal(valueOf(node([], [])), "old");
   assert.equal(valueOf({ ...node([], []), kind: "result" }), "lstm");
+});
+
+test("among the nodes of all bodies, a node in a body is named by its id", () => {
+  assert.equal(nameOf(node(["h"], [])), "h");
+  assert.equal(nameOf({ ...node(["h"], []), inside: ["y", "body"] }), "old");
 });

@@ -54,6 +54,7 @@ test("layouts and element types are categories, the most frequent first", () => 
 const SCENE = /** @type {any} */ ({
   width: 100,
   height: 80,
+  frames: [],
   nodes: [drawn("n0", 'a"\\'), { ...drawn("n1", "b"), shown: false }],
   edges: [
     { from: "n0", to: "n1", shown: true, status: "removed", tip: null, path: [1, 2, 3, 4, 5, 6, 7, 8] },

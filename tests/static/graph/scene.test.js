@@ -294,7 +294,7 @@ test("a point hits the visible node at this position, and never a hidden node", 
 });
 
 test("a search requires every word, includes origins, and is limited to visible nodes", () => {
-  assert.deepEqual(searchNodes(diff, "FUSION f32"), [{ key: "n2", id: "b" }]);
+  assert.deepEqual(searchNodes(diff, "FUSION f32"), [{ key: "n2", id: "b", isHidden: false }]);
   assert.ok(searchNodes(diff, "a").some(({ key }) => key === "n2"));
   assert.deepEqual(searchNodes(diff, "fusion nothing"), []);
   assert.deepEqual(searchNodes(diff, "  "), []);

@@ -40,6 +40,7 @@ const FULL = {
   ahead: 0,
   span: [0.25, 0.3125],
   measured: "20261121-bb",
+  ran: "20261126-cc",
   flame: "operator",
   within: "\tolayer 1\tn/a,b",
   camera: { x: 12.5, y: -3, zoom: 0.25 },

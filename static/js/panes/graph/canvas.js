@@ -5,7 +5,7 @@ import { createPainter } from "../../graph/canvas.js";
 import { drawPointed } from "../../graph/boxes.js";
 import { drawScene, drawStanding, isFar } from "../../graph/draw.js";
 import { edgeAt } from "../../graph/edge_hit.js";
-import { countInView, headerOf, nodeAt } from "../../graph/hit.js";
+import { countInView, headerOf, isOnTriangle, nodeAt } from "../../graph/hit.js";
 import { createMap, fromMap } from "../../graph/minimap.js";
 import { createMotion } from "../../graph/motion.js";
 import { piecesAt } from "../../graph/pieces.js";
@@ -41,10 +41,10 @@ const EDGE_SLACK_PX = 6;
 /**
  * @param {HTMLElement} root root element of the graph
  * @param {Drawing} drawing
- * @param {{camera: () => Camera, look: (camera: Camera) => void, choose: (node: SceneNode | null) => void, chooseEdge: (edge: SceneEdge) => void}} hooks
+ * @param {{camera: () => Camera, look: (camera: Camera) => void, choose: (node: SceneNode | null) => void, toggle: (node: SceneNode) => void, chooseEdge: (edge: SceneEdge) => void}} hooks
  * @returns {Canvas}
  */
-export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge }) {
+export function mountCanvas(root, drawing, { camera, look, choose, toggle, chooseEdge }) {
   const canvas = partOf(root, "canvas", HTMLCanvasElement);
   const map = partOf(root, "map", HTMLCanvasElement);
   const stage = part(root, "stage");
@@ -139,7 +139,7 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
     if (emphasis.hover !== (node?.key ?? "")) {
       emphasis.hover = node?.key ?? "";
       const { scene } = drawing;
-      emphasis.hovered = scene && node && !node.open ? piecesAt(scene, new Set([node.key])) : new Set();
+      emphasis.hovered = scene && node ? piecesAt(scene, new Set([node.key])) : new Set();
       painter.repaint();
     }
     if (emphasis.edge !== (edge?.key ?? "")) {
@@ -174,6 +174,7 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
     const node = nodeUnder(screen, SLACK_PX);
     const edge = node ? null : edgeUnder(screen);
     if (edge) chooseEdge(edge);
+    else if (node?.hasBodies && isOnTriangle(node, toDrawing(camera(), painter.size(), screen))) toggle(node);
     else choose(node);
   }
 

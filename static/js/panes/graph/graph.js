@@ -55,6 +55,7 @@ export function mountGraph(root, state, layouter) {
     camera: framing.camera,
     look: framing.look,
     choose: (node) => (node ? choose(node) : state.set(NOTHING)),
+    toggle: (node) => groups.toggle(node),
     chooseEdge: (edge) => edges.choose(edge),
   });
   const edges = createEdges(state, () => drawing.scene, { show, announce });
@@ -118,7 +119,9 @@ export function mountGraph(root, state, layouter) {
     show([node.key]);
     canvas.repaint();
     announce(
-      `${node.status === "same" ? "" : `${word(`mark.${node.status}`)}: `}${node.label} ${node.sub}`,
+      `${node.status === "same" ? "" : `${word(`mark.${node.status}`)}: `}${node.label} ${node.sub}${
+        node.hasBodies ? ` ${word(node.open ? "graph.bodies-open" : "graph.bodies-closed")}` : ""
+      }`,
     );
   }
 

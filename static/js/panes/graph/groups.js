@@ -1,6 +1,6 @@
 // Opens and closes groups of the drawing: by click, by key, for search results.
 import { listen, part } from "../../elements/dom.js";
-import { openGroups, pathsOf, toggle } from "../../graph/nesting.js";
+import { headersOf, openGroups, pathsOf, toggle } from "../../graph/nesting.js";
 import { together } from "../../state/state.js";
 
 /**
@@ -43,7 +43,9 @@ export function mountGroups(root, state, { union, frame, hold }) {
   function toggledFor(/** @type {string} */ id) {
     const drawn = union();
     const node = drawn?.nodes.find((each) => each.id === id);
-    const around = (drawn && node && pathsOf(drawn).get(node.group)) ?? [];
+    const path = (drawn && node && pathsOf(drawn).get(node.group)) ?? [];
+    // A control-flow node is the group of its bodies: the group itself may stay closed.
+    const around = drawn && headersOf(drawn).has(id) ? path.slice(0, -1) : path;
     return drawn ? toggle(drawn, state.get().open, around, true) : state.get().open;
   }
 
@@ -67,7 +69,7 @@ export function mountGroups(root, state, { union, frame, hold }) {
   return {
     toggle: toggleGroup,
     toggleAt(box) {
-      const group = box && box.node === null ? box : frame(box?.around.at(-1) ?? "");
+      const group = box && box.kind !== "node" ? box : frame(box?.around.at(-1) ?? "");
       if (group) toggleGroup(group);
     },
     toggledFor,

@@ -14,9 +14,10 @@ import { word } from "../../text/words.js";
  */
 export function showLegend(list, scene, fallbacks, overlay) {
   const shown = scene.nodes.filter((node) => node.shown);
+  const drawn = [...shown, ...scene.frames.filter((frame) => frame.shown)];
   const hatched = shown.filter((node) => fallbacks.has(node.key));
   const families = FAMILIES.filter((family) =>
-    shown.some(
+    drawn.some(
       (node) =>
         node.family === family && node.node?.kind === "node" && !fallbacks.has(node.key),
     ),

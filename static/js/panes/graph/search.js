@@ -25,7 +25,7 @@ export function mountSearch(root, state, scene, { found, show, choose }) {
     const asked = find.trim() !== "" && !isOn(state, "search-done");
     const drawn = scene();
     const hits = asked && drawn ? searchNodes(drawn, find) : [];
-    const closed = hits.filter(({ key }) => drawn?.byKey.get(key)?.node === null).length;
+    const closed = hits.filter(({ isHidden }) => isHidden).length;
     part(root, "found").textContent = !asked
       ? ""
       : closed

@@ -2,7 +2,7 @@
 import { breakNames } from "../../elements/breaks.js";
 import { closest, el, listen } from "../../elements/dom.js";
 import { formatCount } from "../../text/format.js";
-import { valueOf } from "../../graph/labels.js";
+import { nameOf, valueOf } from "../../graph/labels.js";
 import { statesOfNodes } from "../../graph/scene.js";
 import { fallbackNodes } from "../../results/running.js";
 import { selectNode, selectedIds } from "../../state/selection.js";
@@ -52,7 +52,7 @@ export function mountGraphTable(root, state) {
 
   /** @param {[string, import("../../graph/scene.js").NodeState][]} states @param {string} caption */
   function put(states, caption) {
-    const body = el("tbody", {}, ...states.map(([id, state]) => row(id, state, fallbacks.has(id), hasMarks)));
+    const body = el("tbody", {}, ...states.map(([id, state]) => row(id, state, fallbacks.has(id), hasMarks, nodes)));
     const table = el("table", { class: "table" }, el("caption", {}, caption), head(hasMarks), body);
     root.append(nodes.size > WHOLE ? el("div", { class: "table-part" }, table) : table);
     mark(body);
@@ -95,13 +95,15 @@ function head(hasMarks) {
  * @param {import("../../graph/scene.js").NodeState} state
  * @param {boolean} isFallback
  * @param {boolean} hasMarks whether the table has the column Mark
+ * @param {Map<string, import("../../wire.js").GraphNode>} nodes by id
  */
-function row(id, { node, status }, isFallback, hasMarks) {
+function row(id, { node, status }, isFallback, hasMarks, nodes) {
+  const button = el("button", { class: "link-button mono", type: "button" }, valueOf(node));
   const badge = el("span", { class: "badge", "data-kind": "fallback" }, word("kernel.fallback"));
   const made = el(
     "tr",
     { "data-status": status },
-    el("td", { class: "wrap" }, el("button", { class: "link-button mono", type: "button" }, valueOf(node))),
+    el("td", { class: "wrap" }, button, ...insideOf(node, nodes)),
     el("td", {}, node.op, isFallback ? el("div", {}, badge) : null),
     el("td", { class: "mono" }, node.types.join(", ")),
     hasMarks
@@ -116,6 +118,19 @@ function row(id, { node, status }, isFallback, hasMarks) {
   );
   made.dataset.node = id;
   return breakNames(made);
+}
+
+/**
+ * Return the line that names the body of a node; nothing outside all bodies.
+ * @param {import("../../wire.js").GraphNode} node
+ * @param {Map<string, import("../../wire.js").GraphNode>} nodes by id
+ */
+function insideOf({ inside }, nodes) {
+  if (!inside) return [];
+  const [id, region] = inside;
+  const around = nodes.get(id);
+  const node = around ? nameOf(around) : id;
+  return [el("div", { class: "muted" }, word("table.inside", { node, region }))];
 }
 
 /**

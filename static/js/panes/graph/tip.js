@@ -9,7 +9,7 @@ import { word } from "../../text/words.js";
  * @param {string} because reason for a fallback; "" for none
  * @param {string} value text of the colour overlay; "" for none
  */
-export function fillTip(tip, { label, sub, status, node, ids, open }, because, value) {
+export function fillTip(tip, { label, sub, status, node, ids, open, hasBodies }, because, value) {
   const lines = [];
   if (node) {
     lines.push(el("span", { class: "mono" }, `${valueOf(node)}: ${node.types[0] ?? sub}`));
@@ -18,6 +18,10 @@ export function fillTip(tip, { label, sub, status, node, ids, open }, because, v
         el("br"),
         el("span", { class: "muted" }, word("tip.from", { names: shorten(node.origins) })),
       );
+    if (hasBodies) {
+      const key = open ? "tip.bodies-open" : "tip.bodies-closed";
+      lines.push(el("br"), el("span", {}, word(key, { n: ids.length - 1 })));
+    }
   } else lines.push(el("span", {}, word(open ? "tip.open-group" : "tip.group", { n: ids.length })));
   if (value) lines.push(el("br"), el("span", {}, value));
   if (because)

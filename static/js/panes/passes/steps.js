@@ -5,6 +5,7 @@ import { clone, closest, el, listen, part, partOf, revealSoon } from "../../elem
 import { formatCount, formatError, formatSeconds } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
 import { declaredStep, exampleText } from "../../results/rules.js";
+import { valuesOf } from "../../results/levels.js";
 import { selectValues, selectedIds } from "../../state/selection.js";
 import { inSlices } from "../../elements/slices.js";
 import { together } from "../../state/state.js";
@@ -129,7 +130,7 @@ export function mountSteps(root, state) {
     const ids = selectedIds(nodes, state.get());
     values = new Set();
     if (ids.size === 0) return;
-    for (const { id, outputs } of nodes) if (ids.has(id)) for (const each of [id, ...outputs]) values.add(each);
+    for (const node of nodes) if (ids.has(node.id)) for (const each of valuesOf(node)) values.add(each);
   }
 
   function mark() {
