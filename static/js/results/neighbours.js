@@ -38,6 +38,19 @@ export function verdictsOn(node, graph, neighbours) {
 }
 
 /**
+ * Return the first graph with an edge: a pass may have removed it, and its ends may remain.
+ * @template {Pick<import("../wire.js").StageGraph, "edges">} G
+ * @param {(G | null)[]} graphs
+ * @param {{from: string, to: string} | null} edge
+ * @returns {G | null}
+ */
+export function graphWithEdge(graphs, edge) {
+  if (!edge) return null;
+  const found = graphs.find((each) => each?.edges.some(([from, to]) => from === edge.from && to === edge.to));
+  return found ?? null;
+}
+
+/**
  * @param {GraphNode} maker
  * @param {GraphNode} reader
  * @param {Neighbours} neighbours

@@ -33,6 +33,7 @@ import { START } from "./url.js";
  * @property {import("../text/writing.js").Reading | null} reading check of the model in the editor
  * @property {Progress} progress
  * @property {PageProblem | null} problem
+ * @property {import("../wire.js").Comparison | null} compared the last comparison of this result with another
  * @property {boolean} trial whether the pane Compare runs the edited pipeline of B at once
  * @property {number} partial number of available stages of a failed job
  * @property {import("../server/api.js").Parts | null} parts
@@ -95,6 +96,7 @@ export const EMPTY = {
   progress: IDLE,
   problem: null,
   trial: false,
+  compared: null,
   partial: 0,
   left: null,
   invited: false,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { verdictsOn } from "../../../static/js/results/neighbours.js";
+import { graphWithEdge, verdictsOn } from "../../../static/js/results/neighbours.js";
 
 /** @type {(id: string, ...origins: string[]) => any} */
 const node = (id, ...origins) => ({ id, kind: "node", origins, outputs: [id] });
@@ -29,4 +29,14 @@ test("the verdicts of a node cover its operands and readers, but not inputs", ()
   const found = verdictsOn(GRAPH.nodes[2], GRAPH, NEIGHBOURS);
   assert.deepEqual(found.map(({ side, other }) => [side, other.id]), [["reads", "a"], ["read by", "c"]]);
   assert.deepEqual(verdictsOn(GRAPH.nodes[2], GRAPH, null), []);
+});
+
+test("the verdict on an edge that the pass removed comes from the graph before it", () => {
+  const graph = (/** @type {any[]} */ ...edges) => ({ edges });
+  const before = graph(["conv", "relu", 0, "conv"]);
+  const after = graph(["x", "relu", 0, "x"]);
+  assert.equal(graphWithEdge([after, null, before], { from: "conv", to: "relu" }), before);
+  assert.equal(graphWithEdge([after, before], { from: "x", to: "relu" }), after);
+  assert.equal(graphWithEdge([after, before], { from: "relu", to: "x" }), null);
+  assert.equal(graphWithEdge([after], null), null);
 });

@@ -122,6 +122,7 @@ export function mountCompare(root, state, work) {
       shown.replaceChildren(measured, ...tables, code, el("p", {}, open));
       stopTimes = mountComparedTimes(times, work, a, b, (found) => {
         if (number !== request) return;
+        state.set({ compared: found });
         stopCode();
         stopCode = mountComparedCode(code, state, withComparedTimes(a, found?.a ?? null), withComparedTimes(b, found?.b ?? null), second);
         if (isAsked) presentResult(shown, shown.querySelector("p strong"));

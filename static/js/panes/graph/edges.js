@@ -1,7 +1,7 @@
 // Keyboard access to edges: step through edges, follow an edge to its end, show its fusion verdict.
 import { edgeOf, edgeText, edgesAt, nextEdge } from "../../graph/edge_walk.js";
 import { edgesThrough } from "../../graph/pieces.js";
-import { verdictsOn } from "../../results/neighbours.js";
+import { graphWithEdge, verdictsOn } from "../../results/neighbours.js";
 import { selectNode } from "../../state/selection.js";
 import { word } from "../../text/words.js";
 import { verdictWord } from "../passes/verdicts.js";
@@ -40,8 +40,8 @@ export function createEdges(state, scene, { show, announce }) {
   /** Return the compiler's decisions about an edge of a node, in a few words per decision. */
   function verdicts(/** @type {string} */ at, /** @type {import("../../graph/edge_walk.js").Ends} */ edge) {
     const { graph, before, neighbours } = state.get();
-    const node = nodeOf(at);
-    const of = [graph, before].find((each) => each?.nodes.some(({ id }) => id === at));
+    const of = graphWithEdge([graph, before], edge);
+    const node = of?.nodes.find(({ id }) => id === at);
     if (!node || !of) return [];
     return verdictsOn(node, of, neighbours)
       .filter(({ other, side }) => other.id === (side === "reads" ? edge.from : edge.to))

@@ -2,7 +2,7 @@
 import { foldOf } from "../../state/bindings.js";
 import { el } from "../../elements/dom.js";
 import { edgeOf } from "../../graph/edge_walk.js";
-import { verdictsOn } from "../../results/neighbours.js";
+import { graphWithEdge, verdictsOn } from "../../results/neighbours.js";
 import { valueOf } from "../../graph/labels.js";
 import { word } from "../../text/words.js";
 
@@ -13,9 +13,11 @@ import { word } from "../../text/words.js";
  * @returns {HTMLElement[]}
  */
 export function verdictsSection(node, graph, state) {
-  const { neighbours, edge: text } = state.get();
-  const found = verdictsOn(node, graph, neighbours);
+  const { neighbours, edge: text, before, graph: after } = state.get();
   const edge = edgeOf(text);
+  const shown = graphWithEdge([graph, after, before], edge) ?? graph;
+  const end = shown.nodes.find(({ id }) => id === node.id) ?? node;
+  const found = verdictsOn(end, shown, neighbours);
   const isMeant = (/** @type {import("../../results/neighbours.js").Verdict} */ { other, side }) =>
     edge !== null && other.id === (side === "reads" ? edge.from : edge.to);
   const isOfNode = edge && neighbours && [edge.from, edge.to].includes(node.id);

@@ -30,10 +30,11 @@ export function watchFacts(state, tell) {
   let unfollow = () => {};
 
   function report() {
-    const { result, pipelines } = state.get();
+    const { result, pipelines, compared, other } = state.get();
     if (!result) return;
+    const comparison = fetched.unfused && compared?.other === other ? compared : null;
     const panes = panesOf(state.get()).map(({ id }) => id);
-    tell({ result, precisions: pipelines?.precisions ?? [], panes, ...fetched });
+    tell({ result, precisions: pipelines?.precisions ?? [], panes, comparison, ...fetched });
   }
 
   /** @template {keyof Fetched} K @param {K} key @param {Promise<NonNullable<Fetched[K]>> | undefined} answer */
@@ -79,7 +80,7 @@ export function watchFacts(state, tell) {
   return together(
     state.watch(["result", "parts", "ready", "tour"], load),
     state.watch(["other", "result"], () => state.get().tour > 0 && compare()),
-    state.watch(["pipelines"], report),
+    state.watch(["pipelines", "compared"], report),
     () => (request += 1),
     () => unfollow(),
   );

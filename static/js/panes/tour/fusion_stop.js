@@ -1,6 +1,6 @@
 // The stop about fusion: the kernels that it made, the traffic that they save, and its effect on time.
-import { faster } from "../../results/comparison.js";
-import { formatBytes, formatSeconds } from "../../text/format.js";
+import { isUndisturbed } from "../../results/disturbance.js";
+import { formatBytes, formatPercent, formatSeconds } from "../../text/format.js";
 import { parsePipeline, printPipeline } from "../../text/pipeline_text.js";
 import { counted, numbered } from "./said.js";
 
@@ -90,17 +90,26 @@ function traffic({ kernels }, saved) {
 }
 
 /** @param {Facts} facts @returns {Said[]} */
-function time({ result, unfused }) {
+function time({ result, unfused, comparison }) {
   const { run } = result;
   if (!run || run.median_s === null)
     return [[result.state === "running" ? "tour.time-soon" : "tour.time-none"]];
-  const fused = formatSeconds(run.median_s);
-  if (!unfused?.run || unfused.run.median_s === null) return [["tour.time-unfused", { time: fused }]];
-  const verdict = faster(run, unfused.run);
+  if (!unfused) return [["tour.time-unfused", { time: formatSeconds(run.median_s) }]];
+  if (!comparison) return [["tour.time-comparing"]];
+  const { a, b, verdict, disturbance } = comparison;
+  const [fused, without] = comparison.is_native ? [a.launches_s, b.launches_s] : [a.run.median_s, b.run.median_s];
   return [
-    ["tour.time-both", { fused, unfused: formatSeconds(unfused.run.median_s) }],
-    [`tour-fusion.${verdict || "unknown"}`, { ratio: (unfused.run.median_s / run.median_s).toFixed(2) }],
+    ["tour.time-both", { fused: formatSeconds(fused), unfused: formatSeconds(without) }],
+    [`tour-fusion.${verdict}`, { share: formatPercent(Math.abs(comparison.ratio - 1)) }],
+    ...(isUndisturbed(disturbance) ? [] : /** @type {Said[]} */ ([["tour-fusion.disturbed"]])),
+    ...(mostAreShort(result) ? /** @type {Said[]} */ ([["tour-fusion.short"]]) : []),
   ];
+}
+
+/** Return whether the launch limits the speed of most kernels. @param {Result} result */
+function mostAreShort({ kernels }) {
+  const launched = kernels.filter(({ inside, bound }) => inside === null && bound !== "");
+  return 2 * launched.filter(({ bound }) => bound === "overhead").length > launched.length;
 }
 
 /**

@@ -18,6 +18,7 @@ import { counted } from "./said.js";
  * @property {import("../../wire.js").KernelText | null} loops Loop IR of the kernel of the stop about code
  * @property {import("../../wire.js").KernelText | null} asm assembly of this kernel
  * @property {Result | null} unfused the same compilation without fusion
+ * @property {import("../../wire.js").Comparison | null} comparison the times of both, measured together
  *
  * @typedef {object} Stop
  * @property {keyof typeof MAKERS} id

@@ -97,7 +97,7 @@ export function mountTour(root, state, side) {
   function openComparison() {
     const { result } = state.get();
     if (!result) return;
-    state.set({ pane: "compare", planned: withoutFusion(result.pipeline) });
+    state.set({ pane: "compare", planned: withoutFusion(result.pipeline), other: "", pair: "", trial: true });
     reveal();
   }
 

@@ -25,6 +25,7 @@ const FACTS = {
   loops: golden("kernel-0-loops"),
   asm: golden("kernel-0-asm"),
   unfused: null,
+  comparison: null,
 };
 
 /** @param {number} number @param {Partial<Facts>} [facts] */
@@ -64,11 +65,25 @@ test("fusion is told by its nodes, kernels and traffic, and opens the step that 
 
 test("the time of fusion is told only if a compilation without fusion was measured", () => {
   assert.ok(keys(at(2)).includes("tour.time-unfused"));
-  const run = /** @type {any} */ ({ ...result.run, median_s: 0.002, low_s: 0.0019, high_s: 0.0021 });
-  const faster = at(2, { unfused: { ...result, run } });
-  assert.deepEqual(values(faster, "tour.time-both"), { fused: "1 ms", unfused: "2 ms" });
-  assert.deepEqual(values(faster, "tour-fusion.a"), { ratio: "2.00" });
-  assert.ok(keys(at(2, { unfused: result })).includes("tour-fusion.same"));
+  assert.ok(keys(at(2, { unfused: result })).includes("tour.time-comparing"));
+  const timed = (/** @type {string} */ verdict, /** @type {number} */ ratio, causes = /** @type {string[]} */ ([])) =>
+    at(2, {
+      unfused: result,
+      comparison: /** @type {any} */ ({
+        verdict,
+        ratio,
+        is_native: true,
+        disturbance: { causes },
+        a: { launches_s: 0.001 },
+        b: { launches_s: 0.001 * ratio },
+      }),
+    });
+  const slower = timed("slower", 2);
+  assert.deepEqual(values(slower, "tour.time-both"), { fused: "1 ms", unfused: "2 ms" });
+  assert.deepEqual(values(slower, "tour-fusion.slower"), { share: "100 %" });
+  assert.ok(!keys(slower).includes("tour-fusion.disturbed"));
+  assert.ok(keys(timed("same", 1.001, ["busy"])).includes("tour-fusion.same"));
+  assert.ok(keys(timed("same", 1.001, ["busy"])).includes("tour-fusion.disturbed"));
   assert.ok(keys(with_(2, { run: null })).includes("tour.time-none"));
 });
 
