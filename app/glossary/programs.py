@@ -318,8 +318,8 @@ CHECKS_AND_MEASUREMENTS = Section(
         ),
         Term(
             "confidence interval",
-            "the range that contains the true value with the stated probability: 95 % for times, 99 % for "
-            "comparisons",
+            "the range that contains the true value with the stated probability: 95 % for times, "
+            "99 % for comparisons",
             "`compiler/bench/`",
             forms=("confidence intervals",),
         ),
