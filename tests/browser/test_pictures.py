@@ -41,6 +41,7 @@ def test_a_pass_without_changes_marks_no_node(page: Page) -> None:
     playground.part("search").press("Enter")
     badge = playground.pane.locator(".node-title .badge")
     expect(badge).to_have_text("changed")
+    page.locator("[data-fold]").click()
     page.locator(".pass-row[data-unchanged] .pass-name").get_by_text("hoist_zero_points").click()
     expect(playground.pane.locator(".node-title")).to_contain_text("conv")
     expect(badge).to_have_count(0)

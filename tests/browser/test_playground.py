@@ -142,7 +142,9 @@ def test_a_model_compiles_in_the_precision_and_with_the_threads_that_were_chosen
 ) -> None:
     playground.open().pick("digits_cnn")
     precision, threads = playground.part("precision"), playground.part("threads")
-    expect(precision.locator("option")).to_have_text(["f32", "fast", "bf16", "int8"])
+    expect(precision.locator("option")).to_have_text(
+        ["f32", "fast", "bf16", "int8 (requires a quantized model)"]
+    )
     precision.select_option("bf16")
     expect(playground.part("precision-words")).to_contain_text("bf16")
     threads.fill("0")

@@ -10,8 +10,7 @@ from onnx import TensorProto, helper
 
 import compiler
 from compiler.runtime.open import between, rounds
-from compiler.units import count_text
-from tests.compiler.passes.test_counted_loops import Body, X, agrees, expected, from_python
+from tests.compiler.passes.test_counted_loops import Body, X, agrees, counted, expected, from_python
 
 FLOOR = helper.make_tensor_value_info("floor", TensorProto.FLOAT, ())
 
@@ -40,7 +39,7 @@ def test_rounds_go_on_where_the_last_one_ended(
 ) -> None:
     monkeypatch.setattr(rounds, "FEWEST", n_steps)
     monkeypatch.setattr(rounds, "MOST", n_steps)
-    model = count_text(above_floor, limit=7, inputs=[FLOOR])
+    model = counted(above_floor, limit=7, inputs=[FLOOR])
     agrees(model, {"x": X, "floor": np.array(floor, np.float32)})
 
 
@@ -48,14 +47,14 @@ def test_rounds_go_on_where_the_last_one_ended(
 def test_the_number_of_the_step_goes_on_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds, "FEWEST", 2)
     monkeypatch.setattr(rounds, "MOST", 2)
-    model = count_text(above_floor, limit=5, inputs=[FLOOR], row="n")
+    model = counted(above_floor, limit=5, inputs=[FLOOR], row="n")
     agrees(model, {"x": X, "floor": np.array(-9, np.float32)})
 
 
 @pytest.mark.usefixtures("no_reference")
 @pytest.mark.parametrize(("limit", "go"), [(0, True), (4, False)])
 def test_no_steps_give_no_rows(limit: int, go: bool) -> None:
-    model = count_text(above_floor, limit=limit, go=go, inputs=[FLOOR])
+    model = counted(above_floor, limit=limit, go=go, inputs=[FLOOR])
     agrees(model, {"x": X, "floor": np.array(-9, np.float32)})
 
 
@@ -64,7 +63,7 @@ def test_a_count_bounds_a_condition_on_data() -> None:
     def condition(b: Body) -> str:
         return b.add("And", b.add("Less", "k1", np.int64(5)), above_floor(b))
 
-    model = count_text(condition, inputs=[FLOOR])
+    model = counted(condition, inputs=[FLOOR])
     program = compiler.compile(model)
     for floor in (-3.0, -4.5, -9.0):
         inputs = {"x": X, "floor": np.array(floor, np.float32)}
