@@ -27,6 +27,7 @@ class Member:
     """A running child. `idle_s` sums the seconds in which the child was stopped or waited."""
 
     process: Forked
+    is_stopped: bool = False
     idle_s: float = 0.0
     idle_since_s: float | None = None
 
@@ -70,9 +71,14 @@ class MeasuringSlot:
                     self._free()
 
     def ask(self, member: Member) -> None:
-        """Queue a child that wants to measure."""
+        """Queue a child that wants to measure.
+
+        The child may have been stopped after it sent its request; it continues, and only waits.
+        """
         with self.lock:
-            member.idle_since_s = self.clock()
+            self._continue(member)
+            if member.idle_since_s is None:
+                member.idle_since_s = self.clock()
             self.waiting.append(member)
             self._grant()
 
@@ -101,18 +107,21 @@ class MeasuringSlot:
     def _free(self) -> None:
         now = self.clock()
         self.holder = None
-        stopped = [each for each in self.members if each.idle_since_s is not None]
-        running_again = [each for each in stopped if each not in self.waiting]
-        self.next_grant_s = now + (now - self.granted_s if running_again else 0.0)
-        for each in running_again:
-            _signal(each, signal.SIGCONT)
+        stopped = [each for each in self.members if each.is_stopped]
+        self.next_grant_s = now + (now - self.granted_s if stopped else 0.0)
+        for each in stopped:
+            self._continue(each)
             self._end_idle(each)
         self._grant()
 
     def _stop(self, member: Member) -> None:
-        if member.idle_since_s is None:
-            member.idle_since_s = self.clock()
-            _signal(member, signal.SIGSTOP)
+        member.is_stopped, member.idle_since_s = True, self.clock()
+        _signal(member, signal.SIGSTOP)
+
+    def _continue(self, member: Member) -> None:
+        if member.is_stopped:
+            member.is_stopped = False
+            _signal(member, signal.SIGCONT)
 
     def _end_idle(self, member: Member) -> None:
         if member.idle_since_s is None:

@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 from app.jobs.models import asked_of, read_model
 from app.jobs.parts import Parts
+from app.jobs.slot import measuring
 from app.jobs.worker import Say
 from app.wire import tuning as wire
 from app.wire.asked import Asked, Sent, asked
@@ -107,23 +108,29 @@ def tune_model(request: Mapping[str, Any], folder: Path, task: Mapping[str, Any]
     given = {k: tuple(v) for k, v in made["shapes"].items()}
     telling = _Telling(request, folder, say)
     number = request["kernel"]
-    done = tune(
-        graph,
-        budget_seconds=request["budget_seconds"],
-        search=request["search"],
-        seed=request["seed"],
-        database=folder / SCHEDULES,
-        watch=Watch(
-            telling.began,
-            telling.tried,
-            (folder / STOP).exists,
-            () if number is None else (request["kernels"][number],),
-        ),
-        inputs={**shapes_that_fit(graph, given), **given} or None,
-        pipeline=parse_pipeline(made["pipeline"]),
-        precision=made["options"]["precision"],
-        threads=made["options"]["threads"],
-    )
+    with measuring(say, made["options"]["threads"]) as slot:
+
+        def tried(trials: Sequence[Trial]) -> None:
+            telling.tried(trials)
+            slot.pause()
+
+        done = tune(
+            graph,
+            budget_seconds=request["budget_seconds"],
+            search=request["search"],
+            seed=request["seed"],
+            database=folder / SCHEDULES,
+            watch=Watch(
+                telling.began,
+                tried,
+                (folder / STOP).exists,
+                () if number is None else (request["kernels"][number],),
+            ),
+            inputs={**shapes_that_fit(graph, given), **given} or None,
+            pipeline=parse_pipeline(made["pipeline"]),
+            precision=made["options"]["precision"],
+            threads=made["options"]["threads"],
+        )
     reports = {k.name: k for k in done.kernels}
     rows = telling.tuning["kernels"]
     telling.tuning["kernels"] = [

@@ -122,6 +122,25 @@ def test_a_child_that_ends_while_it_waits_gets_no_slot(jobs: Jobs) -> None:
     assert jobs.slot.holder is None
 
 
+def test_a_child_that_was_stopped_after_its_request_continues_and_is_granted(jobs: Jobs) -> None:
+    a, b, _ = jobs.members
+    jobs.slot.ask(a)
+    jobs.now = 1.0
+    jobs.slot.ask(b)  # the server reads the request after it has stopped the child
+    assert jobs.signals[-1] == (2, signal.SIGCONT)
+    assert b.idle_seconds(jobs.now) == 1.0
+    jobs.now = 2.0
+    jobs.slot.give_back(a)
+    jobs.now = 4.0
+    jobs.slot.look()
+    assert jobs.granted(b)
+    assert [sent for sent in jobs.signals if sent[0] == 2] == [
+        (2, signal.SIGSTOP),
+        (2, signal.SIGCONT),
+    ]
+    assert b.idle_s == 4.0
+
+
 def test_a_real_process_stops_and_continues() -> None:
     pid = os.fork()
     if pid == 0:
