@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.jobs.models import try_random_inputs
 from app.jobs.parts import Parts
 from app.jobs.recompile import recompiled
-from app.jobs.slot import Slot, measuring
 from app.jobs.telling import sparsely
 from app.jobs.worker import Say
+from app.jobs.worker_slot import Slot, measuring
 from app.rounds import interleaved_rounds
 from app.wire import comparisons
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import FLAG, number, text
 from compiler.bench.versus import Versus, n_copies, versus
-from compiler.errors import CompileError
 from compiler.runtime.native_call import native_calls
 from compiler.runtime.program import Program
 
@@ -55,10 +53,7 @@ def compare_compiled(
     say("phase", {"phase": "code", "words": "generating the code again"})
     a, b = recompiled(Path(request["compiled"])), recompiled(Path(request["compiled_other"]))
     seed, threads = a.options["seed"], a.options["threads"]
-    inputs, why_none = try_random_inputs(a.graph, a.shapes, seed)
-    if inputs is None:
-        message = f"there are no inputs to time the programs with: {why_none}"
-        raise CompileError("E-INPUT-NAME", message)
+    inputs = a.inputs()
     programs = (a.program, b.program)
     for program in programs:
         program.run(inputs)

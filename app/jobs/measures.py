@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import compiler
-from app.jobs.slot import measuring
 from app.jobs.worker import Say
+from app.jobs.worker_slot import measuring
 from app.rounds import timed_rounds
 from app.samples import Labelled
 from app.wire import profiles

@@ -3,7 +3,7 @@
 A child asks for the slot with the message `slot`, and waits for the answer on its standard input.
 The server stops the process groups of the other children (SIGSTOP) and continues them when the
 child gives the slot back. The limits on a child's time do not count the time in which the child was
-stopped or waited for the slot. See slot.py for the child's side.
+stopped or waited for the slot. See worker_slot.py for the child's side.
 """
 
 from __future__ import annotations

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.jobs.models import asked_of, model_file, try_random_inputs
+from app.jobs.models import asked_of, model_file
 from app.jobs.parts import Parts
 from app.jobs.recompile import recompiled
-from app.jobs.slot import measuring
 from app.jobs.worker import Say
+from app.jobs.worker_slot import measuring
 from app.wire import peers as wire
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import choice, number
 from compiler.bench import peers
 from compiler.bench.versus import versus
-from compiler.errors import CompileError
 from compiler.runtime.compare import compare, worst
 
 
@@ -43,10 +42,7 @@ def compare_with_peer(
     say("phase", {"phase": "code", "words": "generating the code again"})
     again = recompiled(Path(request["compiled"]))
     seed, threads = again.options["seed"], again.options["threads"]
-    inputs, why_none = try_random_inputs(again.graph, again.shapes, seed)
-    if inputs is None:
-        message = f"there are no inputs to time the programs with: {why_none}"
-        raise CompileError("E-INPUT-NAME", message)
+    inputs = again.inputs()
     say("phase", {"phase": "peer", "words": "loading the model in the other runtime"})
     model = model_file(asked_of(Path(request["compiled"])))
     peer = peers.load_peer(request["peer"], model, threads)

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.jobs.models import try_random_inputs
 from app.jobs.parts import Parts
 from app.jobs.recompile import recompiled
-from app.jobs.slot import measuring
 from app.jobs.telling import sparsely
 from app.jobs.worker import Say
+from app.jobs.worker_slot import measuring
 from app.rounds import Tell, timed_rounds
 from app.wire import profiles
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import FLAG, number
-from compiler.errors import CompileError
 from compiler.machine.keep import keep, processor
 from compiler.machine.measure import ROUNDS, measure
 
@@ -53,10 +51,7 @@ def profile_model(
     say("phase", {"phase": "code", "words": "generating the code again"})
     again = recompiled(Path(request["compiled"]))
     program, options = again.program, again.options
-    inputs, why_none = try_random_inputs(again.graph, again.shapes, options["seed"])
-    if inputs is None:
-        message = f"there are no inputs to time the program with: {why_none}"
-        raise CompileError("E-INPUT-NAME", message)
+    inputs = again.inputs()
     say("phase", {"phase": "measure", "words": "timing the kernels"})
     threads = options["threads"]
     with measuring(say, threads) as slot:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.jobs.compile import compiled, first_run
-from app.jobs.models import asked_of, read_model
+from app.jobs.models import asked_of, read_model, try_random_inputs
 from app.jobs.parts import Parts
 from app.wire.shapes.jobs import Result
 from compiler.errors import CompileError
@@ -25,6 +25,14 @@ class Recompiled:
     program: Program
     shapes: Mapping[str, tuple[int, ...]]
     options: Mapping[str, Any]
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the random inputs of the compilation. Errors: E-INPUT-NAME if there are none."""
+        inputs, why_none = try_random_inputs(self.graph, self.shapes, self.options["seed"])
+        if inputs is None:
+            message = f"there are no inputs to time the program with: {why_none}"
+            raise CompileError("E-INPUT-NAME", message)
+        return inputs
 
 
 def recompiled(earlier: Path) -> Recompiled:

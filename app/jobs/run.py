@@ -13,9 +13,9 @@ from app.arrays import as_input, npy_bytes, read_array
 from app.jobs.compile import compiled
 from app.jobs.models import asked_of, read_model
 from app.jobs.parts import Parts
-from app.jobs.slot import measuring
 from app.jobs.telling import sparsely
 from app.jobs.worker import Say
+from app.jobs.worker_slot import measuring
 from app.rounds import timed_rounds
 from app.wire import profiles, runs
 from app.wire.asked import Asked, Sent, asked

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from app.jobs.parts import Parts
-from app.jobs.slot import Slot, measuring
 from app.jobs.telling import sparsely
 from app.jobs.worker import Say
+from app.jobs.worker_slot import Slot, measuring
 from app.wire import schedules as wire
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import N_KERNELS, whole

@@ -14,8 +14,8 @@ from typing import Any, get_args
 
 from app.jobs.models import asked_of, read_model
 from app.jobs.parts import Parts
-from app.jobs.slot import measuring
 from app.jobs.worker import Say
+from app.jobs.worker_slot import measuring
 from app.wire import tuning as wire
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import N_KERNELS, choice, number, or_null, whole

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from app.jobs import slot
+from app.jobs import worker_slot
 from compiler.errors import CompileError
 from compiler.limits import Limits, limited
 
@@ -29,7 +29,7 @@ def work_once(kinds: Mapping[str, Work]) -> NoReturn:
     if not line:
         os._exit(0)
     task = json.loads(line)
-    slot.connect()
+    worker_slot.connect()
     threading.Thread(target=_listen_to_parent, daemon=True).start()
     _limit(task)
     folder = Path(task["folder"])
@@ -81,7 +81,7 @@ def _take_standard_output() -> Say:
 def _listen_to_parent() -> None:
     """Handle the parent's messages; end the process when the parent closes the standard input."""
     for message in sys.stdin.buffer:
-        slot.heard(json.loads(message))
+        worker_slot.heard(json.loads(message))
     os._exit(1)
 
 

@@ -26,13 +26,13 @@ Verdict = Literal["faster", "slower", "same", "unknown"]
 N_COPIES, LEAST_COPIES = 12, 5
 """Number of copies of each program; fewer than the second give no interval with this
 significance."""
-SAMPLES = 12
+SAMPLES = 40
 """Number of runs of each copy to aim for."""
 SIGNIFICANCE = 0.01
 """Probability that equal programs are called different."""
 EQUAL_SHARE = 0.003
 """Relative difference of times below which two programs count as equal."""
-EQUAL_SHARE_OF_ONE = 0.02
+EQUAL_SHARE_OF_ONE = 0.01
 """The same for a single copy of each program, whose addresses may explain such a difference."""
 BLOCKS = 25
 SAMPLE_SECONDS = 2e-5

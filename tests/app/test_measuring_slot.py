@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.jobs import measuring_slot, slot
+from app.jobs import measuring_slot, worker_slot
 from app.jobs.measuring_slot import MeasuringSlot, Member
 from compiler import limits
 
@@ -171,24 +171,24 @@ def test_a_child_waits_for_the_grant_and_pauses_after_a_while(
     def say(name: str, data: Any) -> None:
         said.append((name, dict(data)))
         if data.get("wanted"):
-            slot.heard({"slot": True})
+            worker_slot.heard({"slot": True})
 
     monkeypatch.setenv("COMPILARIUM_CACHE", "")
-    slot.connect()
-    monkeypatch.setattr(slot, "LONGEST_S", 1e9)
+    worker_slot.connect()
+    monkeypatch.setattr(worker_slot, "LONGEST_S", 1e9)
     try:
-        with slot.measuring(say, 1) as held:
+        with worker_slot.measuring(say, 1) as held:
             held.pause()
             assert said == [("slot", {"wanted": True})]
-            monkeypatch.setattr(slot, "LONGEST_S", 0.0)
+            monkeypatch.setattr(worker_slot, "LONGEST_S", 0.0)
             held.pause()
     finally:
-        slot._connected.clear()
+        worker_slot._connected.clear()
     assert [data["wanted"] for _, data in said] == [True, False, True, False]
 
 
 def test_stopped_seconds_do_not_count_for_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "_not_counted_seconds", 0.0)
     before = limits.monotonic()
-    slot.heard({"idle_s": 100.0})
+    worker_slot.heard({"idle_s": 100.0})
     assert limits.monotonic() == pytest.approx(before - 100.0, abs=10.0)

@@ -188,14 +188,20 @@ def graph_pass(
 
     `choices` lists the allowed values of options whose values come from a registry. `near_miss`
     is a graph that the pass leaves unchanged: it declares the kind of step that has the name of the
-    pass. `steps` declares further kinds; a kind without an example has the example of the pass.
+    pass. `steps` declares further kinds; a kind without an example or a near miss has that of the
+    pass.
     """
 
     def declare(fn: Callable[..., Graph]) -> Pass:
         words, text = inspect.getdoc(fn) or "", textwrap.dedent(example)
         own = [step_kind(fn.__name__, words, near_miss=near_miss)] if near_miss else []
         kinds = [
-            kind if kind.example else replace(kind, example=text, options=example_options or {})
+            replace(
+                kind,
+                example=kind.example or text,
+                near_miss=kind.near_miss or textwrap.dedent(near_miss),
+                options=kind.options if kind.example else example_options or {},
+            )
             for kind in (*own, *steps)
         ]
         return _register(

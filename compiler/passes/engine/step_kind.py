@@ -43,11 +43,11 @@ def step_kind(
     name: str,
     words: str,
     *,
-    near_miss: str,
+    near_miss: str = "",
     example: str = "",
     options: Mapping[str, Any] | None = None,
 ) -> StepKind:
-    """Declare a kind of step; without an example, the example of the pass shows the kind."""
+    """Declare a kind of step; an omitted example or near miss is that of the pass."""
     return StepKind(
         name,
         inspect.cleandoc(words),

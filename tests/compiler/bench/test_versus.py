@@ -47,7 +47,7 @@ def test_a_negligible_difference_counts_as_none() -> None:
 
 
 def test_single_copies_need_a_larger_difference() -> None:
-    assert drawn(1, 1.015, n=1, spread=0.0).verdict == "same"
+    assert drawn(1, 1.008, n=1, spread=0.0).verdict == "same"
     assert drawn(1, 1.05, n=1, spread=0.0).verdict == "slower"
 
 

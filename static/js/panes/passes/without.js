@@ -5,6 +5,15 @@ import { withoutPass } from "../../text/pipeline_text.js";
 import { word } from "../../text/words.js";
 
 /**
+ * Open the pane Compare, which compiles without a pass at once.
+ * @param {import("../../state/page.js").PageState} state
+ * @param {string} planned the pipeline without the pass
+ */
+export function tryPipeline(state, planned) {
+  state.set({ planned, other: "", pair: "", trial: true, pane: "compare" });
+}
+
+/**
  * @param {HTMLButtonElement} button
  * @param {import("../../state/page.js").PageState} state
  * @returns {() => void}
@@ -21,7 +30,7 @@ export function mountWithout(button, state) {
     listen(button, {
       click: () => {
         const found = edited();
-        if (found) state.set({ planned: found.planned, other: "", pair: "", trial: true, pane: "compare" });
+        if (found) tryPipeline(state, found.planned);
       },
     }),
     state.watch(["stage", "result", "pipeline"], () => {

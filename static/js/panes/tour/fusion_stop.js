@@ -12,7 +12,7 @@ import { counted, numbered } from "./said.js";
  */
 
 /** The name of the pass that fuses. */
-const FUSE = "fuse";
+export const FUSE = "fuse";
 
 /**
  * Return the stage of the fusing pass that applied most, null if no pass fuses.
@@ -23,13 +23,6 @@ export function fusingStage({ stages }) {
   const found = stages.filter(({ name }) => name === FUSE);
   return found.sort((a, b) => b.n_applied - a.n_applied || a.stage - b.stage)[0] ?? null;
 }
-
-/**
- * Return the pipeline of a result with its fusing passes disabled.
- * @param {string} pipeline
- */
-export const withoutFusion = (pipeline) =>
-  printPipeline(parsePipeline(pipeline).map((row) => (row.name === FUSE ? { ...row, on: false } : row)));
 
 /**
  * Return whether the only difference between two compilations is fusion, which the second one lacks.

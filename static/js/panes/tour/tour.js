@@ -5,7 +5,9 @@ import { rememberTour } from "../../state/newcomer.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 import { watchFacts } from "./facts.js";
-import { withoutFusion } from "./fusion_stop.js";
+import { withoutPass } from "../../text/pipeline_text.js";
+import { tryPipeline } from "../passes/without.js";
+import { FUSE } from "./fusion_stop.js";
 import { sentence } from "./said.js";
 import { STOPS, stopOf } from "./stops.js";
 
@@ -96,8 +98,9 @@ export function mountTour(root, state, side) {
 
   function openComparison() {
     const { result } = state.get();
-    if (!result) return;
-    state.set({ pane: "compare", planned: withoutFusion(result.pipeline), other: "", pair: "", trial: true });
+    const planned = result ? withoutPass(result.pipeline, FUSE) : null;
+    if (planned === null) return;
+    tryPipeline(state, planned);
     reveal();
   }
 
