@@ -7,7 +7,6 @@ from typing import Any
 
 from compiler.figures import execution, memory, models, passes
 from compiler.ir.graph import Graph
-from compiler.memory.buffer import Plan
 from compiler.runtime.program import Program
 from compiler.trace import Event
 from compiler.units import count_text, percent_text, seconds_text
@@ -48,7 +47,7 @@ def program_json(program: Program, model: str) -> dict[str, Any]:
         **_execution(program),
         "predicted_s": execution.kernels_bound(program.kernels, predictions),
         "memory": {
-            **_plan_json(program.memory),
+            **memory.plan_figures(program.memory),
             "order": program.order.words if program.order else "",
             "limit": program.limited.words if program.limited else "",
         },
@@ -79,18 +78,6 @@ def _pass_json(e: Event) -> dict[str, Any]:
         **composition(e.after),
         "n_applied": passes.n_applied(e.steps),
         "n_declined": passes.n_declined(e.steps),
-    }
-
-
-def _plan_json(plan: Plan) -> dict[str, Any]:
-    return {
-        "peak_bytes": memory.arena_bytes(plan),
-        "lower_bound_bytes": memory.arena_bound_bytes(plan),
-        "live_peak_bytes": memory.live_peak_bytes(plan),
-        "unshared_bytes": memory.unshared_bytes(plan),
-        "over_bound": memory.over_bound(plan),
-        "idle_share": memory.idle_share(plan),
-        "n_buffers": memory.n_buffers(plan),
     }
 
 

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from compiler.figures.figure import figure
 from compiler.memory.account import fullest_step, live_by_step, used_by_step
 from compiler.memory.buffer import Plan
 from compiler.runtime.program import Program
+
+
+class PlanFigures(TypedDict):
+    """The figures of a memory plan. Units: bytes, shares and counts."""
+
+    peak_bytes: int
+    lower_bound_bytes: int
+    live_peak_bytes: int
+    unshared_bytes: int
+    over_bound: float | None
+    idle_share: float
+    n_buffers: int
+
+
+def plan_figures(plan: Plan) -> PlanFigures:
+    """Return all figures of a memory plan."""
+    return {
+        "peak_bytes": arena_bytes(plan),
+        "lower_bound_bytes": arena_bound_bytes(plan),
+        "live_peak_bytes": live_peak_bytes(plan),
+        "unshared_bytes": unshared_bytes(plan),
+        "over_bound": over_bound(plan),
+        "idle_share": idle_share(plan),
+        "n_buffers": n_buffers(plan),
+    }
 
 
 @figure("arena", "B", "compile.memory.peak_bytes = result.memory.peak_bytes")

@@ -293,9 +293,9 @@ export interface LaunchOrder {
  * bound. `idle_share` is the share of occupied bytes that are not live. `order` is null if sizes
  * are open. */
 export interface Memory {
-  planner: Method | null; order: LaunchOrder | null; peak_bytes: number; lower_bound_bytes: number;
-  live_peak_bytes: number; unshared_bytes: number; over_bound: number | null; idle_share: number;
-  n_buffers: number; n_steps: number; live_bytes: number[]; used_bytes: number[];
+  peak_bytes: number; lower_bound_bytes: number; live_peak_bytes: number; unshared_bytes: number;
+  over_bound: number | null; idle_share: number; n_buffers: number; planner: Method | null;
+  order: LaunchOrder | null; n_steps: number; live_bytes: number[]; used_bytes: number[];
   fullest_step: number; handovers: Handover[]; buffers: Buffer[];
 }
 /** Times of whole runs on random inputs; if nothing was measured, `skipped` is the reason.
@@ -506,11 +506,11 @@ export interface ProfiledRun {
  * operations and bytes. `fewer_products`: Winograd computes the kernel with fewer products than
  * `flops` counts. */
 export interface KernelTimes {
-  median_s: number; min_s: number; low_s: number; high_s: number; kernel: number; share: number;
+  median_s: number; min_s: number; low_s: number; high_s: number; share: number;
   predicted_s: number | null; roof_s: number | null; bound: Bound | ""; ratio: number | null;
   potential_s: number | null; flops_per_s: number | null; flops_per_byte: number | null;
-  ceiling_flops_per_s: number | null; reached: number | null; unit: Unit | ""; flops: number;
-  bytes: number; traffic: Partial<Record<Level, number>>; fewer_products: boolean;
+  ceiling_flops_per_s: number | null; reached: number | null; kernel: number; unit: Unit | "";
+  flops: number; bytes: number; traffic: Partial<Record<Level, number>>; fewer_products: boolean;
   shares: Record<string, number>;
 }
 /** Figures of all kernels together, in seconds. `kernels_s` is the sum of the medians, and
@@ -518,8 +518,8 @@ export interface KernelTimes {
  * run minus `kernels_s`. `run_bound_s` is the lower bound of a whole run, with a single call.
  * `potential_s` is the sum of the potentials. */
 export interface Totals {
-  kernels_s: number; predicted_s: number; outside_s: number; run_bound_s: number;
-  potential_s: number;
+  kernels_s: number; predicted_s: number; run_bound_s: number; potential_s: number;
+  outside_s: number;
 }
 /** Interleaved times of whole runs and of each kernel, on the same random inputs. */
 export interface Profile {

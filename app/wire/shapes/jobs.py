@@ -9,6 +9,8 @@ from app.wire.shapes import Payload
 from app.wire.shapes.facts import Host, Problem
 from app.wire.shapes.profiles import Disturbance
 from app.wire.shapes.stages import KernelPart
+from compiler.figures.execution import Execution
+from compiler.figures.memory import PlanFigures
 from compiler.machine.roofline import Bound
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -216,7 +218,7 @@ class Specialization(TypedDict):
     because: str
 
 
-class Running(TypedDict):
+class Running(Execution):
     """The division of a run into generated code and fallbacks to the reference.
 
     `n_native` and `n_fallback` count launches, `n_inside` the kernels inside launches, and
@@ -225,15 +227,6 @@ class Running(TypedDict):
     `predicted_s` is the sum of the lower bounds of all launches, null if a fallback has none.
     """
 
-    n_kernels: int
-    n_native: int
-    n_inside: int
-    n_fallback: int
-    n_crossings: int
-    n_uncounted: int
-    flops: int
-    native_flops: int
-    native_share: float | None
     predicted_s: float | None
     weight_bytes: int
     serves_all_sizes: bool
@@ -291,7 +284,7 @@ class LaunchOrder(TypedDict):
     live_bytes: list[int]
 
 
-class Memory(TypedDict):
+class Memory(PlanFigures):
     """The memory plan of the arena. Units: bytes; `live_bytes` and `used_bytes` have a figure per
     step.
 
@@ -304,13 +297,6 @@ class Memory(TypedDict):
 
     planner: Method | None
     order: LaunchOrder | None
-    peak_bytes: int
-    lower_bound_bytes: int
-    live_peak_bytes: int
-    unshared_bytes: int
-    over_bound: float | None
-    idle_share: float
-    n_buffers: int
     n_steps: int
     live_bytes: list[int]
     used_bytes: list[int]

@@ -6,8 +6,9 @@ from typing import Literal, TypedDict
 
 from app.wire.shapes import Payload
 from compiler.bench.disturbance import Cause
+from compiler.figures import times
 from compiler.machine.machine import Level
-from compiler.machine.roofline import Bound, Unit
+from compiler.machine.roofline import Unit
 
 
 class Peak(TypedDict):
@@ -88,7 +89,7 @@ class ProfiledRun(RunTimes):
     flops_per_s: float | None
 
 
-class KernelTimes(Times):
+class KernelTimes(times.Times, times.Speed):
     """A kernel, timed separately `repeats` times, with its roofline.
 
     `share` is the kernel's part of the time of all kernels. `predicted_s` is the lower bound of the
@@ -102,16 +103,6 @@ class KernelTimes(Times):
     """
 
     kernel: int
-    share: float
-    predicted_s: float | None
-    roof_s: float | None
-    bound: Bound | Literal[""]
-    ratio: float | None
-    potential_s: float | None
-    flops_per_s: float | None
-    flops_per_byte: float | None
-    ceiling_flops_per_s: float | None
-    reached: float | None
     unit: Unit | Literal[""]
     flops: int
     bytes: int
@@ -120,7 +111,7 @@ class KernelTimes(Times):
     shares: dict[str, float]
 
 
-class Totals(TypedDict):
+class Totals(times.Totals):
     """Figures of all kernels together, in seconds.
 
     `kernels_s` is the sum of the medians, and `predicted_s` the sum of the bounds, both with
@@ -128,11 +119,7 @@ class Totals(TypedDict):
     bound of a whole run, with a single call. `potential_s` is the sum of the potentials.
     """
 
-    kernels_s: float
-    predicted_s: float
     outside_s: float
-    run_bound_s: float
-    potential_s: float
 
 
 class Profile(Payload):
