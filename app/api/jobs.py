@@ -88,7 +88,7 @@ def job_events(job_id: str) -> Response:
     job = jobs.find(job_id)
     known = request.headers.get("Last-Event-ID") or request.args.get("after")
     after = whole_number(known, "the last event's number", 0, 0, _MAX_NUMBER)
-    if job.is_over and after >= len(job.events):
+    if jobs.has_ended(job, after):
         return Response(status=204)  # tells the browser not to reconnect
     if not jobs.follow(job_id, again=after > 0):
         raise CompileError(
@@ -107,11 +107,11 @@ def _stream(jobs: JobQueue, job: Job, after: int, limits: Settings) -> Iterator[
     end_s = monotonic() + limits.stream_limit_s
     yield b"retry: 1000\n\n"
     while (left_s := end_s - monotonic()) > 0:
-        events = jobs.events_after(job, after, min(limits.heartbeat_s, left_s))
+        events, are_last = jobs.events_after(job, after, min(limits.heartbeat_s, left_s))
         for event in events:
             yield _event_bytes(event)
         after += len(events)
-        if (job.is_over and after >= len(job.events)) or jobs.is_stopping:
+        if are_last:
             return
         if not events:
             yield b": still here\n\n"

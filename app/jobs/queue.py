@@ -194,14 +194,21 @@ class JobQueue:
                 self.changed.wait_for(lambda: job.is_over, timeout=CANCEL_S)
             return job
 
-    def events_after(self, job: Job, number: int, timeout_s: float) -> Sequence[Event]:
-        """Return the events after `number`; if there are none, wait for one unless the job has
-        ended."""
+    def events_after(self, job: Job, number: int, timeout_s: float) -> tuple[Sequence[Event], bool]:
+        """Return the events after `number`, and whether the stream ends with them.
+
+        If there are none, wait for one unless the job has ended or the server stops.
+        """
         with self.changed:
             self.changed.wait_for(
                 lambda: len(job.events) > number or job.is_over or self.is_stopping, timeout_s
             )
-            return tuple(job.events[number:])
+            return tuple(job.events[number:]), job.is_over or self.is_stopping
+
+    def has_ended(self, job: Job, number: int) -> bool:
+        """Return whether the job has ended without events after `number`."""
+        with self.changed:
+            return job.is_over and number >= len(job.events)
 
     def warm_up(self) -> None:
         """Import the compiler in advance, so that the first job starts at once."""

@@ -82,14 +82,22 @@ class Job:
 
     def add(self, name: str, data: Mapping[str, Any]) -> None:
         """Record an event, in memory and on disk."""
-        event = Event(len(self.events) + 1, name, dict(data))
-        self.events.append(event)
+        self._write(self._append(name, data))
+
+    def _append(self, name: str, data: Mapping[str, Any]) -> Event:
+        self.events.append(Event(len(self.events) + 1, name, dict(data)))
+        return self.events[-1]
+
+    def _write(self, event: Event) -> None:
         line = json.dumps([event.number, event.name, event.data])
         with (self.folder / "events.jsonl").open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
     def end(self, state: State, error: CompileError | None = None) -> None:
-        """End the job: set the state, add the terminal event, and save."""
+        """End the job: set the state, add the terminal event, and save.
+
+        Without storage, both are in memory nevertheless. Errors: OSError.
+        """
         self.state = state
         self.ended_s = time.time()
         self.position, self.wait_s = 0, None
@@ -97,8 +105,9 @@ class Job:
         data: dict[str, Any] = {"n_stages": self.n_stages, "seconds": self.seconds}
         if error:
             data["error"] = self.error
+        event = self._append("finished" if state == "succeeded" else state, data)
         self.save()
-        self.add("finished" if state == "succeeded" else state, data)
+        self._write(event)
 
     def save(self) -> None:
         """Write the job to disk, except its events."""

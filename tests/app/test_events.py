@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 
-from tests.app.conftest import jobs_of, submit, wait, wait_until
+import pytest
+
+from app.jobs.records import Job
+from tests.app.conftest import PATIENCE_S, jobs_of, submit, wait, wait_until
 
 
 def events_of(answer) -> list[tuple[int, str, dict]]:
@@ -82,6 +86,37 @@ def test_a_silent_stream_is_kept_alive_and_ends_in_time(make_app, monkeypatch):
     assert "event: queued" in text
     client.delete(f"/api/v1/jobs/{waiting['id']}")
     client.delete(f"/api/v1/jobs/{running['id']}")
+
+
+def test_a_stream_that_is_read_during_the_end_of_a_job_has_the_terminal_event(client):
+    jobs = jobs_of(client)
+    job = jobs.find(submit(client, "sleep")["id"])
+    wait_until(client, job.id, lambda found: found["n_stages"] == 3)
+    stream = iter(client.get(f"/api/v1/jobs/{job.id}/events", buffered=False).response)
+    while b"event: pass" not in next(stream):
+        pass
+    jobs.cancels[job.id].set()
+    with jobs.changed:  # as when the job has a new state, and its terminal event is being added
+        state, job.state = job.state, "cancelled"
+        rest: list[bytes] = []
+        reader = threading.Thread(target=lambda: rest.extend(stream))
+        reader.start()
+        reader.join(timeout=0.2)
+        job.state = state
+    reader.join(timeout=PATIENCE_S)
+    assert b"event: cancelled" in b"".join(rest)
+
+
+def test_a_full_disk_does_not_hide_the_end_of_a_job(client, monkeypatch):
+    job = jobs_of(client).find(wait(client, submit(client)["id"])["id"])
+
+    def full(_: Job) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Job, "save", full)
+    with pytest.raises(OSError, match="no space"):
+        job.end("cancelled")
+    assert job.events[-1].name == "cancelled"
 
 
 def test_the_number_of_streams_is_bounded_and_closed_ones_do_not_count(make_app):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import time
 from pathlib import Path
 
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 from playwright.sync_api import Page, expect
 
 from tests.browser.playground import COMPILE_MS, Playground
@@ -22,24 +26,41 @@ def state_on_disk(data_folder: Path, job: str) -> str:
     return json.loads((data_folder / "jobs" / job / "job.json").read_text())["state"]
 
 
+def many_products(path: Path) -> Path:
+    """Save a model of 80 different matrix products, whose tuning uses its whole time."""
+    widths = range(33, 33 + 81)
+    nodes, weights, last = [], [], "x"
+    for i, (k, n) in enumerate(itertools.pairwise(widths)):
+        weights.append(numpy_helper.from_array(np.full((k, n), 1 / k, np.float32), f"w{i}"))
+        nodes.append(helper.make_node("MatMul", [last, f"w{i}"], [f"m{i}"]))
+        nodes.append(helper.make_node("Relu", [f"m{i}"], [f"r{i}"]))
+        last = f"r{i}"
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [11, widths[0]])
+    y = helper.make_tensor_value_info(last, TensorProto.FLOAT, [11, widths[-1]])
+    graph = helper.make_graph(nodes, "products", [x], [y], weights)
+    opsets = [helper.make_opsetid("", 21)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+    return path
+
+
 def test_a_closed_tab_frees_its_place_and_the_queue_shows_place_and_time(
-    playground: Playground, page: Page, data_folder: Path
+    playground: Playground, page: Page, data_folder: Path, tmp_path: Path
 ) -> None:
-    playground.pick("digits_mlp").compile()
+    playground.drop(many_products(tmp_path / "products.onnx")).compile()
     job = re.search(r"job=([\w-]+)", playground.fragment())
     assert job
+    playground.part("change").click()
+    playground.pick("digits_cnn")
     # Two tabs of another user occupy both workers.
-    tabs, jobs = [], []
-    for seed in range(2):
+    tabs = [page.context.new_page() for _ in range(2)]
+    for tab in tabs:
+        tab.goto("/")
+    jobs = []
+    for seed, tab in enumerate(tabs):
         options = {"budget_seconds": 45, "search": "random", "seed": seed}
         answer = page.request.post(f"/api/v1/jobs/{job[1]}/tuning", data=options)
         jobs.append(answer.json()["id"])
-        tab = page.context.new_page()
-        tab.goto("/")
         tab.evaluate(_FOLLOW, jobs[-1])
-        tabs.append(tab)
-    playground.part("change").click()
-    playground.pick("digits_cnn")
     playground.part("compile").click()
     expect(playground.part("says")).to_have_text(re.compile("^Waiting: next in the queue"))
     assert {state_on_disk(data_folder, each) for each in jobs} == {"running"}
