@@ -16,6 +16,7 @@ from typing import Any
 from flask.testing import FlaskClient
 
 from app import create_app
+from compiler.diagnosis.causes import CAUSES, Diagnosis, diagnosis_json
 
 JOB = {"kind": "compile", "model": {"sample": "digits_cnn"}, "pipeline": "default"}
 PLACE = {"platform": "gpu", "scheduler": "peft"}
@@ -183,6 +184,10 @@ def _events(stream: str) -> list[dict[str, Any]]:
     return found
 
 
+_CAUSE = CAUSES["schedule"]
+_DIAGNOSIS = diagnosis_json(Diagnosis(_CAUSE, "It takes 1 ms without the launch.", _CAUSE.actions))
+
+
 def steady(value: Any, job: str) -> Any:
     """In a payload, replace all values that depend on the run or the machine."""
     if isinstance(value, list):
@@ -203,6 +208,8 @@ def _steady_field(name: str, value: Any, job: str) -> Any:
         return 3
     if name == "disturbance" and value is not None:
         return _QUIET
+    if name == "diagnosis":
+        return _DIAGNOSIS
     if name == "bound" and value:
         return "compute"
     if name == "traffic":

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from compilarium.output import table
+from compiler.diagnosis.causes import Diagnosis, diagnosis_json
 from compiler.figures import times
 from compiler.machine.keep import processor
 from compiler.machine.machine import Machine
@@ -26,11 +27,16 @@ from compiler.units import percent_text, ratio_text, seconds_text
 TRACED_RUNS = 20
 """Default number of timed runs of kernels for a trace."""
 
+DIAGNOSED = 3
+"""Number of kernels whose diagnosis is printed, slowest first; `--json` has all diagnoses."""
+
 SHOWN = 40
 """Number of kernels in the table, slowest first; `--json` lists all kernels."""
 
 
-def profile_json(profile: Profile, machine: Machine) -> dict[str, Any]:
+def profile_json(
+    profile: Profile, machine: Machine, diagnoses: Mapping[str, Diagnosis]
+) -> dict[str, Any]:
     """Return the launches in order and their totals, as JSON data. Units: seconds."""
     predicted = profile.predicted
     return {
@@ -39,6 +45,7 @@ def profile_json(profile: Profile, machine: Machine) -> dict[str, Any]:
                 "kernel": name,
                 **times.kernel_times(profile, name),
                 "is_measured_machine": name in predicted and predicted[name].is_measured,
+                "diagnosis": diagnosis_json(diagnoses[name]),
             }
             for name in profile
         ],
@@ -60,6 +67,11 @@ def show_profile(console: Console, data: Mapping[str, Any]) -> None:
     ]
     columns = ["kernel", ">median", ">share", ">lower bound", ">ratio", "bound by"]
     console.print(table(columns, rows))
+    for row in slowest[:DIAGNOSED]:
+        found = row["diagnosis"]
+        console.print(f"{row['kernel']}: {found['title']}. {found['evidence']}", highlight=False)
+        for action in found["actions"]:
+            console.print(f"  {action['words']}", highlight=False)
     if len(slowest) > SHOWN:
         rest = sum(row["median_s"] for row in slowest[SHOWN:])
         console.print(f"The other {len(slowest) - SHOWN} kernels take {seconds_text(rest)}.")

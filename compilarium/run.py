@@ -35,6 +35,7 @@ from compilarium.options import (
 from compilarium.output import progress, report, reporting, table, write_output
 from compilarium.profile import TRACED_RUNS, profile_json, show_profile, trace_bytes
 from compilarium.summary import making_json, making_lines, running_json, running_text
+from compiler.diagnosis.programs import diagnoses
 from compiler.errors import CompileError
 from compiler.figures.times import first_run
 from compiler.limits import Limits
@@ -119,6 +120,7 @@ def command(
         taken = perf_counter() - start
         runs = repeat or (TRACED_RUNS if trace_file else 0)
         profile = program.profile(inputs, runs) if runs else None
+        found = diagnoses(program, profile, threads, precision) if profile is not None else {}
     if trace_file and profile is not None:
         write_output(trace_file, trace_bytes(program, profile, str(model), threads))
     written = _write(outputs, output_dir) if output_dir else {}
@@ -129,7 +131,7 @@ def command(
         **running_json(program),
         **making_json(program),
         "outputs": {name: _facts(value, written.get(name)) for name, value in outputs.items()},
-        **({} if profile is None else profile_json(profile, machine_of(program.target))),
+        **({} if profile is None else profile_json(profile, machine_of(program.target), found)),
         **({} if trace_file is None else {"trace": str(trace_file)}),
     }
 

@@ -70,7 +70,7 @@ def measure(
     except CompileError as e:
         run["skipped"] = why_not_run(e)
         return None
-    payload = profiles.profile(program, rounds, threads, options["seed"], slot.disturbance())
+    payload = profiles.profile(program, rounds, options, slot.disturbance())
     whole = payload["run"]
     run["disturbance"] = payload["disturbance"]
     run["median_s"], run["min_s"] = whole["median_s"], whole["min_s"]

@@ -58,7 +58,7 @@ def profile_model(
         rounds = timed_rounds(
             program, inputs, request["seconds"], MOST_ROUNDS, sparsely(say), slot.pause
         )
-    payload = profiles.profile(program, rounds, threads, options["seed"], slot.disturbance())
+    payload = profiles.profile(program, rounds, options, slot.disturbance())
     Parts(folder).write("profile", payload)
     say("ready", {"part": "profile"})
 

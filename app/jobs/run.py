@@ -86,7 +86,7 @@ def run_compiled(
         threads, seconds = options["threads"], request["seconds"]
         with measuring(say, threads) as slot:
             rounds = timed_rounds(program, inputs, seconds, MOST_ROUNDS, sparsely(say), slot.pause)
-        profile = profiles.profile(program, rounds, threads, options["seed"], slot.disturbance())
+        profile = profiles.profile(program, rounds, options, slot.disturbance())
         payload["times"], payload["disturbance"] = profile["run"], profile["disturbance"]
         if _has_same_kernels(program, Parts(earlier).payload("result", Result)):
             payload["has_profile"] = True

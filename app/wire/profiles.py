@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Any
 
 from app.rounds import Rounds
@@ -11,6 +11,8 @@ from app.wire.shapes import profiles as shapes
 from app.wire.shapes.jobs import Kernel, Result
 from app.wire.shapes.profiles import KernelTimes, Profile
 from compiler.bench.disturbance import Disturbance
+from compiler.diagnosis.causes import diagnosis_json
+from compiler.diagnosis.programs import diagnoses
 from compiler.figures.execution import kernel_bytes, kernel_flops
 from compiler.figures.times import (
     kernel_speed,
@@ -37,15 +39,20 @@ from compiler.targets.target import Target
 
 
 def profile(
-    program: Program, rounds: Rounds, threads: int, seed: int, disturbed: Disturbance
+    program: Program, rounds: Rounds, options: Mapping[str, Any], disturbed: Disturbance
 ) -> Profile:
-    """Return the measured times, with the lower bounds on this machine."""
+    """Return the measured times, with the lower bounds on this machine and the causes.
+
+    `options` are those of the compilation.
+    """
+    threads = options["threads"]
     machine = machine_of(program.target)
     imported = program.source
     if program.trace is not None and program.trace.events:
         imported = program.trace.events[0].before  # with the sizes of this compilation
     measured = rounds.profile
     measured.predicted = rounds.predicted
+    causes = diagnoses(program, measured, threads, options["precision"])
     producers = program.graph.producers
     rows: list[KernelTimes] = []
     for number, k in enumerate(program.kernels):
@@ -64,6 +71,7 @@ def profile(
                 "bytes": kernel_bytes(k),
                 "traffic": {at: round(n) for at, n in p.traffic.items() if n} if p else {},
                 "fewer_products": node is not None and _has_fewer_products(node),
+                "diagnosis": diagnosis_json(causes[k.name]),
                 "shares": {} if node is None else origin_shares(node, program.graph, imported),
             }
         )
@@ -75,7 +83,7 @@ def profile(
     return {
         "version": VERSION,
         "threads": threads,
-        "seed": seed,
+        "seed": options["seed"],
         "machine": _machine(machine, program.target, units),
         "disturbance": disturbance(disturbed),
         "run": {**whole, "flops_per_s": speed},

@@ -103,10 +103,11 @@ def _loop(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> Expr:
 
 
 def _value(value: Scalar, buffers: Mapping[str, Buffer]) -> int:
-    return sum(_part(p, buffers) for p in walk(value))
+    return sum(part_steps(p, buffers) for p in walk(value))
 
 
-def _part(part: Scalar, buffers: Mapping[str, Buffer]) -> int:
+def part_steps(part: Scalar, buffers: Mapping[str, Buffer]) -> int:
+    """Estimate the steps of one operation of a scalar expression, without its operands."""
     match part:
         case Read(name):
             return int(buffers[name].role != "register")

@@ -496,6 +496,16 @@ export interface ProfiledRun {
   median_s: number; min_s: number; low_s: number; high_s: number; slow_s: number; repeats: number;
   flops_per_s: number | null;
 }
+/** An action that can make a kernel faster; `words` describes it. */
+export interface NextAction {
+  action: "fuse" | "batch" | "threads" | "precision" | "layout" | "schedule" | "tune" | "assembly" | "reference";
+  words: string;
+}
+/** The cause of a kernel's time. `title` names the cause, and `words` is its definition.
+ * `evidence` has the figures of the kernel. */
+export interface Diagnosis {
+  cause: string; title: string; words: string; evidence: string; actions: NextAction[];
+}
 /** A kernel, timed separately `repeats` times, with its roofline. `share` is the kernel's part
  * of the time of all kernels. `predicted_s` is the lower bound of the kernel's time with a
  * separate launch, `roof_s` without the launch. `ratio` is the median divided by `predicted_s`,
@@ -503,15 +513,15 @@ export interface ProfiledRun {
  * and `reached` the fraction of `roof_s` in the median. `bytes` counts the bytes read and
  * written. `traffic` divides the bytes among the memory levels that are expected to supply or
  * receive them. `shares` divides the kernel's time among ONNX nodes by their predicted
- * operations and bytes. `fewer_products`: Winograd computes the kernel with fewer products than
- * `flops` counts. */
+ * operations and bytes. `diagnosis` is the cause of the time. `fewer_products`: Winograd
+ * computes the kernel with fewer products than `flops` counts. */
 export interface KernelTimes {
   median_s: number; min_s: number; low_s: number; high_s: number; share: number;
   predicted_s: number | null; roof_s: number | null; bound: Bound | ""; ratio: number | null;
   potential_s: number | null; flops_per_s: number | null; flops_per_byte: number | null;
   ceiling_flops_per_s: number | null; reached: number | null; kernel: number; unit: Unit | "";
   flops: number; bytes: number; traffic: Partial<Record<Level, number>>; fewer_products: boolean;
-  shares: Record<string, number>;
+  shares: Record<string, number>; diagnosis: Diagnosis;
 }
 /** Figures of all kernels together, in seconds. `kernels_s` is the sum of the medians, and
  * `predicted_s` the sum of the bounds, both with separate launches. `outside_s` is the median

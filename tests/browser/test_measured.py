@@ -104,3 +104,30 @@ def test_the_roofline_is_walked_with_the_keyboard_and_chosen_from_elsewhere(page
     playground.show_pane("roofline")
     expect(says).to_contain_text(second)
     expect(pane.locator("[data-part=ceilings]")).to_contain_text("DRAM")
+
+
+VIEWS = {
+    "fuse": "steps", "layout": "steps", "tune": "tuning", "schedule": "schedule",
+    "assembly": "asm", "reference": "stack",
+}  # fmt: skip
+"""The pane of each action on the result; the other actions lead to the start screen."""
+
+
+def test_the_cause_of_a_kernels_time_leads_to_the_next_action(page: Page) -> None:
+    playground = Playground(page).walk("digits_transformer")
+    pane = playground.show_pane("profile")
+    found = pane.locator("[data-part=diagnosis]")
+    rows = pane.locator("[data-part=table] tbody tr")
+    for row in (rows.first, rows.last):
+        row.locator("button").click()
+        expect(found.locator("h3")).to_contain_text(row.locator("button").inner_text())
+        expect(found).to_contain_text("Cause: ")
+    next_action = found.locator("[data-action]").first
+    kind = next_action.get_attribute("data-action")
+    assert kind
+    next_action.press("Enter")
+    if kind in VIEWS:
+        tab = page.locator(f'[role="tab"][data-pane="{VIEWS[kind]}"]')
+        expect(tab).to_have_attribute("aria-selected", "true")
+    else:
+        expect(page.locator("[data-sample]").first).to_be_visible()

@@ -43,6 +43,7 @@ ORDER = (
     "conformance",
     "bench",
     "figures",
+    "diagnosis",
     "app",
     "compilarium",
 )

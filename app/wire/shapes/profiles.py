@@ -6,6 +6,7 @@ from typing import Literal, TypedDict
 
 from app.wire.shapes import Payload
 from compiler.bench.disturbance import Cause
+from compiler.diagnosis import causes
 from compiler.figures import times
 from compiler.machine.machine import Level
 from compiler.machine.roofline import Unit
@@ -89,6 +90,18 @@ class ProfiledRun(RunTimes):
     flops_per_s: float | None
 
 
+class NextAction(causes.NextAction):
+    """An action that can make a kernel faster; `words` describes it."""
+
+
+class Diagnosis(causes.DiagnosisFields):
+    """The cause of a kernel's time.
+
+    `title` names the cause, and `words` is its definition. `evidence` has the figures of the
+    kernel.
+    """
+
+
 class KernelTimes(times.Times, times.Speed):
     """A kernel, timed separately `repeats` times, with its roofline.
 
@@ -98,7 +111,7 @@ class KernelTimes(times.Times, times.Speed):
     speed at `roof_s`, and `reached` the fraction of `roof_s` in the median. `bytes` counts the
     bytes read and written. `traffic` divides the bytes among the memory levels that are expected to
     supply or receive them. `shares` divides the kernel's time among ONNX nodes by their
-    predicted operations and bytes. `fewer_products`: Winograd computes the kernel with fewer
+    predicted operations and bytes. `diagnosis` is the cause of the time. `fewer_products`: Winograd computes the kernel with fewer
     products than `flops` counts.
     """
 
@@ -109,6 +122,7 @@ class KernelTimes(times.Times, times.Speed):
     traffic: dict[Level, int]
     fewer_products: bool
     shares: dict[str, float]
+    diagnosis: Diagnosis
 
 
 class Totals(times.Totals):

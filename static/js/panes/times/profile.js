@@ -8,6 +8,7 @@ import { familyOfKernel } from "../../elements/families.js";
 import { selectKernel, selectedKernels } from "../../state/selection.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
+import { diagnosisOf } from "./diagnosis.js";
 import { mountFlame } from "./flame.js";
 import { honestWords, mountMeasured, mountMeasuring } from "./measuring.js";
 import { mountTable } from "../shell/table.js";
@@ -56,15 +57,17 @@ function show(root, state, profile) {
     name: "profile",
     caption: word("profile.caption"),
     keyOf: (/** @type {Row} */ { kernel }) => String(kernel.kernel),
-    onPick: ({ kernel }) => state.set(selectKernel(kernel)),
+    onPick: ({ kernel }) => {
+      state.set(selectKernel(kernel));
+      part(root, "diagnosis").scrollIntoView({ block: "nearest" });
+    },
     originsOf: ({ kernel }) => kernel.origins,
     columns: columnsOf(),
   });
-  table.show(
-    profile.kernels
-      .map((times) => ({ kernel: kernels[times.kernel], times }))
-      .sort((a, b) => b.times.median_s - a.times.median_s),
-  );
+  const rows = profile.kernels
+    .map((times) => ({ kernel: kernels[times.kernel], times }))
+    .sort((a, b) => b.times.median_s - a.times.median_s);
+  table.show(rows);
   return together(
     measuring.stop,
     table.stop,
@@ -90,6 +93,11 @@ function show(root, state, profile) {
     state.watch(["selection", "kernel"], ({ result, selection, kernel }) => {
       const chosen = new Set(selectedKernels(result, selection).map((each) => each.kernel));
       table.mark((row) => row.kernel.kernel === kernel || chosen.has(row.kernel.kernel), false);
+      const row =
+        rows.find((each) => each.kernel.kernel === kernel) ??
+        rows.find((each) => chosen.has(each.kernel.kernel)) ??
+        rows[0];
+      if (result && row) part(root, "diagnosis").replaceChildren(...diagnosisOf(state, result, row));
     }),
   );
 }
@@ -132,17 +140,25 @@ function columnsOf() {
       number: true,
     },
     {
-      id: "interval",
-      title: word("profile.interval"),
-      cell: ({ times }) => `${formatSeconds(times.low_s)} – ${formatSeconds(times.high_s)}`,
-      order: ({ times }) => (times.high_s - times.low_s) / times.median_s,
-      number: true,
-    },
-    {
       id: "share",
       title: word("profile.share"),
       cell: ({ times }) => formatPercent(times.share),
       order: ({ times }) => times.median_s,
+      number: true,
+    },
+    {
+      id: "cause",
+      title: word("profile.cause"),
+      cell: ({ times }) => times.diagnosis.title,
+      order: ({ times }) => times.diagnosis.title,
+      whole: true,
+      hint: word("profile.cause-words"),
+    },
+    {
+      id: "interval",
+      title: word("profile.interval"),
+      cell: ({ times }) => `${formatSeconds(times.low_s)} – ${formatSeconds(times.high_s)}`,
+      order: ({ times }) => (times.high_s - times.low_s) / times.median_s,
       number: true,
     },
     {
@@ -168,13 +184,6 @@ function columnsOf() {
       order: ({ times }) => times.potential_s ?? -1,
       number: true,
       hint: word("profile.worth-words"),
-    },
-    {
-      id: "bound",
-      title: word("profile.bound"),
-      cell: ({ times }) => (times.bound ? word(`bound.${times.bound}`) : "–"),
-      order: ({ times }) => times.bound,
-      whole: true,
     },
     {
       id: "origins",

@@ -1,0 +1,79 @@
+"""The measurements of a kernel, and the facts about its code and machine that causes examine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compiler.dataclass import dataclass
+from compiler.diagnosis.work import SLOW, Kind, Work
+from compiler.figures.times import Times
+from compiler.machine.machine import LEVELS, Level, Machine
+from compiler.machine.roofline import Prediction
+from compiler.runtime.thunks.kernels import KernelInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A launched kernel with its measured times.
+
+    `prediction` is None for a kernel without a bound, and `work` for one without Loop IR. `machine`
+    has the speeds of all `threads` together. `n_processors` is the number of the machine's cores,
+    and `n_inside` the number of kernels in the kernel's regions.
+    """
+
+    kernel: KernelInfo
+    times: Times
+    prediction: Prediction | None
+    work: Work | None
+    machine: Machine
+    threads: int
+    n_processors: int
+    precision: str
+    n_inside: int = 0
+
+    @property
+    def launch_s(self) -> float:
+        """The part of the time that is a separate launch. Units: seconds."""
+        launch = self.prediction.seconds - self.prediction.roof_seconds if self.prediction else 0.0
+        return min(launch, self.times["median_s"])
+
+    @property
+    def busy_s(self) -> float:
+        """The time without the launch. Units: seconds."""
+        return self.times["median_s"] - self.launch_s
+
+    @property
+    def computing_s(self) -> float:
+        """A lower estimate of the time without the launch. Units: seconds.
+
+        The roofline counts a function as one operation, and an access with a stride as a part of a
+        vector; work of these kinds may take longer.
+        """
+        roof_s = self.prediction.roof_seconds if self.prediction else 0.0
+        return max(roof_s, self.work_s(*SLOW))
+
+    def work_s(self, *kinds: Kind) -> float:
+        """Return the estimated time of these kinds of work; all threads share it."""
+        return self.work.seconds(*kinds) / self.threads if self.work is not None else 0.0
+
+    @property
+    def reached(self) -> float:
+        """The roofline divided by the time without the launch; 0 for a kernel without a bound."""
+        if self.prediction is None:
+            return 0.0
+        return self.prediction.roof_seconds / self.busy_s if self.busy_s > 0 else 1.0
+
+    @property
+    def slowest_level(self) -> Level:
+        """The memory level whose transfers take the longest."""
+        traffic: Mapping[Level, float] = self.prediction.traffic if self.prediction else {}
+        return max(LEVELS, key=lambda at: traffic.get(at, 0.0) / self.machine.bytes_per_second(at))
+
+    @property
+    def memory_limits(self) -> bool:
+        """Whether the transfers of the roofline take longer than its operations."""
+        if self.prediction is None:
+            return False
+        traffic = self.prediction.traffic
+        moving = sum(n / self.machine.bytes_per_second(at) for at, n in traffic.items())
+        return moving >= self.prediction.roof_seconds * (1 - 1e-9)
