@@ -185,6 +185,33 @@ PASSES_AND_RULES = Section(
             "XLA: fusion priority, `ShouldFuse`",
         ),
         Term(
+            "elementwise",
+            "of an operator: each element of the result depends on one element of each operand",
+            "`compiler/ops/elementwise/`",
+            "XLA: elementwise; TVM: `kElemWise`; MLIR: `Elementwise` trait",
+            forms=("elementwise operation", "elementwise operations"),
+        ),
+        Term(
+            "reduction",
+            "the combination of elements along an axis into one, by a sum or a maximum",
+            "`compiler/ops/reductions/`",
+            "XLA: reduce; TVM: `kCommReduce`; MLIR: reduction iterator",
+        ),
+        Term(
+            "data movement",
+            "an operator that copies elements to other places without arithmetic",
+            "`compiler/ops/data_movement/`",
+            "TVM: `kInjective`; ONNX: Transpose, Slice, Concat",
+        ),
+        Term(
+            "share a loop",
+            "of two operators: one loop over the elements computes both, so the value between them "
+            "is not stored",
+            "`compiler/passes/fusion/`",
+            "polyhedral compilation: loop fusion; Halide: `compute_at`",
+            forms=("sharing a loop", "shared loop"),
+        ),
+        Term(
             "contraction",
             "a matrix product or convolution: sums of products",
             "`compiler/compute/`",

@@ -311,6 +311,13 @@ CHECKS_AND_MEASUREMENTS = Section(
             forms=("lower bounds",),
         ),
         Term(
+            "disturbed",
+            "of a measurement: other work used the processors, so its times may be too long",
+            "`compiler/bench/disturbance.py`",
+            "",
+            forms=("undisturbed",),
+        ),
+        Term(
             "median",
             "the middle of the sorted times: half of the runs were faster",
             "`compiler/bench/`",

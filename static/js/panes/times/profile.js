@@ -117,6 +117,11 @@ function figuresOf(profile) {
     declaredFigure("separate_bounds", least),
     declaredFigure("potentials", worth),
   ];
+  if (run_bound_s > profile.run.median_s) {
+    const { is_measured } = profile.machine;
+    const speeds = word(is_measured ? "profile.speeds-disturbed" : "profile.speeds-estimated");
+    figures[1].lastElementChild?.append(el("small", {}, word("profile.bound-above", { speeds })));
+  }
   figures[4].lastElementChild?.append(share(least));
   figures[5].lastElementChild?.append(share(worth));
   return figures;
