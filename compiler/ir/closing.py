@@ -29,9 +29,10 @@ def with_closed_types(graph: Graph) -> Graph:
         )
         seen |= open_symbols(types)
         facts.types.update((o, t) for o, t in zip(node.outputs, types, strict=True) if o)
-        same = node is before and types == node.types
-        nodes.append(before if same else replace(node, types=types))
-    return replace(graph, nodes=tuple(nodes))
+        is_same = node is before and types == node.types
+        nodes.append(before if is_same else replace(node, types=types))
+    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
+    return graph if same else replace(graph, nodes=tuple(nodes))
 
 
 def _closer(found: Type, old: Type, seen: frozenset[str]) -> Type:

@@ -28,6 +28,31 @@ def i64(*values: int) -> np.ndarray[Any, Any]:
 
 
 FOUND: dict[str, tuple[str, Arrays]] = {
+    "a window over a slice that is too short for large sizes": (
+        """g (float[2,2,n] x, float[3,2,3] w) => (float[] y) {
+            start = Constant<value: tensor = int64[1] {-9}>()
+            stop = Constant<value: tensor = int64[1] {6}>()
+            axis = Constant<value: tensor = int64[1] {2}>()
+            part = Slice(x, start, stop, axis)
+            y = Conv(part, w)
+        }""",
+        {"x": numbers(2, 2, 11), "w": numbers(3, 2, 3)},
+    ),
+    "a shape of a squeezed value whose sizes only folding reveals": (
+        """g (float[1] unused) => (float[] y, float[] z) {
+            boxes = Constant<value: tensor = float[1,1,4] {0.1, 1.7, 1.3, 4.3}>()
+            scores = Constant<value: tensor = float[1,2,1] {0.0, 0.5}>()
+            most = Constant<value: tensor = int64[1] {2}>()
+            overlap = Constant<value: tensor = float[1] {0.5}>()
+            least = Constant<value: tensor = float[1] {0.3}>()
+            kept = NonMaxSuppression(boxes, scores, most, overlap, least)
+            squeezed = Squeeze(kept)
+            shape = Shape(squeezed)
+            y = ConstantOfShape<value: tensor = float[1] {-1.5}>(shape)
+            z = Neg(unused)
+        }""",
+        {"unused": numbers(1)},
+    ),
     "logarithms of sums of integers over axes that are data": (
         """g (int64[2,3] x, int64[1] axes) => (int64[] y, int64[] z) {
             y = ReduceLogSum(x, axes)

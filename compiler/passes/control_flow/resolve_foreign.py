@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.errors import CompileError
+from compiler.ir.closing import with_closed_types
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import logical
@@ -59,7 +60,7 @@ def resolve_foreign(graph: Graph, log: Log) -> Graph:
         because = f"the parameters or types on which the import of {node.op} depends are now known"
         made = [*ed.made, *ed.made_constants]
         log.applied("resolve_foreign", node.output, because, [node], made)
-    return ed.graph() if n_taken else graph
+    return with_closed_types(ed.graph()) if n_taken else graph
 
 
 def _take(ed: Editor, node: Node) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from compiler.errors import CompileError
+from compiler.ir.closing import with_closed_types
 from compiler.ir.graph import Graph
 from compiler.ir.verify import Checked, verify
 from compiler.limits import check, is_limit
@@ -99,7 +100,8 @@ class _Run:
         middle = perf_counter()
         if self.verify and after is not before:
             try:
-                self.checked = _check(after, self.checked)
+                self.checked = _closed_and_checked(after, self.checked)
+                after = self.checked.graph
             except Exception as e:
                 if isinstance(e, MemoryError) or is_limit(e):
                     raise
@@ -123,6 +125,20 @@ def _apply(x: Line, graph: Graph, log: Log, ran: Sequence[str]) -> Graph:
             # This is no bug of the pass: the weight file was removed after import.
             raise
         raise PassBug(f"{type(e).__name__}: {e}", x.name, ran) from e
+
+
+def _closed_and_checked(graph: Graph, last: Checked | None) -> Checked:
+    """Verify a graph; if a type is more open than inference now finds, close the types first.
+
+    A replacement may state elements that its original did not, and with them the types of readers.
+    """
+    try:
+        return _check(graph, last)
+    except CompileError as e:
+        closed = with_closed_types(graph) if e.code == "E-GRAPH-TYPE" else graph
+        if closed is graph:
+            raise
+        return _check(closed, last)
 
 
 def _check(graph: Graph, last: Checked | None) -> Checked:

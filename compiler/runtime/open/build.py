@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from compiler.codegen.jit import Library
@@ -165,11 +165,15 @@ def _all_symbols(graph: Graph) -> frozenset[str]:
 LARGEST_SAMPLE = 1 << 14
 """Largest size tried in the search for sizes that a model permits."""
 
+_TRIED = (*range(17), *(1 << k for k in range(5, 15)))
+"""Sizes tried for each symbol: windows need large sizes, and slices from the end small ones."""
+
 
 def _sample(graph: Graph, shapes: Mapping[str, Sequence[int]] | None) -> dict[str, int]:
     """Return sizes for an example plan: the assumed input sizes, or one size for all symbols.
 
-    Sizes that are too small for the model's windows are excluded.
+    Sizes for which a value would have a negative size are replaced. Errors: NotOpen if the search
+    finds no others.
     """
     size = ASSUMED_SIZE
     sample = dict.fromkeys(_all_symbols(graph), size)
@@ -178,10 +182,25 @@ def _sample(graph: Graph, shapes: Mapping[str, Sequence[int]] | None) -> dict[st
         sample.update(_assumed_inputs(graph, shapes))
     types = [t for n in all_nodes(graph) for t in n.types if isinstance(t, TensorType) and t.shape]
     dims = {d for t in types for d in t.dims if not isinstance(d, int)}
-    while size < LARGEST_SAMPLE and any(_is_negative(d, sample) for d in dims):
+    while size < LARGEST_SAMPLE and _n_negative(dims, sample):
         size *= 2
         sample = dict.fromkeys(sample, size)
-    return sample
+    return sample if not _n_negative(dims, sample) else _searched(dims, sample)
+
+
+def _searched(dims: Collection[Dim], sample: Mapping[str, int]) -> dict[str, int]:
+    """Change one symbol after another, as long as fewer sizes are negative."""
+    found = dict.fromkeys(sample, ASSUMED_SIZE)
+    for name in sorted(found):
+        tries = [{**found, name: n} for n in (found[name], *_TRIED)]
+        found = min(tries, key=lambda sizes: _n_negative(dims, sizes))
+        if not _n_negative(dims, found):
+            return found
+    raise NotOpen("no sizes are known for which all values have a size")
+
+
+def _n_negative(dims: Iterable[Dim], sizes: Mapping[str, int]) -> int:
+    return sum(_is_negative(d, sizes) for d in dims)
 
 
 def _is_negative(d: Dim, sizes: Mapping[str, int]) -> bool:
