@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeGuard
 
 from compiler.codegen.access.addresses import flatten
 from compiler.codegen.access.fetches import Places, fetch
@@ -25,12 +26,27 @@ from compiler.compute.scalar import (
     Number,
     Read,
     Scalar,
+    walk,
 )
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer
 from compiler.targets.target import Target
+
+
+def _is_product(s: Scalar) -> TypeGuard[Apply]:
+    return isinstance(s, Apply) and s.fn == "mul"
+
+
+def _occurs(product: Apply, other: Scalar) -> bool:
+    """Return whether the other operand of a sum contains the same product.
+
+    The exact product and the rounded product differ: fused, `x*y - x*y` would not be 0, and `x*y -
+    floor(x*y)` could be negative.
+    """
+    return any(isinstance(part, Apply) and part == product for part in walk(other))
+
 
 Cache = dict[object, dict]  # type: ignore[type-arg]
 """A cache of facts about the statements of a body. The cache also contains the caches of inner
@@ -120,15 +136,13 @@ class Expressions:
         if s.fn not in ("add", "sub") or s.dtype not in (DType.f32, DType.f64):
             return None
         left, right = s.args
-        if s.fn == "sub" and left == right:
-            return None  # an exact product minus the rounded product would not be 0
-        if isinstance(right, Apply) and right.fn == "mul":
+        if _is_product(right) and not _occurs(right, left):
             a, b = (self.value(x, cache) for x in right.args)
             c = self.value(left, cache)
             if s.fn == "sub":
                 a = self.arithmetic.negate(a)
             return self.arithmetic.fma(a, b, c)
-        if isinstance(left, Apply) and left.fn == "mul":
+        if _is_product(left) and not _occurs(left, right):
             a, b = (self.value(x, cache) for x in left.args)
             c = self.value(right, cache)
             return self.arithmetic.fma(a, b, self.arithmetic.negate(c) if s.fn == "sub" else c)

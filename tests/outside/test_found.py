@@ -28,6 +28,17 @@ def i64(*values: int) -> np.ndarray[Any, Any]:
 
 
 FOUND: dict[str, tuple[str, Arrays]] = {
+    "a product minus a function of the same product": (
+        """g (float[5,33] x, float[5,33] y) => (bool[5,33] b) {
+            low = Constant<value: tensor = float {-4.0}>()
+            high = Constant<value: tensor = float {4.0}>()
+            product = Mul(x, y)
+            clipped = Clip(product, low, high)
+            difference = Sub(product, clipped)
+            b = Cast<to: int = 9>(difference)
+        }""",
+        {"x": np.sin(numbers(5, 33)), "y": np.cos(numbers(5, 33) * 0.3)},
+    ),
     "a window over a slice that is too short for large sizes": (
         """g (float[2,2,n] x, float[3,2,3] w) => (float[] y) {
             start = Constant<value: tensor = int64[1] {-9}>()
