@@ -1,4 +1,4 @@
-"""Reads and writes arrays as `.npy` files; a file of a stranger can neither run code nor use more
+"""Reads and writes arrays as `.npy` files; an untrusted file can neither run code nor use more
 memory than its own size."""
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _KINDS = "biufcU"
 def read_array(path: Path, name: str) -> Any:
     """Read the `.npy` file of the input `name`. Errors: E-INPUT-FILE.
 
-    The file may contain only numbers, booleans or texts, never pickled objects. Its size must be
-    that of the elements which its header declares.
+    The file may contain only numbers, booleans or texts, never pickled objects. It must contain
+    exactly the number of bytes that its header declares.
     """
     with path.open("rb") as file:
         try:
@@ -38,7 +38,7 @@ def read_array(path: Path, name: str) -> Any:
             hint = "save an array of numbers, booleans or texts"
             raise _refused(name, f"elements of type {dtype!s:.60} are not accepted", hint)
         if len(shape) > _MOST_AXES or any(d < 0 for d in shape):
-            raise _refused(name, f"the shape {shape!s:.80} is not one of an array")
+            raise _refused(name, f"the shape {shape!s:.80} is not valid for an array")
         expected = math.prod(shape) * dtype.itemsize
         found = path.stat().st_size - file.tell()
         if expected != found:
@@ -81,7 +81,7 @@ def as_input(array: Any, name: str, t: Type) -> Any:
     """
     if not isinstance(t, TensorType):
         hint = "run the model with random values for this input, or from Python"
-        raise CompileError("E-INPUT-DTYPE", f"{name!r} is {t}: a file has one array", hint=hint)
+        raise CompileError("E-INPUT-DTYPE", f"{name!r} is {t}, a file has one array", hint=hint)
     if t.dtype is DType.string:
         if array.dtype.kind == "U":
             return array.astype(object)
@@ -98,7 +98,7 @@ def as_input(array: Any, name: str, t: Type) -> Any:
 
 
 def _fits(array: Any, dtype: DType) -> bool:
-    """Return whether all elements of an array are integers of this type."""
+    """Return whether all elements of an array are integers that the type can represent."""
     if not dtype.is_integer or array.dtype.kind not in "iu":
         return False
     low = -(2 ** (dtype.bits - 1)) if dtype.label[0] == "i" else 0

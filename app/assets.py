@@ -64,7 +64,7 @@ def templates_in(folder: str) -> list[str]:
 
 
 def searches() -> dict[str, str]:
-    """Return each search for schedules with the command that installs what it lacks, else ""."""
+    """Map each schedule search to the command that installs its missing packages, else to ""."""
     return {search: missing_for(search) for search in SEARCHES}
 
 

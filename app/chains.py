@@ -1,7 +1,8 @@
 """Chains of a drawing: nodes that follow each other and are drawn in one vertical line.
 
-The drawing has the edges of all stages, so an edge that bypasses a removed node, or a skip
-connection, runs beside the chain. Such an edge is redundant: another path connects its ends.
+The drawing contains the edges of all stages. An edge that bypasses a removed node therefore runs
+beside the chain, as a skip connection does. Such an edge is redundant: another path connects its
+ends.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 def chains_of(edges: Iterable[tuple[str, str]]) -> list[list[str]]:
     """Return the chains, each in order; nodes outside chains are absent.
 
-    Two nodes are in one chain if each is the only neighbour of the other on its side, without
-    redundant edges.
+    Redundant edges do not count. An edge belongs to a chain if it is the only edge from its source
+    and the only edge to its target.
 
     Example: `a>b b>c a>c c>d c>e` => [[a, b, c]]
     """
@@ -43,9 +44,9 @@ def _followed(node: str, after: Mapping[str, str]) -> list[str]:
 
 
 def _without_redundant(readers: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the readers of each node, without edges whose ends another path connects.
+    """Return the readers of each node, without redundant edges and edges that close a cycle.
 
-    Edges that close a cycle are dropped: the order of nodes may differ between stages.
+    Cycles can occur, because the order of nodes may differ between stages.
     """
     order = _readers_first(readers)
     places = {node: place for place, node in enumerate(order)}
@@ -62,7 +63,7 @@ def _without_redundant(readers: Mapping[str, Sequence[str]]) -> dict[str, list[s
 
 
 def _readers_first(readers: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the nodes in postorder, so that every reader that closes no cycle comes first."""
+    """Return the nodes in postorder: readers come first, except at an edge that closes a cycle."""
     order: list[str] = []
     seen: set[str] = set()
     for root in readers:

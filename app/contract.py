@@ -72,7 +72,8 @@ def topics() -> Iterator[Topic]:
 
 
 def _has_name(t: Any) -> bool:
-    """Return whether a type (a literal, tuple or union) has no class, only a variable as a name."""
+    """Return whether a type is a literal, tuple or union; a variable, not a class, names such a
+    type."""
     return get_origin(t) in (Literal, tuple, types.UnionType)
 
 

@@ -42,7 +42,7 @@ class _Row(NamedTuple):
 
 @dataclass(slots=True)
 class _Place:
-    """A body or the graph itself: the group of its nodes, and the groups of later nodes."""
+    """A body or the graph itself: its group, and the map that finds the groups of later nodes."""
 
     group: Group
     homes: Homes
@@ -57,8 +57,8 @@ class Drawing:
     """The union of the graphs of all stages: labels and stage ranges by node id, edges, and
     groups.
 
-    `regions` has the group of each control-flow node, by the id of the node. `late` has those
-    groups that the imported model has not; their parents do not list them as children.
+    `regions` has the group of each control-flow node, by the id of the node. `late` contains the
+    groups that the imported model lacks; their parents do not list them as children.
     """
 
     root: Group = field(default_factory=lambda: Group("scope", "", []))
@@ -145,7 +145,7 @@ class Drawing:
             ranges.append((stage, stage + 1))
 
     def _add_places(self, rows: Sequence[_Row], edges: Sequence[Any]) -> None:
-        """Group the nodes of the bodies that no earlier stage has."""
+        """Find the bodies that no earlier stage has, and group the nodes of each body."""
         new: dict[Way, list[_Row]] = {} if self._places else {(): []}
         for row in rows:
             if row.way not in self._places:
@@ -190,7 +190,7 @@ class Drawing:
         return group
 
     def _add_region(self, row: _Row, holders: Mapping[str, Group]) -> Group:
-        """Add the group of a control-flow node where the node is, or where its ONNX nodes are."""
+        """Add the group of a control-flow node in place of the node, else beside its ONNX nodes."""
         region = Group("region", "", [], key=self._key(), node=row.id)
         holder = holders.get(row.id)
         if holder is not None:

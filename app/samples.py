@@ -72,8 +72,8 @@ def find_sample(sample_id: str) -> Sample:
 
 @cache
 def operators(path: Path) -> tuple[str, ...]:
-    """Return the ONNX operator of each node of a sample, with those of subgraphs; the file must be
-    trusted, since the server parses it."""
+    """Return the ONNX operator of each node of a sample, including the nodes of subgraphs. The file
+    must be trusted, since the server parses it."""
     graph = onnx.load(path, load_external_data=False).graph
     return tuple(f"{n.domain}:{n.op_type}" if n.domain else n.op_type for n in _nodes(graph))
 

@@ -30,7 +30,7 @@ log = logging.getLogger("compilarium.web")
 _SILENT_CONNECTION_S = 75.0
 _BACKLOG = 128
 _UPLOADS_KEPT = 4
-"""The number of the largest uploads that the server can keep."""
+"""The server has room for at least this number of uploads of the maximum size."""
 
 
 class Handler(WSGIRequestHandler):

@@ -18,7 +18,7 @@ Row = tuple[Mark, int | None, int | None]
 """A row (mark, old line, new line); the mark … stands for a run of folded lines."""
 
 _MOST_PAIRS = 40_000
-"""Maximum number of pairs of old and new lines in a range for the longest common subsequence."""
+"""The longest common subsequence is computed for ranges with at most this number of line pairs."""
 _MOST_PAIRS_IN_ALL = 4_000_000
 
 

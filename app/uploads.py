@@ -46,7 +46,7 @@ class Upload:
     """An uploaded file with its original name.
 
     `id` is the SHA-256 digest of the content. For a model written as text, `id` is the digest of
-    the language and that content digest.
+    the language and of the content digest.
     """
 
     id: str

@@ -143,7 +143,7 @@ class ScheduleFile(click.ParamType):
     name = "FILE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read no more of the file than one character above the size limit, and parse it.
+        """Parse the file; read at most one character more than the size limit.
 
         Errors: E-SCHEDULE-FILE, E-SCHEDULE-TEXT.
         """

@@ -37,9 +37,9 @@ WORDS: Mapping[Fate, str] = {
 class Running:
     """A model's execution preview on this machine, or the `problem` that prevents a preview.
 
-    `assumed` contains the assumed shapes of inputs with open sizes. `parameters` contains the
-    assumed elements of each input whose elements the code depends on. `sizes` describes the
-    handling of open sizes.
+    `assumed` contains the assumed shapes of inputs with open sizes. If the code depends on the
+    elements of an input, `parameters` contains the elements assumed for this input. `sizes` states
+    whether one program serves all open sizes, or why not.
     """
 
     preview: Preview | None
@@ -81,7 +81,8 @@ def _open_sizes(graph: Graph) -> str:
 
 
 def _parameters(graph: Graph, shapes: Shapes) -> dict[str, Array]:
-    """Return the assumed elements of each input whose elements the code depends on."""
+    """Return the assumed elements of inputs, if the code depends on the elements of these
+    inputs."""
     possible = possible_parameters(graph)
     if not possible:
         return {}

@@ -64,7 +64,7 @@ def pass_events(program: Program) -> list[Event]:
 
 
 def _execution(program: Program) -> Mapping[str, Any]:
-    """Return the division of a run; unknown values before the first run generates the code."""
+    """Return the division of a run into native code and fallbacks; None for unknown figures."""
     found = execution.execution(program.kernels)
     return dict.fromkeys(found) if program.is_open else found
 
@@ -98,7 +98,7 @@ def running_json(program: Program) -> dict[str, Any]:
 
 
 def running_text(n: Mapping[str, Any]) -> str:
-    """Describe the division of a run: `7 launches of generated code, 0 fallbacks`."""
+    """Describe the launches and fallbacks: `7 launches of generated code, 0 fallbacks`."""
     native = count_text(n["n_native"], "launch") + " of generated code"
     inside = f" ({count_text(n['n_inside'], 'kernel')} inside control flow)"
     return f"{native}{inside if n['n_inside'] else ''}, {count_text(n['n_fallback'], 'fallback')}"

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def compile(graph: Graph | str | PathLike[str] | bytes, options: Options) -> Program:
     """Compile a graph, an ONNX file or its bytes, without the disk cache.
 
-    Errors: those of reading the model and of the options, E-INPUT-*, E-SCHEDULE-*, E-LIMIT-*,
-    E-TUNE-DATABASE.
+    Errors: the errors of reading the model, the errors of the options, E-INPUT-*, E-SCHEDULE-*,
+    E-LIMIT-*, E-TUNE-DATABASE.
     """
     _ = options.code  # read the database of schedules before the model, without a time limit
     with limited(options.limits):
@@ -137,7 +137,7 @@ def _buckets(
     options: Options,
     wanted: Mapping[str, tuple[int, ...]],
 ) -> Buckets:
-    """Build a program for each requested size; pad rows only if no row depends on other rows."""
+    """Build a program for each requested size; rows are padded only if all rows are independent."""
     from compiler.runtime.buckets import make_buckets
 
     def compiled(sizes: Mapping[str, int]) -> tuple[Program, float]:

@@ -61,8 +61,10 @@ class CompileError(Exception):
         return CompileError(self.code, self.message, where=where, notes=self.notes, hint=self.hint)
 
     def noting(self, note: str) -> CompileError:
-        """Return the same error with this note, unless `note` is "" or the error already has a
-        note."""
+        """Return a copy of the error with this note; an error with a note stays unchanged.
+
+        If `note` is "", the error also stays unchanged.
+        """
         if self.notes or not note:
             return self
         return CompileError(self.code, self.message, where=self.where, notes=[note], hint=self.hint)

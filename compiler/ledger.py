@@ -64,7 +64,7 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The reason why two nodes of the model share a kernel, or do not."""
+    """The reason why two nodes of the model share a kernel, or why they do not."""
 
     nodes: tuple[str, str]
     verdict: Verdict
@@ -125,7 +125,7 @@ class Ledger:
         return map(self.fate, self.names())
 
     def why(self, first: str, second: str) -> Answer:
-        """Explain why two nodes share a kernel, or do not. Errors: E-NODE-NAME."""
+        """Explain why two nodes share a kernel, or why they do not. Errors: E-NODE-NAME."""
         first, second = names = (self._resolved(first), self._resolved(second))
         for name in names:
             fate = self.fate(name)
@@ -215,7 +215,7 @@ class Ledger:
         return False
 
     def _makers_in(self, i: int) -> Mapping[str, list[Node]]:
-        """Map the first output of each node of a graph, also in bodies, to the nodes with it."""
+        """Map each first output in a graph and its bodies to the nodes that define this output."""
         if i not in self._makers:
             found: dict[str, list[Node]] = {}
             for node in _outer_nodes(self._graphs[i]):

@@ -118,13 +118,13 @@ _not_counted_seconds = 0.0
 
 
 def not_counted(seconds: float) -> None:
-    """Exclude seconds that have passed from all limits: the process was stopped or waited."""
+    """Exclude elapsed seconds, in which the process was stopped or waited, from all limits."""
     global _not_counted_seconds
     _not_counted_seconds += seconds
 
 
 def monotonic() -> float:
-    """Return the seconds of the monotonic clock that limits count."""
+    """Return the monotonic time in seconds, without the times that limits exclude."""
     return _monotonic() - _not_counted_seconds
 
 
@@ -133,7 +133,7 @@ def monotonic() -> float:
 
 @dataclass(slots=True)
 class Budget:
-    """The limits and the deadline of a call. `end` is in seconds of the clock of all limits."""
+    """The limits and the deadline of a call. `end` is a time of `monotonic`, in seconds."""
 
     limits: Limits
     end: float
@@ -161,7 +161,7 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def checked_limits(limits: Limits | None) -> Limits | None:
-    """Return the limits. Errors: E-OPTION-VALUE unless they are `Limits` or None."""
+    """Return the limits. Errors: E-OPTION-VALUE for any value except `Limits` and None."""
     given: object = limits
     if given is None or isinstance(given, Limits):
         return given
@@ -234,8 +234,8 @@ def check_seconds(seconds: float, what: str) -> None:
         return
     raise CompileError(
         "E-LIMIT-SECONDS",
-        f"{what}: at least {seconds:.3g} s, more than remains of the limit of "
-        f"{budget.limits.seconds:.3g} s; the step was not started",
+        f"{what}: the step was not started, because it needs at least {seconds:.3g} s, and less "
+        f"remains of the limit of {budget.limits.seconds:.3g} s",
     )
 
 

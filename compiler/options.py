@@ -27,7 +27,8 @@ from compiler.targets.target import Target, by_name
 from compiler.trace import Event, Gate
 
 Progress = Callable[[str, Event | None], None]
-"""Callback with the name of each step that starts, and with the event of each pass that ends."""
+"""Callback that receives the name of each step when the step starts, and the event of each pass
+when the pass ends."""
 
 Class = TypeVar("Class")
 
@@ -52,7 +53,7 @@ def checked(cls: type[Class]) -> type[Class]:
 
 
 def _accepting(words: str, fits: Callable[[object], bool]) -> Callable[[Any], Any]:
-    """Return a converter that accepts fitting values unchanged; `words` starts its message."""
+    """Return a converter that rejects unfit values with a message that begins with `words`."""
 
     def converter(given: object) -> object:
         if fits(given):

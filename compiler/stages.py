@@ -81,7 +81,8 @@ def generate(graph: Graph, trace: Trace | None, code: CodeOptions, clock: Clock)
 
 
 def improve(quick: Built, code: CodeOptions) -> Built:
-    """Compile the graph of `quick` again with tier-1 code; list the stages of both compilations."""
+    """Compile the graph of `quick` with tier-1 code; the result has the stages of both
+    compilations."""
     clock = Clock()
     graph, trace = quick.graph, quick.trace
     if quick.order is not None:  # use the graph after the passes, before its nodes were reordered

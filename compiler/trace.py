@@ -27,8 +27,8 @@ class Step:
     that it produced. `at` is the matched value. `error` bounds the change of results relative to
     their scale; 0 means bitwise equal. `source` is the file and line of the rule. `cost_before` and
     `cost_after` are the costs of `took` and `made`, None for open sizes. `seconds` is the time
-    since the previous step, including matching. `inside` has the regions around the rewrite, each
-    the output of its node and its name, outermost first.
+    since the previous step, including matching. `inside` lists the regions around the rewrite,
+    outermost first; a region is given by the output of its node and the region's name.
     """
 
     rule: str
@@ -165,7 +165,8 @@ def _names(things: Iterable[Node | str]) -> tuple[str, ...]:
 class Event:
     """The record of one pass over the graph.
 
-    `seconds` is the time of the pass; `verify_seconds` is the time of the verifier after it.
+    `seconds` is the time of the pass; `verify_seconds` is the time of the verifier after the
+    pass.
     """
 
     name: str

@@ -103,7 +103,7 @@ def job_events(job_id: str) -> Response:
 
 
 def _stream(jobs: JobQueue, job: Job, after: int, limits: Settings) -> Iterator[bytes]:
-    """Yield events until the job or the stream's time ends; comments keep the connection alive."""
+    """Yield events until the job ends or the time limit is reached, and comments during silence."""
     end_s = monotonic() + limits.stream_limit_s
     yield b"retry: 1000\n\n"
     while (left_s := end_s - monotonic()) > 0:

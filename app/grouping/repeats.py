@@ -135,7 +135,7 @@ def _periodic(signatures: Sequence[int], stretch: range, period: int) -> Iterato
 
 
 def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
-    """For each item, return the number of values from earlier items that it or later items read."""
+    """For each item, return the number of earlier items' values that this or a later item reads."""
     last = {i: i for i in stretch}
     for i in stretch:
         last.update((s, i) for s in items.sources[i] if s in last)

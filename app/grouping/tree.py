@@ -35,8 +35,8 @@ class Group:
     """A group of nodes, drawn as one box while it is closed; a repeat has `times` equal
     children.
 
-    A group of kind `region` has the bodies of a control-flow node; several bodies are groups of
-    kind `body`.
+    A group of kind `region` contains the bodies of a control-flow node. If there are several
+    bodies, each is a child group of kind `body`.
     """
 
     kind: Kind
@@ -269,7 +269,7 @@ class _Builder:
 
 
 def _scopes(items: Sequence[Item], edges: Edges) -> dict[str, tuple[str, ...]]:
-    """Return the scopes of each node; a node without operands and scopes gets the common scopes of
+    """Return the scopes of each node; without operands and scopes, a node gets the common scopes of
     its readers."""
     found = {i.id: scopes_of(i.origins[0]) if i.origins else () for i in items}
     reads = {b for _, b in edges}

@@ -27,7 +27,7 @@ from compiler.runtime.assumed import shapes_that_fit
 from compiler.trace import Event
 
 MORE_S = 3.0
-"""Approximate time in seconds for checks on further inputs, and again for isolated rewrites."""
+"""Approximate time in seconds for further inputs, and the same time again for isolated rewrites."""
 
 WORDS = {
     "read": "reading the model",

@@ -39,8 +39,8 @@ OnMessage = Callable[[str, Mapping[str, Any]], None]
 class Limits:
     """Limits of a child: seconds, bytes of address space, and bytes of output.
 
-    The time counts by the wall clock, without the time in which the child was stopped or waited
-    because another job measured.
+    The limit counts wall-clock seconds, except those in which the child was stopped or waited for
+    the measurement of another job.
     """
 
     seconds: float

@@ -39,8 +39,8 @@ class Member:
 class MeasuringSlot:
     """Grants the machine to one child at a time, in the order of their requests.
 
-    After a measurement, the other children run for as long as they were stopped, before the next
-    measurement starts.
+    After a measurement, the other children run for as long as they were stopped. Only then can the
+    next measurement start.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -73,7 +73,7 @@ class MeasuringSlot:
     def ask(self, member: Member) -> None:
         """Queue a child that wants to measure.
 
-        The child may have been stopped after it sent its request; it continues, and only waits.
+        If the child was stopped after it sent its request, it is continued: it then only waits.
         """
         with self.lock:
             self._continue(member)

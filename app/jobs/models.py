@@ -90,7 +90,7 @@ def model_file(request: Mapping[str, Any]) -> Path | bytes:
 
 
 def _load_upload(path: Path, name: str) -> Graph:
-    """Read an upload: a model file, or a text in the language given by its name."""
+    """Read an upload: a model file, or a text in the language that the file name indicates."""
     language = language_of(name)
     if not language:
         # The server has accepted the size of the file, whatever its limit is.
@@ -173,7 +173,7 @@ def shape_rows(
 
 
 def empty_row(imported: Graph, source: Graph) -> Empty:
-    """Return the values without elements in a graph with the sizes of the compilation."""
+    """Return the values that have no elements at the sizes of the compilation."""
     results = {r.value: r.name for r in source.results}
     always = set(empty_values(imported))
     values = [v for v in empty_values(source) if v not in always and v not in results]
@@ -184,7 +184,7 @@ def empty_row(imported: Graph, source: Graph) -> Empty:
 def try_random_inputs(
     graph: Graph, shapes: Mapping[str, tuple[int, ...]], seed: int
 ) -> tuple[dict[str, Any] | None, str]:
-    """Return random inputs from the seed and "", or None and the reason why there are none."""
+    """Return (random inputs from the seed, ""), or (None, reason) if there are no such inputs."""
     try:
         return random_inputs(graph, seed, shapes), ""
     except CompileError as e:

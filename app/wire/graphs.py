@@ -84,7 +84,7 @@ def _placed(level: Level, node: shapes.GraphNode) -> shapes.GraphNode:
 def _edges(level: Level) -> Iterator[shapes.Edge]:
     """Yield rows [from, to, operand index, value]; index is -1 for captures of a fusion.
 
-    A value that a node in a body captures gives an edge from outside the body to this node.
+    If a node in a body captures a value, an edge leads from outside the body to this node.
     """
     for source, reader, index, value in level.reads():
         if not source.is_constant:
@@ -213,7 +213,7 @@ def drawn_name(node: Node) -> str:
 
 
 def drawn_type(t: Type) -> str:
-    """Return the second line of a drawn node: `i8 1×64×55×55 c16`, without the type if f32."""
+    """Return the second line of a drawn node: `i8 1×64×55×55 c16`; the type f32 is omitted."""
     if not isinstance(t, TensorType) or t.shape is None:
         return str(t)
     words = [

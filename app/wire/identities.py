@@ -2,8 +2,8 @@
 
 A value keeps its name when another operator computes it. If a convolution absorbs the batch_norm
 that reads it, the convolution computes the value of the batch_norm. So the name of a value does not
-identify a node. Provenance does: a new node continues a node of the same operator that is gone, if
-the new node's origins include the origins of that node.
+identify a node. Provenance identifies it: a new node continues a removed node of the same operator
+if the new node's origins include the origins of the removed node.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from compiler.ir.graph import Graph, Node
 
 Ids = Mapping[str, str]
-"""The id of each node by its first output; a node that is absent has its first output as id."""
+"""Maps the first output of a node to its id; a node is absent if its first output is its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """A graph with the ids of its nodes; those of an imported graph are their first outputs."""
+    """A graph with the ids of its nodes; in an imported graph, a node's id is its first output."""
 
     graph: Graph
     ids: Ids = field(default_factory=dict)

@@ -1,9 +1,10 @@
 """The levels of a graph: the graph itself, and each body of its control-flow nodes, at any depth.
 
 The nodes of all levels form one flat list, so a change inside a body is a change of single nodes.
-The id of a node in a body names the way to the body: `y→then_branch→sum`. The way starts with the
-id of the outermost control-flow node, so a body keeps its way if this node survives a pass. Inside
-bodies, ids are names. Bodies of fusions are no levels: a fusion is one kernel.
+The id of a node in a body contains the way to the body: `y→then_branch→sum`. The way starts with
+the id of the outermost control-flow node, so a body keeps its way if this node survives a pass.
+Inside a body, the first output of a node is its id. Bodies of fusions are not levels: a fusion is
+one kernel.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class Source(NamedTuple):
 class Level:
     """A graph or a body; `start` precedes the names of its values in ids.
 
-    `outside` has the sources of the values of the enclosing levels. `ids` has the ids of nodes that
-    are not their first outputs; bodies have none.
+    `outside` has the sources of the values of the enclosing levels. `ids` maps the first output of
+    a node to its id if the two differ; it is empty for a body.
     """
 
     graph: Graph
@@ -148,12 +149,15 @@ class Ways:
 
     @staticmethod
     def of(before: Identified, now: Identified, arrow: str) -> Ways:
-        """Return the ids for a pass; a name that both graphs have is that of the first graph."""
+        """Return the ids for a pass; if both graphs have a name, its id in `before` is used."""
         ids = {n.output: g.id_of(n) for g in (now, before) for n in g.graph.nodes if has_bodies(n)}
         return Ways(arrow, ids)
 
     def id(self, inside: tuple[Way, ...], name: str) -> str:
-        """Return the id of a value, given the regions around it (each the output of its node, and a
-        name), outermost first; a value outside all bodies has its name."""
+        """Return the id of a value; outside all bodies, the id is the value's name.
+
+        `inside` has the enclosing regions, outermost first: the first output of the node, and the
+        name of the region.
+        """
         first, *parts = (*(part for way in inside for part in way), name)
         return self.arrow.join((self.ids.get(first, first) if inside else first, *parts))

@@ -19,7 +19,7 @@ from compiler.targets.options import CodeOptions
 def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list[int]:
     """Map each line of a kernel's LLVM IR to the line of Loop IR that it implements, else to -1.
 
-    The list is empty if a second code generation gives a different text.
+    The list is empty if a second code generation gives a different number of lines.
     """
     if k.loops is None:
         return []

@@ -15,7 +15,7 @@ from compiler.ir.types import OpaqueType, OptionalType, SequenceType, TensorType
 
 _Part = Node | Constant | Value | str
 _Key = tuple[bool, str]
-"""Whether a part is a constant, and its id: a node may keep a name that a constant has later."""
+"""Whether a part is a constant, and its id: a later constant may have the id of a node as name."""
 
 
 def marks(before: Identified | None, now: Identified, arrow: str = ARROW) -> Marks:
@@ -72,7 +72,7 @@ def _refines(a: _Part, b: _Part) -> bool:
 
 
 def _node_refines(a: Node, b: Node) -> bool:
-    """Return whether a node refines a node; the same holds for the nodes of a fusion's body."""
+    """Return whether `b` refines `a`; in a fusion, the nodes of the body must refine each other."""
     return (
         len(a.types) == len(b.types)
         and _same(replace(a, types=b.types, regions={}), replace(b, regions={}))

@@ -52,7 +52,7 @@ def stage_text(stage: int, graph_stage: int, now: Identified, arrow: str = ARROW
 
 
 def _spans(level: Level, start: int) -> Iterator[Span]:
-    """Yield the spans of the constants and nodes of a level whose text starts at a line."""
+    """Yield the spans of the constants and nodes of a level; its text starts at line `start`."""
     at = start + 1
     for name in level.graph.constants:
         yield at, 1, level.id(name)

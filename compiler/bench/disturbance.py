@@ -18,7 +18,7 @@ processor time, too few processors were free, or another measurement ran."""
 WAITING_LIMIT = 0.05
 STEAL_LIMIT = 0.02
 BUSY_SLACK = 0.25
-"""Processors beyond those of the machine that may be busy before a time counts as disturbed."""
+"""Processors that may be busy beyond the free ones before a measurement counts as disturbed."""
 LEAST_SECONDS = 0.1
 """Shorter measurements have too few clock ticks of the system for these figures."""
 
@@ -119,7 +119,7 @@ def watched(threads: int) -> Generator[Watch]:
 
 @dataclass(frozen=True, slots=True)
 class _Counters:
-    """Seconds by the clock, of this process, and busy and stolen seconds of all processors.
+    """Wall-clock seconds, CPU seconds of this process, busy and stolen seconds of all processors.
 
     The latter two are None if the system does not count them.
     """

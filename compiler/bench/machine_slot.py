@@ -20,9 +20,9 @@ _LOOK_EVERY_S = 0.02
 def machine_slot(wait_seconds: float = WAIT_S) -> Generator[bool]:
     """Hold the machine's measuring slot during the block.
 
-    The slot is a lock on a file of the user. The block also runs without the slot: if another
-    process holds it for longer than `wait_seconds`, or no folder is writable. Yields whether no
-    other measurement of this user runs during the block.
+    The slot is a lock on a file of the user. The block runs without the slot if another process
+    holds it for longer than `wait_seconds`, or if no folder is writable. Yields whether no other
+    measurement of this user runs during the block.
     """
     file = _open()
     if file is None:

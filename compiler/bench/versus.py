@@ -1,10 +1,10 @@
 """A/B comparison of two programs: interleaved blocks of runs of several copies, and the verdict.
 
-The times of two copies of one program differ, because their code and buffers have other addresses.
-A repeated measurement of the same two copies repeats this difference and does not average it out.
-The sample of the test is therefore the copies, not the runs.
-Sources: Mytkowicz et al. 2009, Producing wrong data without doing anything obviously wrong;
-Kalibera and Jones 2013, Rigorous benchmarking in reasonable time.
+The times of two copies of one program differ, because the addresses of their code and buffers
+differ. A repeated measurement of the same two copies repeats this difference and does not average
+it out. The sample of the test is therefore the copies, not the runs. Sources: Mytkowicz et al.
+2009, Producing wrong data without doing anything obviously wrong; Kalibera and Jones 2013, Rigorous
+benchmarking in reasonable time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Verdict = Literal["faster", "slower", "same", "unknown"]
 """B compared with A: faster or slower with significance, no difference shown, too few data."""
 
 N_COPIES, LEAST_COPIES = 12, 5
-"""Number of copies of each program; fewer than the second give no interval with this
+"""Usual and minimum number of copies of each program; fewer copies give no interval with this
 significance."""
 SAMPLES = 40
 """Number of runs of each copy to aim for."""
@@ -33,7 +33,7 @@ SIGNIFICANCE = 0.01
 EQUAL_SHARE = 0.003
 """Relative difference of times below which two programs count as equal."""
 EQUAL_SHARE_OF_ONE = 0.01
-"""The same for a single copy of each program, whose addresses may explain such a difference."""
+"""The same for a single copy of each program: its addresses alone may cause such a difference."""
 BLOCKS = 25
 SAMPLE_SECONDS = 2e-5
 """Duration below which several runs are timed together."""
@@ -75,7 +75,7 @@ class Versus:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict: an interval without 1, and a difference that is not negligible."""
+        """Return the verdict: "same" if the interval contains 1 or the difference is negligible."""
         if self.n_blocks < LEAST_BLOCKS:
             return "unknown"
         value, low, high = self.ratio
@@ -88,7 +88,8 @@ class Versus:
 def n_copies(run_seconds: float, copy_bytes: int, seconds: float, limit_bytes: int) -> int:
     """Return the number of copies of each program that time and memory allow.
 
-    `run_seconds` is the time of a run of A and a run of B, `copy_bytes` the memory of their copies.
+    `run_seconds` is the total time of one run of A and one run of B, and `copy_bytes` is the total
+    memory of one copy of A and one copy of B.
     """
     in_time = int(seconds / SAMPLES / 2 / max(run_seconds, 1e-9))
     found = min(N_COPIES, in_time, limit_bytes // max(copy_bytes, 1))
@@ -140,7 +141,7 @@ def _middle(rows: Sequence[Sequence[float]]) -> float:
 
 
 def _levels(rows: Sequence[Sequence[float]], n: int) -> tuple[list[float], list[float]]:
-    """Return the logarithmic time of each copy relative to its blocks: the first n, and the rest.
+    """Return the log time of each copy relative to the block means: the first n copies, the others.
 
     The mean of a block is subtracted, so slow changes of the machine's speed have no effect.
     """

@@ -20,9 +20,10 @@ class Error:
     """The error of a tensor, measured against its f64 value.
 
     `relative` is the largest error divided by the largest magnitude; `ulps` is the largest error of
-    an element in units in the last place (ULPs). All three errors are infinite if NaN or infinities
-    are at other positions than in the f64 value. `counts` is a histogram: the numbers of elements
-    in the bins bounded by `PLACES`, then the number of elements with larger errors.
+    an element in units in the last place (ULPs). `absolute`, `relative` and `ulps` are infinite if
+    the positions of NaN or infinities differ from those in the f64 value. `counts` is a histogram:
+    the numbers of elements in the bins bounded by `PLACES`, then the number of elements with larger
+    errors.
     """
 
     name: str

@@ -29,7 +29,7 @@ Sizes = Mapping[str, int]
 
 
 def _normal(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw floats around zero, or one-digit integers of both signs."""
+    """Draw floats around zero, or one-digit integers, of both signs if the type is signed."""
     if dtype.is_integer:
         low = 0 if dtype.label[0] == "u" else -9
         return chance.integers(max(low, _least(dtype)), min(10, _most(dtype) + 1), shape)
@@ -37,7 +37,8 @@ def _normal(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -
 
 
 def _special(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw signed zeros, infinities and NaN among ordinary floats, or extreme integers."""
+    """Draw signed zeros, infinities and NaN among ordinary floats; for integer types, the
+    extremes."""
     if dtype.is_integer:
         return chance.choice(_ends(dtype), shape)
     return np.where(
@@ -46,7 +47,7 @@ def _special(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
 
 
 def _extreme(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw denormal, tiny and huge floats, or integers of the full range."""
+    """Draw denormal, tiny and huge floats; for integer types, integers of the full range."""
     if dtype.is_integer:
         return chance.integers(
             _least(dtype), _most(dtype), shape, dtype=_wide_integer(dtype), endpoint=True
@@ -63,14 +64,15 @@ def _divisor(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
 
 
 def _positive(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw floats from 0.1 to 4, for which roots and logarithms are defined, or small indices."""
+    """Draw floats from 0.1 to 4, where roots and logarithms are defined; or the integers 0 and
+    1."""
     if dtype.is_integer:
         return chance.integers(0, 2, shape)
     return chance.uniform(0.1, 4, shape)
 
 
 def _small(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw integers or multiples of 0.5; many of them are equal, and many are rounding ties."""
+    """Draw small multiples of 0.5 or small integers; many are equal, and many are rounding ties."""
     if dtype.is_integer:
         return chance.integers(0, min(4, _most(dtype) + 1), shape)
     return chance.integers(-6, 7, shape) / 2

@@ -86,11 +86,12 @@ def judge(
     """Compare a result with the original (`own`) and, where they differ, with the f64 result.
 
     `bits` requires equal bits. `budget` is the allowed error relative to the result's scale, in
-    addition to the effect of noise. `made_wide` computes the same result in f64. If this f64 result
-    is correct, an overflow of the result counts as rounding; with `extreme` inputs, every
-    difference counts as rounding. With `underflow`, an infinity of the original may be the
-    logarithm of an underflowed number. Every result with at least the magnitude of log(smallest
-    normal number) counts as correct in place of such an infinity.
+    addition to the effect of noise. With `loose_infinities`, every result is correct where the
+    original is not finite. The following options apply only to a budget above 0. `made_wide`
+    computes the same result in f64. If this f64 result is correct, an overflow of the result counts
+    as rounding; with `extreme` inputs, so does every difference. With `underflow`, an infinity of
+    the original may be the logarithm of an underflowed number. A result in its place is correct if
+    its magnitude is at least -log(smallest normal number).
     """
     if same_bits(made, own):
         return FINE

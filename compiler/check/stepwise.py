@@ -132,7 +132,8 @@ class Check:
             raise e.noting(self._needed_shapes(shapes) if is_of_schedule else "") from e
 
     def _needed_shapes(self, shapes: Mapping[str, Any]) -> str:
-        """Return a note on the shapes for which a schedule is needed; "" if none are open."""
+        """Return a note with the `--shape` options that a schedule needs; "" if no shapes are
+        open."""
         if not assumed_shapes(self.graph):
             return ""
         listed = " ".join(f"--shape {text}" for text in shape_texts(shapes))

@@ -154,7 +154,8 @@ class Emitter:
         return made
 
     def _reserve(self, level: int, current: int) -> int:
-        """Return the outermost scope in which a vector leaves enough registers to inner loops."""
+        """Return the outermost scope from `level` on that leaves a free register to all inner
+        loops."""
         scopes = self.scopes
         outermost = current
         while outermost > level and scopes[outermost].vector_budget > 0:

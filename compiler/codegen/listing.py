@@ -159,7 +159,7 @@ def counts(asm: str, target: Target) -> Counts:
 
 
 def _width(kind: str, target: Target) -> int:
-    """Return the bytes of a register; those of SVE and RISC-V registers depend on the target."""
+    """Return the bytes of a register; the target sets the size of SVE and RISC-V registers."""
     if target.is_x86:
         return _WIDTHS[kind]
     return target.vector_bytes if kind == "z" or target.triple.startswith("riscv") else 16

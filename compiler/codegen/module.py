@@ -18,10 +18,10 @@ Space = Literal["arena", "constants", "input", "output", "slot", "table"]
 class Arg:
     """A pointer argument: an offset into the arena or the constants, or a caller's array.
 
-    Units: `offset` in bytes for arena and constants, a position for inputs and outputs. In code for
-    open shapes, each run has a table of offsets and sizes. A `slot` is a pointer into the arena
-    whose offset is in this table; its `offset` is the position in the table. A `table` argument is
-    the pointer to the table.
+    Units: for the arena and the constants, `offset` is in bytes; for inputs and outputs, `offset`
+    is a position. In code for open shapes, each run has a table of arena offsets and sizes. A
+    `slot` is a pointer into the arena: its `offset` is the position of the arena offset in the
+    table. A `table` argument is the pointer to the table.
     """
 
     space: Space

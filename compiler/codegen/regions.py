@@ -136,7 +136,7 @@ class Carried:
     """A loop state whose initial value is at `start`; steps alternate between two buffers.
 
     Each step reads one of the buffers and writes the other buffer. `final` is the buffer of the
-    last value, `spare` is the second buffer. A state that `stays` never changes; a state of 0 bytes
+    last value; `spare` is the other buffer. A state that `stays` never changes; a state of 0 bytes
     is not copied to its final buffer.
     Units: bytes.
     """

@@ -94,7 +94,10 @@ class Handle:
         return Fetch(self.name, tuple(map(as_index, index)), self.dtype)
 
     def padded(self, index: Indices, otherwise: float | int | bool = 0) -> Inside | Read:
-        """Return the element, or `otherwise` out of bounds; plain index symbols are not tested."""
+        """Return the element, or `otherwise` if a computed index is out of bounds.
+
+        Indices that are plain symbols are not tested.
+        """
         read = self[index]
         tests = tuple(
             (e, n) for e, n in zip(read.index, self.shape, strict=True) if axis_of(e) is None
@@ -215,7 +218,7 @@ class Lowering:
         return apply("select", condition, then, otherwise)
 
     def inside(self, tests: Sequence[tuple[Expr, Expr]], then: Scalar, otherwise: Any) -> Inside:
-        """Select `then` where every `0 <= expr < extent`, else `otherwise`."""
+        """Select `then` where every `0 <= expr < extent` holds, else `otherwise`."""
         other = otherwise if hasattr(otherwise, "dtype") else Number(otherwise, then.dtype)
         return Inside(tuple(tests), then, other)
 

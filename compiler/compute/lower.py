@@ -88,8 +88,8 @@ def lower_node(node: Node, graph: Graph) -> Lowered | None:
 def _size_names(operands: Sequence[Type], node: Node) -> dict[affine.Atom, str]:
     """Name the atoms of operands' sizes, then the symbols that occur only in sizes of results.
 
-    For instance, a quotient in an operand's size becomes a named size of the computation, and
-    result sizes are expressions of this name.
+    An atom is a symbol or an indivisible part of a size, such as a quotient. A quotient in an
+    operand's size becomes a named size, and the sizes of results are expressions of this name.
     """
     names: dict[affine.Atom, str] = {}
     for atom in (a for d in _dims(operands) for a in affine.atoms(d)):
@@ -248,7 +248,7 @@ def _number(c: Constant) -> Number | None:
 
 
 def _with_numbers(stage: Stage | Routine, stages: _Stages) -> Stage | Routine:
-    """Replace reads of splat constants by numbers, except factors of products."""
+    """Replace reads of splat constants by numbers; reads that are factors of products remain."""
     numbers = stages.numbers
     if isinstance(stage, Routine):
         return Routine(

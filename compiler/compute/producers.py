@@ -170,7 +170,7 @@ def _is_read_at_one_place(producer: Stage, consumer: Stage) -> bool:
 
 
 def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
-    """Return whether storing values beats recomputing them: they are expensive and fit a cache.
+    """Return whether values should be stored: recomputing them is expensive, and they fit a cache.
 
     If a consumer sums over some axes and all consumers share the other axes, a schedule stores only
     one row at a time. In this case, only one row must fit.

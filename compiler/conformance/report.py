@@ -49,8 +49,8 @@ case. All cases of the following operators are native (with the number of cases)
 class Fallback:
     """The fallbacks of one operator of our graph.
 
-    `cases` counts the cases with the fallback; `alone` counts the cases without any other operator
-    that falls back.
+    `cases` counts the cases with the fallback; `alone` counts the cases in which no other operator
+    falls back.
     """
 
     cases: int = 0

@@ -15,8 +15,8 @@ from compiler.ops import protos
 def attribute_protos(op_type: str, attrs: Mapping[str, Any], schema: Any) -> list[Any]:
     """Convert the attributes of a standard node to AttributeProtos of the kinds in its schema.
 
-    Default values are omitted: ONNX Runtime's fusions copy explicit attributes to its own
-    operators, some of which reject the attributes.
+    Default values are omitted. ONNX Runtime's fusions copy explicit attributes to operators of ONNX
+    Runtime, and some of these operators reject the attributes.
     Errors: E-EXPORT-OPSET for an attribute that this version of the operator lacks.
     """
     made: list[Any] = []

@@ -1,8 +1,8 @@
 """Recombination of nodes into single standard operators before export.
 
-Nodes that the import decomposed become single foreign nodes again: Gemm, quantized matrix products
-and convolutions, and operators like NonMaxSuppression, whose results have one row per found
-element.
+Nodes that the import decomposed become single foreign nodes again: Gemm, quantized matrix products,
+quantized convolutions, and operators like NonMaxSuppression. The results of the latter have one row
+per found element.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def _are_matrices(work: Work, product: Node) -> bool:
 
 @dataclass(frozen=True)
 class _Search:
-    """An operator whose results have maximum size; results of the ONNX operator have exact size."""
+    """How an operator with results of maximum size becomes an ONNX operator with exact results."""
 
     op_type: str
     count: int

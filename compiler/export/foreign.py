@@ -57,12 +57,15 @@ def _means_the_same(model: Model, node: Node) -> bool:
 
 
 def _one_version(model: Model, domain: str, op_type: str, opset: int) -> bool:
-    """Check that all nodes of a domain have the same opset version. Errors: E-EXPORT-OPSET."""
+    """Check that an operator is the same in its opset and in the opset of its domain's first node.
+
+    Errors: E-EXPORT-OPSET.
+    """
     found = model.domains.setdefault(domain, opset)
     if found != opset and _since(op_type, domain, found) != _since(op_type, domain, opset):
         raise CompileError(
             "E-EXPORT-OPSET",
-            f"{op_type} of {domain} {opset} conflicts with other nodes, of {domain} {found}",
+            f"{op_type} has version {opset} of {domain}, but other nodes have version {found}",
         )
     return True
 

@@ -16,7 +16,7 @@ WriteBody = Callable[[Scope, Graph, Sequence[tuple[str, str]]], None]
 
 
 class _ByPosition(Names):
-    """Names with numbers in order of creation, so that equal fusions serialize to equal bytes."""
+    """Names that are numbered in order of creation, so equal fusions serialize to equal bytes."""
 
     def fresh(self, hint: str) -> str:
         return super().fresh(f"v{len(self._taken)}")

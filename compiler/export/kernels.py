@@ -57,7 +57,8 @@ LACKING: Mapping[str, frozenset[DType]] = {
 }  # fmt: skip
 """Maps each operator to the element types without a kernel.
 
-These are types of the result, or of the first operand if the result's type differs.
+These are types of the result, or of the first operand if no operand shares the type parameter of
+the result.
 """
 
 

@@ -54,7 +54,7 @@ def _of_layers(graph: Graph) -> set[str]:
 
 
 def _of_zero_points(graph: Graph) -> set[str]:
-    """Return the fusions that subtract a zero point correction, and those that compute it."""
+    """Return the fusions that subtract a zero point correction, and the fusions that compute it."""
     wanted: set[str] = set()
     for node in graph.nodes:
         if node.op != "fusion":
@@ -70,7 +70,7 @@ def _of_zero_points(graph: Graph) -> set[str]:
 
 
 def _amounts(graph: Graph, fusion: Node) -> set[str]:
-    """Return the fusions that compute a fusion's zero point corrections, scaled or not."""
+    """Return the fusions whose corrections a fusion reads, directly or through a multiplication."""
     makers = [graph.producers.get(i) for i in fusion.inputs]
     scaled = [graph.producers.get(i) for m in makers if m and m.op == "mul" for i in m.inputs]
     return {m.output for m in (*makers, *scaled) if m and m.op == "fusion" and _is_amount(m)}

@@ -1,8 +1,8 @@
 """The export of quantized products: integer sums of products become standard quantized operators.
 
 Passes hoist zero points out of sums of products of bytes, and add a correction as a constant. The
-export separates the correction from the bias, so that a single operator
-can subtract the zero points, compute the sum and round it.
+export separates the correction from the bias, so that a single operator can subtract the zero
+points, compute the sum and round it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PRODUCTS = (*CONVOLUTIONS, "matmul_integer")
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums of products of operands minus their zero points, plus a bias per channel."""
+    """Sums of products plus a bias per channel; each factor is an operand minus its zero point."""
 
     product: Node
     added: Node | None
@@ -99,7 +99,7 @@ def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -
 
 
 def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
-    """Recombine a quantization that multiplies; the standard operator divides by a scale instead.
+    """Recombine a quantization by a factor; the standard operator divides by a scale instead.
 
     Only a number halfway between two quantized values may round differently.
     """
@@ -261,7 +261,7 @@ def _inner_product(work: Work, value: str) -> Node | None:
 
 
 def _origin(work: Work, value: str, most: int = 2) -> Node | None:
-    """Return the product that defines a value, through at most `most` additions or subtractions."""
+    """Return the product from which at most `most` additions or subtractions compute a value."""
     node = work.graph.producers.get(value)
     if node is None or node.op in PRODUCTS:
         return node
@@ -318,7 +318,10 @@ def _window(conv: Node) -> dict[str, Attribute]:
 
 
 def _zeros(work: Work, product: Node) -> tuple[Array, Array] | None:
-    """Return the zero points of both operands if they are constant scalars; 0 if omitted."""
+    """Return both operands' zero points, each as a scalar; an omitted zero point is 0.
+
+    Return None if a zero point is not constant, or if its elements differ.
+    """
     made: list[Array] = []
     points = [*product.inputs[2:], "", ""]
     for operand, point in zip(product.inputs[:2], points, strict=False):

@@ -68,7 +68,7 @@ has a reserved name."""
 
 
 def on_codes(work: Work, node: Node, scale: Array) -> bool:
-    """Recombine the quantized operator that ends in a quantize node; return whether that succeeded.
+    """Recombine the quantized operator that ends in a quantize node; return whether one matches.
 
     `scale` is the scale of the quantize node.
     """

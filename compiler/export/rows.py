@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """A matrix product and its weight zero point correction, which is a multiple of row sums."""
+    """A matrix product, and the correction for the zero point of its weights: scaled row sums."""
 
     product: Node
     parts: Sequence[Node]
@@ -32,7 +32,7 @@ class Rows:
 
 
 def rows_of(work: Work, value: str) -> Rows | None:
-    """Match a matrix product and the multiple of its row sums that is added to it."""
+    """Match the addition of a matrix product and a multiple of its left operand's row sums."""
     added = work.inner(value, "add")
     for one, other in () if added is None else (added.inputs, added.inputs[::-1]):
         product, scaled = work.inner(one, "matmul_integer"), work.inner(other, "mul")

@@ -29,7 +29,7 @@ def widened(s: Standard, schema: Any, dtypes: Sequence[DType | None]) -> Wide | 
     """Return the casts that a node needs, or None.
 
     A type without a kernel in ONNX Runtime becomes a wider type with a kernel, if possible.
-    Errors: E-EXPORT-TYPE if no wider type has a kernel either.
+    Errors: E-EXPORT-TYPE if the operator accepts neither the type nor a wider type.
     """
     formals = [_formal(schema.inputs, k) for k in range(len(dtypes))]
     deciding = _deciding(schema)
@@ -67,7 +67,10 @@ def outputs_as(schema: Any, dtypes: Sequence[DType | None], n_outputs: int) -> l
 
 
 def _deciding(schema: Any) -> str:
-    """Return the type parameter that selects the kernel: the first result's, else an operand's."""
+    """Return the type parameter that selects the kernel.
+
+    This is the type parameter of the first result if an operand has it, else of the first operand.
+    """
     made = [f.type_str for f in schema.outputs[:1]]
     given = [f.type_str for f in schema.inputs]
     return next((t for t in (*made, *given) if t in given), "")

@@ -207,7 +207,7 @@ def _check_names(results: Sequence[str], values: Sequence[str], inputs: Sequence
         require(
             name not in inputs or name == value,
             "E-EXPORT-NAME",
-            f"the result {name!r}, which is the value {value!r}, has the name of an input",
+            f"the result {name!r} has the name of an input, but its value is {value!r}",
         )
 
 

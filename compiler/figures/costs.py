@@ -21,7 +21,7 @@ from compiler.runtime.thunks.select import view_source
 
 
 class Work:
-    """The costs of a model's nodes, of which each is a kernel; None for open sizes."""
+    """The costs of a model's nodes, as if each node were a kernel; None for open sizes."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -65,7 +65,7 @@ def model_flops(work: Work) -> int | None:
     """The number of arithmetic operations of one run of the imported model, before any pass.
 
     Each operator declares its operations. Passes may remove operations, so the operations of the
-    program differ. All branches count, and loop bodies as for the multiply-adds.
+    program differ. All branches count; loop bodies count as they do for the multiply-adds.
     """
     total = work.total()
     return None if total is None else total.flops

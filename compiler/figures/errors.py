@@ -23,9 +23,10 @@ def error_of_output(difference: Difference) -> float:
     "numerics.program.relative_error = check.stages[program].relative_error",
 )
 def error_of_outputs(differences: Iterable[Difference]) -> float:
-    """The largest error of all outputs against the yardstick, relative to each largest value.
+    """The largest error of any output against the yardstick, divided by the output's maximum.
 
-    The yardstick is onnx.reference on the ONNX file. It is our reference if onnx.reference fails,
-    or contradicts all others; the result of a check names it.
+    The yardstick is onnx.reference on the ONNX file. Our reference replaces onnx.reference if
+    onnx.reference fails, or if another runtime agrees only with our reference. The result of a
+    check names the yardstick.
     """
     return worst(tuple(differences))

@@ -78,7 +78,7 @@ def n_native(kernels: Sequence[KernelInfo]) -> int:
 def n_inside(kernels: Sequence[KernelInfo]) -> int:
     """The number of kernels and fallbacks in the regions of control-flow nodes.
 
-    The kernels of all branches count; a run executes those of one branch.
+    The kernels of all branches count, although a run executes only the kernels of one branch.
     """
     return len(kernels) - len(launched(kernels))
 
@@ -104,7 +104,7 @@ def n_fallback(kernels: Sequence[KernelInfo]) -> int:
 def n_crossings(kernels: Sequence[KernelInfo]) -> int:
     """The number of switches between generated code and the reference within a run.
 
-    It counts the neighbours in launch order of which only one is machine code.
+    It counts the pairs of consecutive launches of which exactly one is machine code.
     """
     return sum(a.native != b.native for a, b in pairwise(launched(kernels)))
 
@@ -150,7 +150,7 @@ def flops(kernels: Sequence[KernelInfo]) -> int:
 def native_flops(kernels: Sequence[KernelInfo]) -> int:
     """The operations of one run that machine code executes.
 
-    It is the part of the operations of the program that is not run by the reference.
+    It is the operations of the program without the operations that the reference runs.
     """
     return sum(k.flops for k in kernels if k.native)
 
@@ -211,9 +211,9 @@ def kernel_bound(prediction: Prediction | None) -> float | None:
 def kernels_bound(
     kernels: Sequence[KernelInfo], predictions: Mapping[str, Prediction]
 ) -> float | None:
-    """The sum of the lower bounds of all launches within a run; unknown if the reference runs one.
+    """The sum of the lower bounds of all launches in a run; unknown if one of them is a fallback.
 
-    It lacks the call of the program and the transfer of inputs and outputs.
+    It includes neither the call of the program nor the transfer of inputs and outputs.
     """
     bounds = [kernel_bound(predictions.get(k.name)) for k in launched(kernels)]
     known = [b for b in bounds if b is not None]

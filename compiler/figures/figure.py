@@ -1,5 +1,6 @@
-"""The declaration of figures: `@figure(title, unit, *places)` above the function that computes one.
+"""The declaration of figures: the decorator `@figure(title, unit, *places)`.
 
+The decorated function computes the figure.
 The first paragraph of the function's docstring is the definition of the figure: one sentence. The
 other paragraphs describe its computation.
 """

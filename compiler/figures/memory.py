@@ -83,8 +83,8 @@ def unshared_bytes(plan: Plan) -> int:
 def n_buffers(plan: Plan) -> int:
     """The number of buffers in the arena.
 
-    A buffer holds one value, or several values of which each is a view of the first or overwrites
-    it.
+    A buffer holds one value, or several values that share its memory: views, parts of a
+    concatenation, and results computed in place.
     """
     return len(plan.buffers)
 
@@ -103,7 +103,7 @@ def over_bound(plan: Plan) -> float | None:
 def idle_share(plan: Plan) -> float:
     """The share of the extent that is in no live buffer, over all steps.
 
-    The extent has all bytes below the end of the highest live buffer.
+    The extent consists of all bytes below the end of the highest live buffer.
     """
     live, used = sum(live_by_step(plan.buffers)), sum(used_by_step(plan.buffers))
     return 1 - live / used if used else 0.0
@@ -113,7 +113,7 @@ def idle_share(plan: Plan) -> float:
 def weight_bytes(program: Program) -> int:
     """The size of the constants of the program, in the order in which kernels read them.
 
-    Packing pads them, and passes fold or remove constants, so it differs from the bytes of
-    constants.
+    It differs from the bytes of constants, because packing pads constants, and passes fold or
+    remove constants.
     """
     return program.weight_bytes

@@ -37,8 +37,8 @@ def constants_within(graph: Graph) -> Iterator[Constant]:
 def n_onnx_nodes(graph: Graph) -> int:
     """The number of nodes in the model file, including nodes in subgraphs and constants.
 
-    It counts the distinct origins of the nodes and constants of the imported graph. The importer
-    may create several nodes for an ONNX node, or a constant.
+    It counts the distinct origins of the nodes and constants of the imported graph. For one
+    ONNX node, the importer may create several nodes, or a constant.
     """
     origins = {origin for node in nodes_within(graph) for origin in node.origins}
     origins.update(origin for c in constants_within(graph) for origin in c.origins)
@@ -111,7 +111,7 @@ def _learned(graph: Graph) -> Iterator[Constant]:
 
 
 def _adds(node: Node) -> bool:
-    """Return whether a node may read a bias: not as indices, which only move data."""
+    """Return whether an operand of a node may be a bias; operands of other nodes may be indices."""
     operator = OPERATORS.get(node.op)
     return operator is not None and (
         operator.kind in ("elementwise", "view") or "quantized" in operator.traits

@@ -66,7 +66,7 @@ def passes_verify_seconds(events: Iterable[Event]) -> float:
 def n_applied(steps: Sequence[Step]) -> int:
     """The number of rewrites that a pass applied.
 
-    Each is a step with its rule, its reason, and its nodes.
+    Each rewrite is one step of the trace, with its rule, its reason, and its nodes.
     """
     return sum(s.outcome == "applied" for s in steps)
 

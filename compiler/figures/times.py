@@ -151,7 +151,7 @@ def run_interval(times: Sequence[float]) -> tuple[float, float]:
 def run_slow(times: Sequence[float]) -> float:
     """The time that a tenth of the runs exceed.
 
-    Far above the fastest run, it is a sign of other load on the machine.
+    A time far above the fastest run is a sign of other load on the machine.
     """
     return sorted(times)[min(int(_SLOWEST * len(times)), len(times) - 1)]
 
@@ -167,7 +167,7 @@ def first_run(seconds: float) -> float:
 
 @figure("throughput of the run", "flop/s", "result.run.flops_per_s = profile.run.flops_per_s")
 def throughput(kernels: Sequence[KernelInfo], median_s: float) -> float | None:
-    """The operations of the program per second of the median run; unknown if operations are.
+    """The operations of the program per second of the median run; unknown for unknown operations.
 
     It counts declared operations, so it compares programs of the same model only.
     """
@@ -229,7 +229,7 @@ def kernels_sum(profile: Profile) -> float:
 def outside_kernels(run_s: float, kernels_s: float) -> float:
     """The median run minus the sum of kernels.
 
-    Below 0, a run is faster than its kernels launched separately: it is saved by a single launch.
+    It is negative if one call for all kernels saves more time than the run spends outside kernels.
     """
     return run_s - kernels_s
 
@@ -294,8 +294,8 @@ def run_bound(predictions: Sequence[Prediction], machine: Machine) -> float:
 def bound_ratio(median_s: float, bound_s: float | None) -> float | None:
     """The time of a kernel divided by its lower bound with a separate launch.
 
-    Below 1, the machine is faster than its speeds say: they are estimated, or were measured under
-    load.
+    If the ratio is below 1, the speeds of the machine are too low: they are estimated, or were
+    measured under load.
     """
     return median_s / bound_s if bound_s else None
 
@@ -340,7 +340,7 @@ def kernel_intensity(n_flops: int, nbytes: int) -> float | None:
 def ceiling(n_flops: int, roof_s: float | None) -> float | None:
     """The operations per second that the roofline allows a kernel, without any launch.
 
-    It follows from the memory levels that supply the operands, so it need not be a drawn line.
+    It follows from the memory levels that supply the operands, so it may lie between drawn lines.
     """
     return n_flops / roof_s if roof_s else None
 

@@ -30,7 +30,8 @@ def body_of(
 
     Return None if the standard has no body, or if the body needs an operator without a declaration.
     If the operator itself has a declaration, also return None if the body has control flow or an
-    operand has unknown rank. The declaration applies once the parameter or the rank is known.
+    operand has unknown rank. The declaration applies once the rank, or the parameter of the control
+    flow, is known.
     """
     schema = protos.schema_of(node.op_type, normal_domain(node.domain), opset)
     if schema is None or not (schema.has_function or schema.has_context_dependent_function):

@@ -169,7 +169,7 @@ class GraphImporter:
     def _names(self, nodes: Sequence[Any], prefix: str, nameless: str) -> list[str]:
         """Return unique node names: those of the file, and `OpType_position` for unnamed nodes.
 
-        Names from the file get the prefix `prefix`, and those of unnamed nodes the prefix
+        Names from the file get the prefix `prefix`; names of unnamed nodes get the prefix
         `nameless`.
         """
         names = [""] * len(nodes)

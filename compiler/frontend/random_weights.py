@@ -145,8 +145,8 @@ def _is_rectified(value: str, producers: dict[str, onnx.NodeProto]) -> bool:
 def _before_sums(graph: onnx.GraphProto, readers: dict[str, list[Use]]) -> set[str]:
     """Return the outputs of scaling nodes that are added to another activation.
 
-    A scale of 1/3 keeps activations in range in a chain of residual blocks; otherwise, each block
-    would double the variance.
+    In a chain of residual blocks, each addition would double the variance; a scale of 1/3 keeps
+    activations in range.
     """
     constant = {t.name for t in graph.initializer}
     for node in graph.node:

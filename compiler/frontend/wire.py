@@ -163,7 +163,7 @@ def _check_string(data: Any, at: int, stop: int, limits: Limits | None) -> None:
 
 
 def _around(stack: list[tuple[int, Table, int, int]], length_at: int) -> tuple[Any, ...]:
-    """Return the offsets of the enclosing messages, except the outermost, and of the field."""
+    """Return the offsets of the enclosing messages inside the outermost one, then of the field."""
     outer = tuple((where, start, end) for end, _, where, start in stack[1:])
     return (*outer, (length_at, 0, 0))
 
@@ -262,7 +262,7 @@ class Tokens:
         return self._secret + struct.pack("<I", index)
 
     def cut(self, raw: bytes) -> Cut | None:
-        """Return the cut whose placeholder these bytes are; None for other bytes."""
+        """Return the cut that has these bytes as its placeholder; None if no cut has them."""
         if len(raw) != 20 or not raw.startswith(self._secret):
             return None
         return self._cuts[struct.unpack("<I", raw[16:])[0]]

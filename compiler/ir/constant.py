@@ -186,7 +186,7 @@ _loaded: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
 
 def loaded_storage(kind: str, key: str) -> Storage:
-    """Return the storage that this process registered under this key when printing text.
+    """Return the storage that this process registered under this key when it printed a text.
 
     Errors: E-TEXT-STORAGE.
     """

@@ -173,7 +173,7 @@ class Facts:
     def visit(self, node: Node) -> tuple[Type, ...]:
         """Infer the types of one node and record its outputs.
 
-        In a region, a node with illegal operands gets open types and fails only if it runs. A
+        In a region, a node with illegal operands gets open types and fails only if the node runs. A
         branch that is illegal for these sizes may never run.
         Errors: see node_types.
         """

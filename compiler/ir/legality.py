@@ -1,6 +1,6 @@
 """Whether nodes of a region may move out of it.
 
-A region may hold nodes that are illegal for these sizes, because it may never run.
+A region may never run, so it may contain nodes that are illegal for these sizes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from compiler.ir.operator import OPERATORS
 
 
 def is_legal(node: Node, facts: Facts) -> bool:
-    """Return whether a node is legal outside of a region, where it always runs.
+    """Return whether a node is legal outside of a region; outside, the node always runs.
 
     A node that reads values without facts counts as legal: its graph is itself a region.
     """

@@ -3,11 +3,11 @@
     @op(kind="reduction")
     def softmax(x: Tensor, *, axis: int = -1) -> Tensor: ...
 
-The function's signature is the schema: operands are positional, attributes keyword-only. Its body
-is the type rule, and its docstring is the description on the page. Decorators add the facets
-`reference`, `cost`, `lower` or `decompose`, `onnx` (import), `export` and `samples`. A call,
-`softmax(x, axis=1)`, describes an application. Importers and rules pass calls to the editor, which
-creates nodes.
+The function's signature is the schema: operands are positional, attributes keyword-only. The
+function's body is the type rule; the function's docstring is the description on the page.
+Decorators add the facets `reference`, `cost`, `lower` or `decompose`, `onnx` (import), `export` and
+`samples`. A call, `softmax(x, axis=1)`, describes an application. Importers and rules pass calls to
+the editor, which creates nodes.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ class Operator:
     bounded: bool = True  # False: the data may cause far more work than the cost facet counts
     traits: Collection[Trait] = ()
     value_range: tuple[float, float] | None = None
-    """Bounds of all elements of a float result, except NaN, for any operands."""
+    """Bounds of the elements of a float result for any operands; an element may also be NaN."""
 
     reference_fn: Callable[..., Any] | None = None
     cost_fn: Callable[..., Cost] | None = None
@@ -347,8 +347,8 @@ class Operator:
         """Set the gradient rule.
 
         From the result's gradient, the result and the operands, the rule computes one gradient per
-        operand (None for no gradient). Each gradient has the shape of its value, the operator's
-        result or an operand.
+        operand (None for no gradient). The gradient of a result or operand has the same shape as
+        this result or operand.
         """
         self.gradient_fn = fn
         return fn

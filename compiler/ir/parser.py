@@ -232,7 +232,7 @@ class Parser:
             return Splat(values[0])
         if kind == "literal" and len(values) == t.n_elements:
             return Literal(values.reshape(t.static_shape))
-        raise self.fail(f"splat with one element or literal with as many as {t} has")
+        raise self.fail(f"a splat of one element, or a literal of all elements of {t}")
 
     def seeded(self, t: TensorType) -> Seeded:
         """Parse the seed and the standard deviation of a constant."""

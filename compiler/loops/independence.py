@@ -205,12 +205,13 @@ def _flat(b: Buffer, index: tuple[Expr, ...]) -> Expr:
 
 
 def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]]) -> bool:
-    """Return whether an index differs between any two iterations of a loop.
+    """Return whether accesses in two different iterations of a loop always differ in these indices.
 
     Each of the two accesses may be in any iteration of the inner loops.
 
-    The index differs under two conditions. Each value of `step * counter + fine` occurs in only one
-    iteration. The range of these values is smaller than the greatest common divisor of the periods.
+    The indices differ if two conditions hold. Each value of `step * counter + fine` occurs in only
+    one iteration. The range of these values is smaller than the greatest common divisor of the
+    periods.
     """
     places = [_place(e, var, inner) for e, inner in indices]
     found = [p for p in places if p is not None]
@@ -262,7 +263,7 @@ def _never_meet(x: Access, y: Access, b: Buffer, outer: Ranges) -> bool:
 
 
 def _distance_has_sign(p: Expr, q: Expr, of_p: Ranges, of_q: Ranges, outer: Ranges) -> bool:
-    """Return whether the same one of two indices is larger in all iterations of their loops."""
+    """Return whether `p - q` has the same sign, never 0, in all iterations of their loops."""
     renamed = {v: f"{v}'" for v in of_q}
     moved = affine.substitute(q, {v: affine.symbol(n) for v, n in renamed.items()})
     ranges = {**outer, **of_p, **{renamed[v]: r for v, r in of_q.items()}}

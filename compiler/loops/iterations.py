@@ -80,7 +80,7 @@ def _apart_along(axis: int, loop: Loop, name: str) -> bool:
 
 
 def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
-    """Return whether each iteration of a body's loops stores an element of `b` before reading it.
+    """Return whether each iteration of a body's loops stores elements of `b` before it reads them.
 
     Each iteration may then have a private copy of the buffer, with identical results.
     """
@@ -116,7 +116,7 @@ def _fills(body: Sequence[Statement], name: str, made: Array, iteration: Iterati
 
 
 def _iterations(loop: Loop, name: str, iteration: Iteration) -> list[Iteration]:
-    """Return the iterations of a loop; a single one if all access the same elements."""
+    """Return the iterations of a loop; only the first if all access the same elements."""
     start, stop = (int(index_values(_settled(e, iteration), {})) for e in (loop.start, loop.stop))
     touches = _touches(name, loop.body, (), True)
     moving = any(
@@ -138,7 +138,7 @@ def _settled(e: Expr, iteration: Iteration) -> Expr:
 
 
 def _is_full(t: _Touch) -> bool:
-    """Return whether a store covers all combinations of its indices: its axes share no counters."""
+    """Return whether no counter occurs twice: the store then covers all combinations of indices."""
     used: list[str] = []
     for e in t.index:
         used += _counters(e, t.loops)

@@ -21,7 +21,7 @@ from compiler.loops.independence import Ranges, are_apart, range_of, why_depende
 from compiler.loops.nodes import Buffer
 
 Piece = tuple[Statement, ...]
-"""A loop that is or contains a parallel loop, or adjacent statements for one thread."""
+"""Either a loop that is or contains a parallel loop, or adjacent statements for one thread."""
 
 
 def loop_of(piece: Piece) -> Loop | None:
@@ -93,7 +93,7 @@ def regions(
 def _joins(
     region: Members, piece: Piece, shared: bool, buffers: Mapping[str, Buffer], outer: Ranges
 ) -> bool:
-    """Return whether a piece can join a region; threads must be able to divide one of the two."""
+    """Return whether a piece can join a region; threads must be able to divide at least one."""
     if loop_of(piece) is not None and not shared:
         return False
     if not region.is_region and (not shared or any(loop_of(p) for p in region.pieces)):

@@ -1,8 +1,8 @@
 """Measurement of a machine by probes, which our code generator compiles.
 
 The measurement takes about two seconds. Rounds of all probes are interleaved, and the fastest round
-of each probe counts. Two logical processors of a core share its units, so each is at times half as
-fast; the fastest round shows the full speed.
+of each probe counts. Two logical processors of a core share the units of the core, so a probe is at
+times half as fast; the fastest round shows the full speed.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def check_plan(
 
     Buffers that share memory must have the same offset; a pinned buffer must have its pinned
     offset. With `problem`, the plan must have the same buffers, unchanged. The result is empty for
-    a correct plan. A wrong plan gives at least one fault, but not every overlapping pair gives one.
+    a correct plan. A wrong plan gives at least one fault, but some overlapping pairs give no fault.
     Units: bytes; without `arena_bytes`, the plan's own peak is the arena.
     """
     limit = plan.peak_bytes if arena_bytes is None else arena_bytes
@@ -229,7 +229,7 @@ def _is_there(value: str, place: Place, owners: Mapping[str, Place], views: View
 def _collisions(
     number: int, step: Step, reads: Mapping[str, Place], written: Mapping[str, Place]
 ) -> Iterator[Fault]:
-    """Yield faults of a step: writes that overlap, and operands that it must not overwrite."""
+    """Yield the faults of a step: overlapping writes, and forbidden overwrites of operands."""
     names = list(written)
     for i, a in enumerate(names):
         for b in names[i + 1 :]:

@@ -20,7 +20,7 @@ from compiler.loops.nodes import walk_statements as walk
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A store, and its number of executions (`count`), None if a loop's trip count is unknown.
+    """A store and its number of executions, `count`, which is None for unknown trip counts.
 
     `then` has the stores directly after this store in the body of the innermost loop.
     """
@@ -68,7 +68,10 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
 
 
 def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
-    """Return whether a store reads x and y only at an address that it, or a later store, writes."""
+    """Return whether a store reads x and y only at the address of the element of y that it writes.
+
+    A store of another result may read only x, at an address of y that a later store writes.
+    """
     both, store = {x.name: x, y.name: y}, stored.store
     if any(f.tensor in both for f in fetches(store.value)):
         return False

@@ -184,7 +184,7 @@ def _victim(
 
 
 def has_own_memory(operand: str, size: int, sizes: Mapping[str, int], views: Views) -> bool:
-    """Return whether an operand fills the arena memory of its owner, of exactly `size` bytes."""
+    """Return whether an operand fills its owner's arena memory, which has exactly `size` bytes."""
     if any(root not in sizes for root in views.roots(operand)):
         return False
     owner, _ = views.home(operand)

@@ -36,7 +36,7 @@ class Problem:
 
     @cached_property
     def lower_bound_bytes(self) -> int:
-        """Return a lower bound of every plan's peak, from live bytes with padding and from pins."""
+        """Return a lower bound of the peak, from padded live bytes and from pinned blocks."""
         pins = max((b.pinned + b.size for b in self.blocks if b.pinned >= 0 and b.size), default=0)
         return max(aligned_bytes(self.blocks), pins)
 

@@ -67,7 +67,7 @@ def _best_ahead(line: Timeline, t: int, children: Sequence[int]) -> int:
 
 
 def _alone(line: Timeline, t: int, v: int, e: int) -> float:
-    """Return the end of a reader if it waited only for tasks that are already placed."""
+    """Return the time at which a reader would end if it waited only for tasks already placed."""
     p = line.problem
     placed = [
         line.end[u] + p.delay(b, line.device[u], e) for u, b in p.before[v] if line.device[u] >= 0
@@ -131,10 +131,10 @@ def iterated(problem: Problem, limit_s: float) -> Placement:
     """Iterated HEFT: the ranks of each schedule are computed from the previous schedule.
 
     HEFT computes the first schedule. In each further schedule, the rank of a task is its longest
-    path to the end on the devices of the previous schedule. In each further schedule, a task is
-    placed on the device with the least sum of the task's end and its longest remaining path. The
-    remaining path assumes the best device for each reader, and the previous devices for later
-    tasks. The result is the shortest of all schedules of the iteration.
+    path to the end on the devices of the previous schedule. The task is placed on the device with
+    the least sum of the task's end and its longest remaining path. The remaining path assumes the
+    best device for each reader, and the previous devices for later tasks. The result is the
+    shortest of all schedules of the iteration.
     """
     return repeated(by_rank(problem, problem.upward_ranks), _again)
 

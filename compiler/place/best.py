@@ -69,8 +69,8 @@ def portfolio(problem: Problem, limit_s: float, measure: Measure) -> Placement:
 
 
 CHANGES = 20_000
-"""The maximum number of changes; unlike a time limit, it does not depend on the speed of the
-machine."""
+"""The maximum number of changes. Unlike a time limit, this number does not depend on the speed of
+the machine."""
 
 
 def _descent(

@@ -32,9 +32,8 @@ class Fault:
 
 
 SAME = 1e-9
-"""The relative tolerance of times. It is a fraction of the makespan, or of the sum of all task and
-transfer times if this sum is smaller. So a schedule that ends too late gains no additional
-tolerance."""
+"""The tolerance of times, relative to the makespan or to the sum of all task and transfer times,
+whichever is smaller. The sum prevents a late end of the schedule from increasing the tolerance."""
 
 
 def check_schedule(
@@ -166,7 +165,7 @@ class _Checker:
                 yield Fault(m.datum, words)
 
     def _there(self, datum: str, memory: str, device: str = "") -> float:
-        """Return the time from which a datum is available in a memory, or to one of its devices."""
+        """Return the time from which a datum is available in a memory, or to the given device."""
         found = [self.arrivals.get((datum, memory), math.inf)]
         maker = self.graph.maker.get(datum)
         if maker is None:

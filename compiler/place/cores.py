@@ -20,8 +20,8 @@ def cores(n: int, speed: Roofline, handover_seconds: float = 0.0) -> Platform:
 def cores_with_caches(n: int, handover_seconds: float, bytes_per_second: float) -> Platform:
     """Build a platform of equal cores with private caches, for tasks with known times.
 
-    A result that another core computes is delayed by `handover_seconds` plus its bytes divided by
-    `bytes_per_second`: the additional time to read from another core's cache.
+    A result of another core is delayed by `handover_seconds`, plus the bytes of the result divided
+    by `bytes_per_second`. This is the additional time to read from another core's cache.
     """
     names = [f"core{i}" for i in range(n)]
     joins = tuple(f"{name}.cache" for name in names)

@@ -26,11 +26,11 @@ TICKS = 1_000_000_000
 def min_cut(problem: Problem, limit_s: float) -> Placement:
     """The least total time of tasks and transfers, found by minimum cuts.
 
-    Two devices correspond to the two sides of a cut. The capacity of a cut is a sum of times: the
-    time of each task on the device of its side, and the time of the transfers across the cut. Each
-    value is transferred once. Alpha-expansion adds further devices. The method ignores parallelism
-    and gains nothing from a second equal core, so it suits devices of different kinds. Each device
-    runs its tasks in the order of HEFT.
+    Two devices correspond to the two sides of a cut. The capacity of a cut is a sum of times. Each
+    task adds its time on the device of its side, and each transfer across the cut adds its time.
+    Each value is transferred once. Alpha-expansion adds further devices. The method ignores
+    parallelism and gains nothing from a second equal core, so it suits devices of different kinds.
+    Each device runs its tasks in the order of HEFT.
     """
     device = partition(problem)
     order = ranked(problem, problem.upward_ranks)

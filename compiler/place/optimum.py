@@ -15,7 +15,7 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
 TICKS = 1_000_000
-"""The length of the best list schedule in integer ticks, which is the resolution of times. Times
+"""The number of integer ticks in the length of the best list schedule; times are whole ticks. Times
 are rounded down, so the lower bound is valid for the original problem."""
 
 MOST_TASKS = 400
@@ -34,7 +34,7 @@ MOST_TASKS = 400
     """,
 )
 def cp_sat(problem: Problem, limit_s: float) -> Placement:
-    """The shortest schedule, or the best schedule found within the time limit with a lower bound.
+    """The shortest schedule; at the time limit, the best schedule found and a lower bound.
 
     Each task has an optional interval on each device that can run it, and exactly one of these
     intervals is chosen. Intervals on a device do not overlap, and a reader starts after its

@@ -25,10 +25,10 @@ from compiler.place.uses import uses_of
 class Conduct:
     """The prefetch distance and the link model of a simulated run.
 
-    `ahead` is the prefetch distance of operands as a number of tasks. 0: transfers on demand, when
-    the device is idle. 1: double buffering, in which transfers overlap the previous task. None:
-    transfers start as soon as operands exist. With `contention`, a link carries one transfer per
-    channel at a time; otherwise, it carries any number.
+    `ahead` is the prefetch distance of operands as a number of tasks. With 0, transfers start on
+    demand, when the device is idle. With 1 (double buffering), transfers overlap the previous task.
+    With None, transfers start as soon as operands exist. With `contention`, a link carries one
+    transfer per channel at a time; otherwise, it carries any number.
     """
 
     ahead: int | None = None
@@ -264,8 +264,8 @@ class _Run:
     def _start_transfers(self, link: str) -> None:
         """Start waiting transfers on a link, the most urgent first.
 
-        A transfer that waits for memory blocks less urgent transfers, which would otherwise occupy
-        the memory first.
+        While a transfer waits for memory, less urgent transfers also wait, since they would
+        otherwise occupy the memory first.
         """
         full: set[str] = set()
         for transfer in list(self.waiting[link]):

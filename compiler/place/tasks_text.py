@@ -38,7 +38,7 @@ def _lines(g: TaskGraph) -> Iterator[str]:
     waiting = list(g.data[::-1])
 
     def given(until: int) -> Iterator[str]:
-        """Yield the lines of the inputs that precede the results of task number `until`."""
+        """Yield the lines of all inputs listed before the results of task number `until`."""
         while waiting and g.maker.get(waiting[-1].name, -1) < until:
             d = waiting.pop()
             if d.name not in g.maker:

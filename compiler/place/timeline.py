@@ -27,7 +27,7 @@ class Timeline:
         return max([p.head[t][d], *arrivals])
 
     def earliest(self, t: int, d: int) -> float:
-        """Return the earliest start of a task on a device, also in a gap; infinite if never."""
+        """Return a task's earliest start on a device, possibly in a gap; infinite if impossible."""
         seconds = self.problem.seconds[t][d]
         if seconds == math.inf:
             return math.inf
@@ -43,7 +43,7 @@ class Timeline:
         return self.earliest(t, d) + self.problem.seconds[t][d]
 
     def finish(self, t: int, d: int) -> float:
-        """Return the arrival of a task's results in the home memory, if this device runs it."""
+        """Return when a task's results reach the home memory, if this device runs the task."""
         return self.ends(t, d) + self.problem.tail[t][d]
 
     def finished(self) -> float:

@@ -65,7 +65,10 @@ class _Writer:
         self.made.append(node.with_inputs({k: v for k, v in rename.items() if k != v}))
 
     def _called(self, value: str, memory: str) -> str:
-        """Return the name of a value's copy in a memory; views are recreated from copies."""
+        """Return the name of a value's copy in a memory.
+
+        A view is not copied: a node recreates the view from a copy of its source.
+        """
         if value not in self.source:
             return self.here.get((value, memory), value)
         if (value, memory) not in self.here:

@@ -42,9 +42,9 @@ def assumed_shapes(
 ) -> Shapes:
     """Return assumed shapes for the tensor inputs that have open dimensions and no `given` shape.
 
-    Batches have one example; images have 3 channels and 224 x 224 pixels, unless an operator needs
-    another number. If only the height is fixed, the width is four times the height. Other open
-    dimensions are 16. A named dimension has the same size in all inputs.
+    Batches have one example. Images have 3 channels and 224 x 224 pixels; sizes that an operator
+    requires take precedence. If only the height is fixed, the width is four times the height. Other
+    open dimensions are 16. A named dimension has the same size in all inputs.
     Errors: those of `specialize` for given shapes.
     """
     shapes = {name: tuple(int(d) for d in shape) for name, shape in (given or {}).items()}
@@ -72,8 +72,8 @@ def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
     """Choose shapes for inputs with open dimensions: the first guess that the model accepts, if
     possible without empty tensors.
 
-    Errors: the errors of the model for the given shapes, or for the first guess; a note states this
-    guess.
+    Errors: those of the model for the given shapes. If the model rejects every guess: the error for
+    the first guess, with a note that states the guess.
     """
     first = assumed_shapes(graph, given)
     if not first:

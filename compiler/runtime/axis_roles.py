@@ -1,8 +1,9 @@
 """The roles of open dimensions of inputs, from the operators that read them and from their names.
 
-Inference has propagated the symbol of each open dimension through the graph. The operators where a
-symbol arrives determine its role: the channels or the height of a convolution's operand, for
-example, also behind a transpose. Other symbols get their role from their name, or from their axis.
+Inference has propagated the symbol of each open dimension through the graph. The operators whose
+operands contain a symbol determine its role, for example the channels or the height of a
+convolution's operand. The operand may be a transpose of the input. Other symbols get their role
+from their name, or from their axis.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _CHANNELS_LAST: tuple[Role, ...] = ("batch", "height", "width", "channels")
 
 
 class Evidence:
-    """The roles and sizes of symbols, from the operators where they arrive.
+    """The roles and sizes of symbols, derived from the operators that read the symbols.
 
     An operator requires the sizes in `needed`. An operand broadcasts against the sizes in `likely`.
     """
@@ -149,7 +150,7 @@ def _role(d: Dim, rank: int, evidence: Evidence) -> Role | None:
 
 
 def _is_channels_last(dims: Sequence[Dim], roles: Sequence[Role | None]) -> bool:
-    """Return whether the last axis of an image has its channels."""
+    """Return whether the last axis of an image is the channel axis."""
     if roles[1] == "height" or roles[2] == "width" or roles[3] == "channels":
         return True
     if roles[1] == "channels" or roles[2] == "height" or roles[3] == "width":

@@ -32,7 +32,7 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Bucket:
-    """A program for chosen sizes; `smallest` has the smallest sizes that are padded to these sizes.
+    """A program for chosen sizes; inputs of `smallest` sizes or more are padded to these sizes.
 
     Units: operations and bytes of one run; seconds of compilation.
     """

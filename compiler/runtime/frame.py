@@ -26,7 +26,7 @@ SMALL_BYTES = 32 << 10
 time as about 500 unaligned stores lose."""
 
 LARGE_BYTES = 1 << 20
-"""Size in bytes from which memory comes from recycled blocks, or is first checked for
+"""Minimum size in bytes of memory that is taken from recycled blocks, or checked for
 availability."""
 
 MAX_KNOWN_SHAPES = 64
@@ -260,8 +260,8 @@ class CopiedOutput:
 class DirectCall:
     """A program of one native call, for arrays of exactly the required types and shapes.
 
-    All lookups are prepared in advance. Lookups, checks and allocations on the way from a caller to
-    the machine code can take longer than a small model.
+    All lookups are prepared in advance. The lookups, checks and allocations before a native call
+    can take longer than the run of a small model.
     """
 
     def __init__(

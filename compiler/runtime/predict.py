@@ -83,7 +83,7 @@ def _unit(k: KernelInfo) -> Unit:
 
 
 def _alone(k: KernelInfo, machine: Machine) -> dict[Level, float]:
-    """Return a kernel's traffic if operands are unknown: all in the smallest sufficient cache."""
+    """Return a kernel's traffic as if the smallest sufficient cache held all operands."""
     nbytes = k.bytes_read + k.bytes_written
     return {machine.level_of(nbytes): nbytes}
 

@@ -197,11 +197,11 @@ class Program:
 
     @property
     def predictions(self) -> dict[str, Prediction]:
-        """Return, by name, lower bounds of the times of generated kernels that run sequentially.
+        """Return each generated kernel's lower bound of time, by name, for launches in sequence.
 
         The bounds use this machine's speeds if `doctor --measure` measured them and the code is for
         this machine. Without measurements, the speeds are estimated from the target's features.
-        With several threads, they are those of as many cores.
+        With n threads, they are the speeds of n cores, but of the target's cores at most.
         """
         machine = machine_of(self.target)
         return self._predictions(machine, machine.launch_seconds)

@@ -228,7 +228,7 @@ class Loops:
         return [var]
 
     def is_uneven(self, s: Split) -> bool:
-        """Return whether the factor of a split, or of a split around it, leaves a remainder."""
+        """Return whether the factor of a split, or of an enclosing split, leaves a remainder."""
         around = (t for t in self.splits.values() if t.inner == s.var)
         return bool(s.length % s.factor) or any(map(self.is_uneven, around))
 

@@ -13,7 +13,7 @@ Spread = Literal["loops", "branches"]
 """The unit of parallel work: the loops of each kernel, or independent kernels."""
 
 Forking = Literal["pool", "gomp", "kmpc"]
-"""The thread interface: our own pool, libgomp, or the OpenMP runtime of LLVM and Intel."""
+"""The thread interface: Compilarium's pool, libgomp, or the OpenMP runtime of LLVM and Intel."""
 
 QUICK_REGISTERS = 6
 """The number of vector registers that policies use in tier 0; so few registers make code ten times

@@ -38,9 +38,9 @@ export interface ComparedKernel {
 export interface ComparedProgram { launches_s: number; run: RunTimes; kernels: ComparedKernel[]; }
 /** Times of two compilations A and B of one model, in interleaved rounds of one process. `other`
  * is the compilation B. `ratio` is the time of B relative to A, and `low` to `high` its 99 %
- * confidence interval. `verdict` is the meaning for B. The ratio compares the launches of
- * `n_copies` copies of each program, in `n_blocks` blocks. If `is_native` is false, it compares
- * whole runs, because a run needs more than one native call. */
+ * confidence interval. `verdict` compares B with A. The ratio compares the launches of
+ * `n_copies` copies of each program, in `n_blocks` blocks. If `is_native` is false, the ratio
+ * compares whole runs, because a run needs more than one native call. */
 export interface Comparison {
   other: string; verdict: Verdict; ratio: number; low: number; high: number; n_copies: number;
   n_blocks: number; is_native: boolean; threads: number; seed: number; disturbance: Disturbance;
@@ -128,7 +128,7 @@ export interface RuleExample { before: string; after: string; }
 /** A kind of step of a pass that has no rules; `near_miss` is a similar graph without a step. An
  * analysis changes no graph: both graphs of its example are equal, and it has no near miss. */
 export interface StepKind { name: string; words: string; example: RuleExample; near_miss: string; }
-/** A pass for use in pipelines. Its steps name one of its `rules`, or one of its `steps`. */
+/** A pass for use in pipelines. Its applied and declined steps name one of `rules` or `steps`. */
 export interface PassInfo {
   name: string; kind: PassKind; words: string; options: PassOption[]; rules: string[];
   steps: StepKind[]; needs: string[]; gives: string[]; example: string; source: string;
@@ -317,8 +317,8 @@ export interface Accuracy {
   n: number; reference: number; compiled: number; n_agree: number; words: string;
 }
 /** Values without elements for the sizes of the compilation. `outputs` are the names of outputs.
- * `n_values` counts the other values of nodes that are empty only because of these sizes, and
- * `first` is the first of these values. */
+ * `n_values` counts the other values that nodes compute, if these sizes are the only reason why
+ * they are empty; `first` is the first of them. */
 export interface Empty { outputs: string[]; n_values: number; first: string; }
 /** The summary of a job; parts that the job has not computed are null or empty. */
 export interface Result {
@@ -386,15 +386,15 @@ export interface CheckedValues {
 
 // Comparisons of a compilation with other runtimes.
 
-/** Another runtime. `install` is the command that installs it; `is_installed` is about the
- * server. */
+/** Another runtime. `install` is the command that installs it; `is_installed` is true if the
+ * server has it. */
 export interface Peer { name: string; title: string; is_installed: boolean; install: string; }
 /** The runtimes with which programs can be compared. */
 export interface Peers { peers: Peer[]; }
 /** Times of a program and of another runtime, in interleaved rounds of one process. `ratio` is
  * the time of the peer relative to the program, and `low` to `high` its 99 % confidence
- * interval. `verdict` is the meaning for the peer. `relative_error` is the largest difference of
- * the results, relative to the largest magnitude. */
+ * interval. `verdict` compares the peer with the program. `relative_error` is the largest
+ * difference of the results, relative to the largest magnitude. */
 export interface PeerComparison {
   peer: string; title: string; peer_version: string; verdict: Verdict; ratio: number; low: number;
   high: number; n_blocks: number; threads: number; seed: number; relative_error: number | null;
@@ -510,11 +510,11 @@ export interface Diagnosis {
  * of the time of all kernels. `predicted_s` is the lower bound of the kernel's time with a
  * separate launch, `roof_s` without the launch. `ratio` is the median divided by `predicted_s`,
  * and `potential_s` the time above this bound. `ceiling_flops_per_s` is the speed at `roof_s`,
- * and `reached` the fraction of `roof_s` in the median. `bytes` counts the bytes read and
- * written. `traffic` divides the bytes among the memory levels that are expected to supply or
- * receive them. `shares` divides the kernel's time among ONNX nodes by their predicted
- * operations and bytes. `diagnosis` is the cause of the time. `fewer_products`: Winograd
- * computes the kernel with fewer products than `flops` counts. */
+ * and `reached` is `roof_s` divided by the median. `bytes` counts the bytes read and written.
+ * `traffic` divides the bytes among the memory levels that are expected to supply or receive
+ * them. `shares` divides the kernel's time among ONNX nodes by their predicted operations and
+ * bytes. `diagnosis` is the cause of the time. `fewer_products`: Winograd computes the kernel
+ * with fewer products than `flops` counts. */
 export interface KernelTimes {
   median_s: number; min_s: number; low_s: number; high_s: number; share: number;
   predicted_s: number | null; roof_s: number | null; bound: Bound | ""; ratio: number | null;
@@ -542,7 +542,7 @@ export interface Profile {
 /** An input of a run: from the file of this name, or random if `file` is "". */
 export interface RunInput { name: string; type: string; file: string; }
 /** One of the largest elements of a vector of classes; `share` is its probability. If the
- * elements are no probabilities, `share` is the element's softmax. */
+ * elements are not probabilities, `share` is the element's softmax. */
 export interface RunClass { index: number; value: number; share: number; }
 /** An output of a run: its range, its first elements as text, and its largest classes.
  * `is_stored` says whether the output can be downloaded. Sequences have no range. */
@@ -633,9 +633,9 @@ export type Inside = [string, string];
 export type DiffRow = [DiffMark, number | null, number | null, string];
 /** A node, an input or a result of a graph, or of a body of a control-flow node. The `id` of a
  * node is its first output in the stage that created it. The node keeps its id when it computes
- * another value later. `inside` is the body: the id of the control-flow node, and the name of
- * its region. Then the names in `outputs` and `inputs` are those of the body, and the `id` is
- * the way to the body and the first output. `regions` has the body of a fusion. */
+ * another value later. For a node in a body, `inside` is the id of the control-flow node and the
+ * name of its region. The `id` of such a node is the way to the body, followed by the first
+ * output; `outputs` and `inputs` have the names of the body. `regions` has the body of a fusion. */
 export interface GraphNode {
   id: string; kind: "node" | "input" | "result"; name: string; op: string; family: string;
   outputs: string[]; types: string[]; inputs: string[]; attrs: Record<string, string>;
@@ -657,7 +657,7 @@ export interface StageFacts {
   graph_stage: number; name: string;
 }
 /** The graph of a stage, with the nodes in bodies of control flow; a node precedes its bodies.
- * An edge is [from, to, operand, value]; from a captured value, it leads into the body. */
+ * An edge is [from, to, operand, value]; an edge from a captured value leads into the body. */
 export interface StageGraph {
   added: string[]; changed: string[]; refined: string[]; removed: string[]; stage: number;
   graph_stage: number; name: string; nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[];
@@ -699,13 +699,14 @@ export interface StageDiff {
   n_added: number; n_removed: number; cut: number; rows: DiffRow[]; stage: number; against: number;
 }
 /** A node of the drawing, in a group; the node exists in the half-open ranges `stages`. Units:
- * px. A control-flow node is in the group of its bodies, which is drawn as this node. */
+ * px. The `group` of a control-flow node is the group of its bodies, which is drawn in its
+ * place. */
 export interface UnionNode {
   key: string; id: string; stages: [number, number][]; group: string; width: number; height: number;
 }
 /** A group of nodes and groups, drawn as one box while closed, and laid out by `dot` while open.
- * Units: px. The group of the bodies of a control-flow node, of kind `region`, has the id of
- * this `node`. */
+ * Units: px. A group of kind `region` contains the bodies of a control-flow node; `node` is the
+ * id of this node. */
 export interface UnionGroup {
   key: string; label: string; kind: GroupKind; times: number; group: string; open: boolean;
   width: number; height: number; dot: string; node?: string;
@@ -875,8 +876,8 @@ export interface PlaceOptions {
 }
 /** The seed of the random inputs; default: the seed of the compilation. */
 export interface CheckOptions { seed?: number; }
-/** The fault to search for: any change of results by more than the fraction `moved` of their
- * scale; null for errors beyond rounding. `seed` is the seed of the random inputs. */
+/** The fault to search for: with a number `moved`, any change of a result by more than this
+ * fraction of its scale; with null, errors beyond rounding. `seed` is that of the random inputs. */
 export interface BisectOptions { seed?: number; moved?: number | null; }
 /** Approximate duration in seconds; `machine`: measure the speeds of the machine first. */
 export interface ProfileOptions { seconds?: number; machine?: boolean; }

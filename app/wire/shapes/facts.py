@@ -121,7 +121,8 @@ class StepKind(TypedDict):
 
 
 class PassInfo(TypedDict):
-    """A pass for use in pipelines. Its steps name one of its `rules`, or one of its `steps`."""
+    """A pass for use in pipelines. Its applied and declined steps name one of `rules` or
+    `steps`."""
 
     name: str
     kind: PassKind

@@ -355,8 +355,8 @@ class Accuracy(TypedDict):
 class Empty(TypedDict):
     """Values without elements for the sizes of the compilation.
 
-    `outputs` are the names of outputs. `n_values` counts the other values of nodes that are empty
-    only because of these sizes, and `first` is the first of these values.
+    `outputs` are the names of outputs. `n_values` counts the other values that nodes compute, if
+    these sizes are the only reason why they are empty; `first` is the first of them.
     """
 
     outputs: list[str]

@@ -10,8 +10,8 @@ from compiler.bench.versus import Verdict
 
 
 class Peer(TypedDict):
-    """Another runtime. `install` is the command that installs it; `is_installed` is about the
-    server."""
+    """Another runtime. `install` is the command that installs it; `is_installed` is true if the
+    server has it."""
 
     name: str
     title: str
@@ -29,8 +29,8 @@ class PeerComparison(Payload):
     """Times of a program and of another runtime, in interleaved rounds of one process.
 
     `ratio` is the time of the peer relative to the program, and `low` to `high` its 99 % confidence
-    interval. `verdict` is the meaning for the peer. `relative_error` is the largest difference of
-    the results, relative to the largest magnitude.
+    interval. `verdict` compares the peer with the program. `relative_error` is the largest
+    difference of the results, relative to the largest magnitude.
     """
 
     peer: str

@@ -108,11 +108,11 @@ class KernelTimes(times.Times, times.Speed):
     `share` is the kernel's part of the time of all kernels. `predicted_s` is the lower bound of the
     kernel's time with a separate launch, `roof_s` without the launch. `ratio` is the median divided
     by `predicted_s`, and `potential_s` the time above this bound. `ceiling_flops_per_s` is the
-    speed at `roof_s`, and `reached` the fraction of `roof_s` in the median. `bytes` counts the
-    bytes read and written. `traffic` divides the bytes among the memory levels that are expected to
-    supply or receive them. `shares` divides the kernel's time among ONNX nodes by their
-    predicted operations and bytes. `diagnosis` is the cause of the time. `fewer_products`: Winograd computes the kernel with fewer
-    products than `flops` counts.
+    speed at `roof_s`, and `reached` is `roof_s` divided by the median. `bytes` counts the bytes
+    read and written. `traffic` divides the bytes among the memory levels that are expected to
+    supply or receive them. `shares` divides the kernel's time among ONNX nodes by their predicted
+    operations and bytes. `diagnosis` is the cause of the time. `fewer_products`: Winograd computes
+    the kernel with fewer products than `flops` counts.
     """
 
     kernel: int

@@ -19,7 +19,7 @@ class RunInput(TypedDict):
 class RunClass(TypedDict):
     """One of the largest elements of a vector of classes; `share` is its probability.
 
-    If the elements are no probabilities, `share` is the element's softmax.
+    If the elements are not probabilities, `share` is the element's softmax.
     """
 
     index: int

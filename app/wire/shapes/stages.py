@@ -22,9 +22,10 @@ class GraphNode(TypedDict):
     """A node, an input or a result of a graph, or of a body of a control-flow node.
 
     The `id` of a node is its first output in the stage that created it. The node keeps its id when
-    it computes another value later. `inside` is the body: the id of the control-flow node, and the
-    name of its region. Then the names in `outputs` and `inputs` are those of the body, and the `id`
-    is the way to the body and the first output. `regions` has the body of a fusion.
+    it computes another value later. For a node in a body, `inside` is the id of the control-flow
+    node and the name of its region. The `id` of such a node is the way to the body, followed by the
+    first output; `outputs` and `inputs` have the names of the body. `regions` has the body of a
+    fusion.
     """
 
     id: str
@@ -86,7 +87,7 @@ class StageFacts(Payload, Marks):
 class StageGraph(StageFacts, Region):
     """The graph of a stage, with the nodes in bodies of control flow; a node precedes its bodies.
 
-    An edge is [from, to, operand, value]; from a captured value, it leads into the body.
+    An edge is [from, to, operand, value]; an edge from a captured value leads into the body.
     """
 
 
@@ -184,7 +185,7 @@ class UnionNode(TypedDict):
     """A node of the drawing, in a group; the node exists in the half-open ranges `stages`. Units:
     px.
 
-    A control-flow node is in the group of its bodies, which is drawn as this node.
+    The `group` of a control-flow node is the group of its bodies, which is drawn in its place.
     """
 
     key: str
@@ -199,7 +200,8 @@ class UnionGroup(TypedDict):
     """A group of nodes and groups, drawn as one box while closed, and laid out by `dot` while open.
     Units: px.
 
-    The group of the bodies of a control-flow node, of kind `region`, has the id of this `node`.
+    A group of kind `region` contains the bodies of a control-flow node; `node` is the id of this
+    node.
     """
 
     key: str

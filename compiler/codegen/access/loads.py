@@ -258,7 +258,7 @@ def _masked(m: Memory, b: Buffer, kind: str, at: Value, mask: Value, level: int)
 
 
 def _scope(pointer: Value, level: int) -> int:
-    """Return the scope of a load; a load in an inner scope may have computed the pointer."""
+    """Return the scope of a load: `level`, or the inner scope in which its pointer is computed."""
     return max(level, pointer.level)
 
 

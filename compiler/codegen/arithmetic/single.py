@@ -171,7 +171,7 @@ _UP = 100
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """Emit exp(x) for a rounded difference x <= 0, with no upper clamp and one f32 for ln 2."""
+    """Emit exp(x) for a rounded difference x <= 0; ln 2 is one f32, and x is not clamped above."""
     if not a.has_fma:
         return exp(a, x)  # n ln 2 would be rounded
     x = at_least(a, x, -105.0)

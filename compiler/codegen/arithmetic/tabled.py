@@ -50,7 +50,7 @@ def exp(a: Arithmetic, x: Value) -> Value:
 
 
 def decay(a: Arithmetic, x: Value) -> Value:
-    """Emit exp(x) for a rounded difference x <= 0, with no upper clamp and one f32 for ln 2."""
+    """Emit exp(x) for a rounded difference x <= 0; ln 2 is one f32, and x is not clamped above."""
     x = at_least(a, x, -105.0)
     n, root, _ = _sixteenths(a, x)
     return _scaled(a, _grown(a, root, a.fma(n, number(x, -math.log(2)), x)), n)

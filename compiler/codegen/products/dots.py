@@ -195,8 +195,8 @@ class Dots:
     def _unsigned_by_signed(self, total: Value, left: Value, right: Value, step: Step) -> Value:
         """Emit a step for bytes of any signedness; `step` multiplies unsigned by signed bytes.
 
-        An operand of the wrong signedness is offset by 128; 128 times the sum of the other operand
-        corrects the total.
+        Shift an operand of the wrong signedness by 128, and correct the total by 128 times the sum
+        of the other operand.
         """
         if left.dtype is DType.i8:
             moved = step(total, self._flipped(left), right)

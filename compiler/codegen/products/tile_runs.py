@@ -31,7 +31,7 @@ from compiler.targets.target import Target
 SUMS = (0, 1, 2, 3)
 LEFT = (4, 5)
 RIGHT = (6, 7)
-"""Tile numbers for right operands; `LEFT` has those for left operands, `SUMS` those for sums.
+"""The tiles for right operands; `LEFT` are the tiles for left operands, `SUMS` the tiles for sums.
 
 With 2 x 2 blocks of sums, each operand is used twice; more sums would leave no tiles for operands.
 """
@@ -284,7 +284,7 @@ class _Planner:
     def _operand(
         self, read: Read, loops: Mapping[str, Loop], down: str, steps: Mapping[str, int]
     ) -> tuple[str, Expr, int] | None:
-        """Return the block of an operand if its rows advance with the loop `down`, else None."""
+        """Return an operand's block if the block's rows advance with the loop `down`, else None."""
         b = self.buffers[read.tensor]
         if b.role == "register" or read.tensor in {s.buffer for s in self.run.sums.values()}:
             return None

@@ -66,8 +66,8 @@ _SPINS = "1000"
 """The spin count of libgomp before a thread sleeps: about 10 us.
 
 With the default of 300000 spins, a waiting thread keeps its processor for milliseconds in every
-region. The thread that it waits for may have been preempted and may need this processor. Even 20000
-spins are too many. Two regions of a run are only microseconds apart.
+region. The other threads of the region may have been preempted and may need this processor. Even
+20000 spins are too many. Two regions of a run are only microseconds apart.
 """
 
 

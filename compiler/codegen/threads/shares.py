@@ -73,7 +73,7 @@ class Shares:
                 self._everywhere(loop, cache.setdefault(id(loop), {}))
 
     def _everywhere(self, loop: Loop, cache: Cache) -> None:
-        """Emit a loop of which every thread runs all iterations, with its own share of the body."""
+        """Emit a loop: every thread runs all iterations, and in each its own share of the body."""
         first, end = self.indices.scalar(loop.start), self.indices.scalar(loop.stop)
         inner = pieces(loop.body)
         self.writer.count_text(loop, first, end, lambda: self.region(inner, cache))
@@ -91,7 +91,7 @@ class Shares:
         return 1 if total == 0 else total
 
     def _inside(self, loop: Loop) -> list[Piece]:
-        """Return the pieces of an iteration; an empty list if threads cannot share it."""
+        """Return the pieces of an iteration; an empty list if the iteration cannot be shared."""
         found = pieces(loop.body)
         loops = [inner for p in found if (inner := loop_of(p)) is not None]
         if not loops or any(inner.kind != "parallel" for inner in loops):

@@ -11,8 +11,8 @@ from compiler.loops.nodes import If, Kernel, Loop, Statement, While
 from compiler.targets.target import Target
 
 Places = Mapping[tuple[int, int], int]
-"""Maps each statement to its line in the kernel's text. A key has the enclosing statement's line
-and the statement's identity.
+"""Maps each statement to its line in the kernel's text. A key consists of the line of the enclosing
+statement and the identity of the statement.
 
 The enclosing line is -1 for outermost statements. A statement object may occur several times; the
 enclosing line distinguishes the occurrences.

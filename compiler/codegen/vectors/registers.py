@@ -20,7 +20,7 @@ from compiler.loops.nodes import Buffer, Loop, Statement, Store, walk_statements
 from compiler.targets.target import Target
 
 Key = tuple[str, int, int]
-"""Register name, row (linear index over all axes but the last), and index of the row's vector."""
+"""Register name, row (linear index over all axes but the last), and vector (index in the row)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def cut_registers(prepared: Prepared, target: Target) -> dict[str, Cut]:
 
 
 def with_whole_vectors(prepared: Prepared, cuts: Mapping[str, Cut]) -> Prepared:
-    """Mark the short vector loops that access padded vectors in registers as `whole`."""
+    """Mark as `whole` the short vector loops that access padded vectors in registers."""
     padded = {name for name, cut in cuts.items() if cut.is_padded}
     whole = {
         id(s)
@@ -96,7 +96,7 @@ def _collect_widths(
     buffers: Mapping[str, Buffer],
     found: dict[str, set[int]],
 ) -> None:
-    """Collect the width of every vector access to a register; 0 if it spans two vectors."""
+    """Collect the width of every vector access to a register; 0 if the access spans two vectors."""
     for s in body:
         if isinstance(s, Loop):
             if s.kind == "vector":

@@ -166,7 +166,7 @@ class Tracing:
         return made[0] if len(made) == 1 else made
 
     def rename(self, tensor: Tensor, name: str) -> None:
-        """Rename a value after a variable, unless the value has an explicit name or a reader."""
+        """Rename a value after a variable if the value has no explicit name and no reader."""
         at = self.unnamed.pop(tensor.name, None)
         if at is None or tensor.tracing is not self:
             return

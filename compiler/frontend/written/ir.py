@@ -130,7 +130,7 @@ class _Reading:
                 raise CompileError("E-GRAPH-NAME", message, where=where, hint=hint)
 
     def places_of(self, error: CompileError, node: Node) -> Iterator[tuple[str, str]]:
-        """Yield possible positions of an error: first that of a node inside a region."""
+        """Yield possible positions of an error; the position of a node inside a region is first."""
         if error.where.node and error.where.node != node.name:
             yield "operator", error.where.node
         yield "operator", node.name

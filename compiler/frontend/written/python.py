@@ -63,7 +63,7 @@ class _Reading(Expressions):
         if not models:
             raise CompileError(
                 "E-WRITE-PYTHON",
-                "the text has no model, which is a function whose parameters all have types",
+                "the text has no model: a function whose parameters all have types",
                 where=self.place(functions[-1]) if functions else None,
                 hint="begin with def model(x: f32[N, 64]):",
             )

@@ -54,4 +54,4 @@ class Written:
     graph: Graph | None
     problems: tuple[CompileError, ...]
     lines: tuple[Line, ...]
-    """The values that lines define, in order; the last value of a line that runs repeatedly."""
+    """The values that lines define, in order; for a line that runs repeatedly, its last value."""

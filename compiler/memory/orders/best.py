@@ -20,10 +20,10 @@ STEPS_PER_TASK = 150
 """Limit on the steps of the search over down-sets, per task of a program."""
 
 MOST_STEPS = 40_000
-"""Limit on the steps of this search for a program of any size: about 0.5 s."""
+"""Limit on the steps of the search over down-sets, for a program of any size: about 0.5 s."""
 
 EXACT_STEPS = 1_000_000
-"""Limit on the steps of this search if the method `dp` is requested."""
+"""Limit on the steps of the search over down-sets if the method `dp` is requested."""
 
 WIDTH = 8
 """Beam width: the number of down-sets of each size that the beam search retains."""
@@ -45,10 +45,10 @@ twice this number are tried too."""
 class Ordered:
     """An order of task numbers, with its memory requirement. Units: bytes.
 
-    `live_bytes` has the live bytes during each task of this order, `given_live_bytes` those during
-    each task of the listed order. `is_lowest` states that no order has a lower peak. `found_by`
-    names the methods that reordered a region; the method for the region of the highest peak is
-    first.
+    `live_bytes` has the live bytes during each task in this order; `given_live_bytes` has the live
+    bytes during each task in the listed order. `is_lowest` states that no order has a lower peak.
+    `found_by` names the methods that reordered a region; the method for the region of the highest
+    peak is first.
     """
 
     order: tuple[int, ...]
@@ -184,7 +184,7 @@ def _region(
 
 
 def _improved(part: Tasks, order: list[int], floor: int, most_steps: int) -> tuple[list[int], int]:
-    """Improve a large region's order in windows around its peak; return also the search steps."""
+    """Improve a large region's order in windows around its peak; also count the search steps."""
     found = beam(part, part.peak_bytes(order), floor, WIDTH)
     order, n_steps = list(found or order), 0
     tried: set[tuple[int, ...]] = set()

@@ -17,7 +17,7 @@ from compiler.dataclass import dataclass
 from compiler.memory.orders.tasks import Tasks
 
 MOST_TASKS = 512
-"""Largest number of tasks for this search: more tasks have too many, too large down-sets."""
+"""Largest number of tasks for this search; beyond it, down-sets are too many and too large."""
 
 Effects = dict[int, tuple[int, int]]
 """Maps each ready task to its need (bytes in addition to the live bytes), and to its change of the
@@ -156,8 +156,8 @@ class DownSets:
 class Lowest:
     """The result of a search: an order with a peak below the bound, or None if none was found.
 
-    If the search is complete, the order is optimal. If a complete search finds no order, none has a
-    peak below the bound.
+    If the search is complete, the order is optimal. If a complete search finds no order, no order
+    has a peak below the bound.
     """
 
     order: list[int] | None

@@ -21,10 +21,11 @@ Groups = tuple[tuple[int, ...], ...]
 class Tasks:
     """Tasks and values by number, listed in a topological order.
 
-    `before` has each task's predecessors. `reads` and `writes` are the distinct values of each
-    task, and `scratch` its temporary bytes. `over` has, for each task, pairs of a written value and
-    the operands that it may overwrite. `sizes` are bytes. `present` are values that exist before
-    the first task, `kept` are values needed after the last task.
+    `before` has each task's predecessors. `reads` and `writes` are the distinct values that
+    each task reads and writes; `scratch` is the size in bytes of each task's temporaries. `over`
+    has, for each task, pairs of a written value and the operands that the value may overwrite.
+    `sizes` are bytes. `present` are values that exist before the first task; `kept` are values
+    needed after the last task.
     """
 
     before: Groups

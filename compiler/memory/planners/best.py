@@ -103,7 +103,10 @@ def best(problem: Problem, options: Options) -> Outcome:
 
 
 def _best_of_many(problem: Problem, options: Options, deadline: float) -> Outcome:
-    """Run `greedy_by_halves`, then `repair`; without numba or above VERY_MANY, greedy orders."""
+    """Run `greedy_by_halves`, then `repair`.
+
+    Without numba, or for VERY_MANY blocks or more, run greedy orders instead.
+    """
     if len(problem.blocks) >= VERY_MANY or jit() is None:
         return _best_order(tuple(LARGE_ORDERS), problem, options, deadline)
     found = greedy_by_halves.plan(problem, options)

@@ -123,7 +123,7 @@ class Placing:
         return Lying(offset, limit, self.start[by_offset], self.end[by_offset])
 
     def _place_in_order(self, blocks: Any, lying: Lying, start: int, end: int) -> None:
-        """Place blocks in order; placed blocks (`lying`) live from `start` to `end` are walls."""
+        """Place blocks in order; a `lying` block that is live from `start` to `end` is a wall."""
         if not len(blocks):
             return
         first, last = self.start[blocks].min(), self.end[blocks].max()

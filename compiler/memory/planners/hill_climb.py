@@ -17,7 +17,7 @@ from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 ACCEPTED_PERCENT = 50
-"""Probability, in percent, of accepting a peak that is 1 % higher in the first attempt. The
+"""Probability, in percent, that the first attempt accepts a peak that is 1 % higher. The
 probability is divided by the increase in percent, and by the number of the attempt."""
 
 
@@ -92,8 +92,8 @@ def _swapped(
 ) -> list[int]:
     """Return the order with two blocks swapped, both alive together with a block at the peak.
 
-    In half of the calls, both are instead alive together with another block, which is itself alive
-    together with the block at the peak.
+    In half of the calls, a neighbour takes the place of the block at the peak: a block whose
+    lifetime overlaps that of the block at the peak.
     """
     tops = [i for i in order if blocks[i].size and offsets[i] + blocks[i].size == peak]
     top = blocks[chance.choice(tops)]

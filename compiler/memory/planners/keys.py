@@ -40,7 +40,7 @@ SHORTEST = 200
 
 
 def classes_of(blocks: Sequence[Block]) -> list[int]:
-    """Return the lifetime class of each block: 0 for the shortest, 1 up to 8 times as long, ..."""
+    """Return each block's lifetime class: 0 for the shortest, 1 for up to 8 times as long, ..."""
     steps = max((b.end for b in blocks), default=0) - min((b.start for b in blocks), default=0)
     unit = max(1, steps // SHORTEST)
     return [(((b.end - b.start - 1) // unit).bit_length() + 2) // 3 for b in blocks]

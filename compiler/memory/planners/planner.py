@@ -21,8 +21,8 @@ from compiler.memory.problem import Problem
 
 Stopped = Literal["optimal", "within capacity", "infeasible", "time", "finished"]
 """The reason for stopping. "optimal": the plan is as small as the proven bound. "within capacity":
-the plan fits the capacity. "infeasible": no plan fits the capacity, as is proven. "time": the time
-limit is reached. "finished": the method has ended without any of these results."""
+the plan fits the capacity. "infeasible": it is proven that no plan fits the capacity. "time": the
+time limit is reached. "finished": the method has ended without any of these results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,8 @@ def placed(
 ) -> Outcome:
     """Return the outcome for given offsets of all blocks.
 
-    `stopped` is the reason if the plan is neither optimal nor within a given capacity.
+    The reason for stopping is "optimal" or "within capacity" if this is true of the plan, else
+    `stopped`.
     """
     plan = problem.plan(offsets)
     if plan.peak_bytes <= problem.lower_bound_bytes:

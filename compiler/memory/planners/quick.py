@@ -17,7 +17,7 @@ GAP = 0.01
 
 ATTEMPTS = 100
 MOST_ATTEMPTS = 500
-"""Hill climbing ends after ATTEMPTS attempts if the gap is then at most GAP, otherwise after
+"""Hill climbing makes ATTEMPTS attempts; if the gap then exceeds GAP, it continues up to
 MOST_ATTEMPTS."""
 
 MOST_PAIRS = 5_000_000

@@ -57,8 +57,8 @@ def _fuller(so_far: float, task: int, need: int) -> float:
 
 
 Worse = Callable[[float, int, int], float]
-"""Function from the cost of a path, the next task, and the bytes that this task needs to the cost
-of the longer path. Lower costs are better."""
+"""Function that returns the cost of a path extended by one task. Its arguments are the cost of the
+path, the task, and the bytes that the task needs. Lower costs are better."""
 
 
 def _searched(
@@ -122,7 +122,7 @@ class _Game:
     def moves(self, state: State) -> Iterator[tuple[int, int, State]]:
         """Yield the possible moves: a task, the bytes that it needs, and the next state.
 
-        Task -1 means that a value is dropped from memory.
+        Task -1 drops a value from memory.
         """
         held, done = state
         for v in range(len(self.tasks.sizes)):

@@ -89,5 +89,5 @@ def _chain(
 
 
 def _other(tasks: Tasks, value: int, reader: int) -> list[int]:
-    """Return -1, followed by the readers of a value except `reader`."""
+    """Return the readers of a value except `reader`, preceded by -1 so that a maximum exists."""
     return [-1, *(r for r in tasks.readers[value] if r != reader)]

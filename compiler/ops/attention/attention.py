@@ -61,10 +61,10 @@ def counted(n: Operand) -> Out:
 
 
 def is_earlier(q: Operand, k: Operand, past: Operand = None, window: int = -1) -> Out:
-    """Build the causal mask: each query reads keys up to its position, so the last reads all keys.
+    """Build the causal mask: each query reads the keys up to its position, the last query all keys.
 
-    With `past`, which has one number per batch, this number of keys precedes the first query. With
-    `window`, each query reads at most the last `window` keys up to its position.
+    `past` has one number per batch: the number of keys that precede the first query. With `window`,
+    each query reads at most the last `window` keys up to its position.
     Shapes: the mask is [queries, keys], or [batch, 1, queries, keys] with `past`.
     """
     places, keys = counted(length(q, 2)), counted(length(k, 2))

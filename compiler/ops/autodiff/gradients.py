@@ -1,8 +1,8 @@
 """The gradient facets of operators (vector-Jacobian products).
 
-A gradient facet maps the gradient of the result, the result and the operands to one gradient per
-operand (None for no gradient). If an operand was broadcast, its gradient is summed over the
-broadcast axes afterwards.
+The arguments of a gradient facet are the gradient of the result, the result, and the operands. The
+facet returns one gradient per operand (None for no gradient). If an operand was broadcast, its
+gradient is summed over the broadcast axes afterwards.
 Source: ONNX Gradient-1 (ai.onnx.preview.training); Griewank and Walther, Evaluating Derivatives.
 """
 

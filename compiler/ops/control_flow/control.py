@@ -22,7 +22,7 @@ CONTROL_FLOW = ("onnx.If", "onnx.Loop", "onnx.Scan", "onnx.SequenceMap")
 
 
 STEPS_LIMIT = 1_000_000
-"""The number of iterations after which a loop whose condition never changes counts as endless."""
+"""After this number of iterations, a loop whose condition never changes counts as endless."""
 
 
 def always_goes_on(body: Graph) -> bool:

@@ -75,7 +75,8 @@ def conv(
     out[n,o,y,x] = sum over i,ky,kx of x[n,i,s*y+d*ky-p,s*x+d*kx-p] * w[o,i,ky,kx] + b[o], where x
     is 0 outside the image. Groups split input and output channels into separate convolutions; one
     group per channel is a depthwise convolution. `algorithm` selects the code where possible:
-    direct, or winograd2 and winograd4, which need fewer products but round differently.
+    direct, winograd2 or winograd4. The Winograd algorithms need fewer products, but round
+    differently.
     Shapes: x [N, C, spatial...], w [O, C/groups, kernel...], b [O], out [N, O, positions...]; one
     to three spatial axes. `pads` lists all begins, then all ends; an `auto_pad` other than notset
     replaces them.
@@ -213,7 +214,7 @@ def _summed(
     *,
     tested: bool,
 ) -> None:
-    """Emit one stage: the output positions of one part of each axis, with the parts' taps."""
+    """Emit the stage that sums the parts' taps at the output positions in one part of each axis."""
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
     places = [
         q + p.first for q, p in zip(spatial_axes(k, [p.n_places for p in part]), part, strict=True)

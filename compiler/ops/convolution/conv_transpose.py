@@ -101,10 +101,11 @@ def conv_transpose(
 ) -> TensorType:
     """Scatter each element of the image over the window of a filter, and sum overlapping windows.
 
-    The operator is the transpose of the convolution with the same attributes: element y of x, times
-    the weight at ky, is added to element s*y+d*ky-p of the result. Pads crop the result.
-    `output_padding` adds elements at the end of each spatial axis of the result. `output_shape`
-    gives the spatial sizes of the result and replaces the pads.
+    The operator is the transpose of the convolution with the same attributes. Let s be the stride,
+    d the dilation and p the start pad of an axis: element y of x, times the weight at ky, is added
+    to element s*y+d*ky-p of the result. Pads crop the result. `output_padding` adds elements at the
+    end of each spatial axis of the result. `output_shape` gives the spatial sizes of the result and
+    replaces the pads.
     Shapes: x [N, C, spatial...], w [C, O/groups, kernel...], b [O].
     Errors: E-OP-SHAPE for mismatched channels, E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX ConvTranspose-22.

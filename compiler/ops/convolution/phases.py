@@ -86,9 +86,9 @@ class One:
 class Every:
     """All elements of an axis of the result; different elements may use different taps.
 
-    Without dilation, only every stride-th tap contributes to an element; the first of these depends
-    on the element's index. The loop over taps then visits only the contributing taps. If stride and
-    dilation both exceed 1, the loop visits and tests all taps.
+    Without dilation, only every stride-th tap contributes to an element, and the loop over taps
+    visits only these taps. The first of them depends on the element's index. If stride and dilation
+    both exceed 1, the loop visits and tests all taps.
     """
 
     size: Expr
@@ -127,7 +127,8 @@ def _phases(
     """Return the phases of an axis of the result.
 
     Element y of the image contributes to stride * y + dilation * k - begin, so an element of the
-    result uses every (stride / gcd)-th tap k.
+    result uses every (stride / g)-th tap k, where g is the greatest common divisor of stride and
+    dilation.
     """
     common = gcd(stride, dilation)
     tap_step, source_step = stride // common, dilation // common

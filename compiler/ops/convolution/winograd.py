@@ -30,8 +30,9 @@ Matrix = tuple[tuple[float, ...], ...]
 class Tiling:
     """A Winograd algorithm for tiles of `outputs` x `outputs` elements of the result.
 
-    `error` bounds the error beyond that of the direct sum, relative to the scale of results. It was
-    measured on random images and weights, and includes a margin (docs/precision.md).
+    `error` bounds the error that the algorithm adds to that of the direct sum, relative to the
+    scale of results. It was measured on random images and weights, and includes a margin
+    (docs/precision.md).
     """
 
     outputs: int

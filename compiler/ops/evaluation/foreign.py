@@ -210,7 +210,7 @@ def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
 
 
 def _by_constraint(schema: Any, position: int, types: Sequence[Type | None]) -> Type:
-    """Return the element type that the schema determines: constant, or that of an operand."""
+    """Return the type that the schema determines: a fixed type, or an operand's element type."""
     formal = _formal(schema.outputs, position)
     if formal is None:
         return OpaqueType()

@@ -44,10 +44,10 @@ def roi_align(
 ) -> TensorType:
     """Resample regions of images to one size: the mean or the maximum of the samples in each bin.
 
-    A region is divided into bins, with `samples` x `samples` sampling points per bin (0: as many as
-    the bin's height and width in elements). The image is interpolated linearly at the sampling
-    points. Coordinates are multiplied by `scale` and, with `half_pixel`, shifted by half an
-    element.
+    A region is divided into bins, with `samples` x `samples` sampling points per bin. If `samples`
+    is 0, the number along each axis is the bin's size in elements, rounded up. The image is
+    interpolated linearly at the sampling points. Coordinates are multiplied by `scale` and, with
+    `half_pixel`, shifted by half an element.
     Shapes: x [N, C, H, W]; rois [R, 4] as (x1, y1, x2, y2); images [R], the index of each region's
     image. The result is [R, C, *size].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode.

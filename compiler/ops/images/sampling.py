@@ -46,9 +46,9 @@ def grid_sample(
     """Sample an image at the coordinates of a grid, with interpolation.
 
     A point of the grid has one coordinate per axis, the last axis first; -1 and 1 denote the ends
-    of the image. The ends of the image are the centres of the outermost elements with
-    `align_corners`, else the outer borders of these elements. Padding consists of zeros, of the
-    outermost elements (`border`), or of the mirrored image (`reflection`).
+    of the image. With `align_corners`, the ends of the image are the centres of the outermost
+    elements; otherwise, they are the outer borders of these elements. Padding consists of zeros, of
+    the outermost elements (`border`), or of the mirrored image (`reflection`).
     Shapes: x [N, C, spatial...], grid [N, positions..., number of spatial axes], the result [N, C,
     positions...].
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for an unknown mode or padding.

@@ -246,7 +246,7 @@ def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
 
 
 def _linear(n: OnnxCall, rows: Operand, labels: Labels) -> tuple[Operand, Operand]:
-    """Compute one score per class; if there are two, one above a threshold selects the second."""
+    """Compute one score per class; a score above a threshold selects the second of two classes."""
     count, coefficients = len(labels.values), numbers(n, "coefficients")
     rho = numbers(n, "rho")
     require(len(rho) > 0, "E-OP-ATTRIBUTE", "a support vector machine needs rho")

@@ -55,7 +55,7 @@ def check_call(
     n_outputs: int,
     kinds: Mapping[str, str],
 ) -> None:
-    """Check a call of an operator; omitted inputs are false, and `kinds` are those of attributes.
+    """Check a call of an operator: false `inputs` are omitted; `kinds` has the kinds of attributes.
 
     Errors: E-MODEL-INVALID, E-MODEL-ATTRIBUTE.
     """
@@ -87,7 +87,7 @@ def check_call(
 
 
 def kinds_of(schema: Schema, attrs: Mapping[str, Any]) -> dict[str, str]:
-    """Return the kinds of attributes in Python values; ambiguous values get the expected kind."""
+    """Return the ONNX kinds of Python attribute values; ambiguous values get the expected kind."""
     return {k: _kind_of(v, schema.attributes.get(k, ("", False))[0]) for k, v in attrs.items()}
 
 

@@ -11,7 +11,7 @@ from compiler.ir.types import Dim
 from compiler.ops.convolution.window import Window, extent
 
 LARGE = 32
-"""The maximum number of taps along an axis of open size for which a window is not clipped."""
+"""Along an axis of open size, a window is clipped only if it has more taps than this."""
 
 
 def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:

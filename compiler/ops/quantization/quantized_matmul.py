@@ -27,8 +27,8 @@ def matmul_integer(
     """Multiply matrices of bytes minus zero points; the sums are i32 and wrap on overflow.
 
     Shapes: as for matmul. A zero point is a scalar, or has one element per row of a ([M]) or per
-    column of b ([N]). With batches, it may have one element per row of each matrix in a
-    ([..., M, 1]), or per column of each matrix in b ([..., 1, N]).
+    column of b ([N]). With batches, the zero point of a may have one element per row of each matrix
+    ([..., M, 1]), and the zero point of b one per column of each matrix ([..., 1, N]).
     Errors: E-OP-DTYPE for types other than u8 and i8, E-OP-SHAPE.
     Source: ONNX MatMulInteger-10.
     """

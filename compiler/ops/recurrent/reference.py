@@ -46,8 +46,8 @@ class Weights:
 
 
 Cell = Callable[[Weights, Array, Sequence[Array]], Sequence[Array]]
-"""A function from parameters, a step's input and the states to new states, of which the first is
-the output."""
+"""A function that returns the new states, given the parameters, a step's input and the states. The
+first new state is the output of the step."""
 
 
 def run(

@@ -64,8 +64,8 @@ class Setting:
 
 
 Step = Callable[["Cell", Sequence[Operand], Operand], Sequence[Operand]]
-"""A function from a cell, the states and a step's inputs to new states, of which the first is the
-output."""
+"""A function that returns the new states, given a cell, the states and a step's inputs. The first
+new state is the output of the step."""
 
 
 def _number(d: Any, what: str) -> int:

@@ -16,7 +16,8 @@ LARGEST = 1 << 24
 def mel_weights(n_bands: int, length: int, rate: int, low: float, high: float) -> Array:
     """Return the matrix [bins, bands] of triangular filters between the centres of bands.
 
-    Units: `rate`, `low` and `high` are in hertz; `length` is that of the transform, in samples.
+    Units: `rate`, `low` and `high` are in hertz; `length` is the length of the transform, in
+    samples.
     Source: ONNX MelWeightMatrix-17, including its steps between bands.
     """
     ends = [2595 * np.log10(1 + edge / 700) for edge in (low, high)]

@@ -25,7 +25,7 @@ DIRECT: dict[Products, tuple[float, int]] = {
     "bf16_tiles": (200, 2),
     "parts": (65, 6),
 }
-"""Products per cycle, and bytes per weight.
+"""For each kind of hardware: products per cycle, and bytes per weight.
 
 The rates of matrix tiles are for rows that are three quarters full; the measured rates with full
 rows are slightly higher.
@@ -38,10 +38,11 @@ FAR_BYTES_PER_CYCLE = 8
 """Bytes per cycle for weights evicted from L1 and L2 since the last run (measured: 7 to 15)."""
 
 TRANSFORM_CYCLES = {2: (70, 50), 4: (220, 160)}
-"""For each size of a result tile: cycles to transform 16 channels of an image and a result tile."""
+"""For each size of a result tile: the cycles to transform 16 channels of an image tile, and the
+cycles to transform 16 channels of a result tile."""
 
 LEAST_TILES = 7
-"""With fewer tiles than this the time stays constant, since too few accumulators are in flight."""
+"""Fewer tiles than this take the same time as this number: too few accumulators are in flight."""
 
 COPY_BYTES_PER_CYCLE = 3
 """Bytes copied per cycle from plain order into channel blocks, by gathering distant elements."""

@@ -80,7 +80,7 @@ class Edits:
 
 
 def absorb(edits: Edits, value: str, reader: Node, a: Affine) -> None:
-    """Find the nodes that absorb a scale or shift; raise Objection if one is missing on a path."""
+    """Find the nodes that absorb a scale or shift; raise Objection if a path has no such node."""
     maker = edits.ed.producer(value)
     if maker is None or len(maker.outputs) != 1:
         raise Objection(f"{value} is not computed from weights")

@@ -63,7 +63,7 @@ def only_reader(ed: Editor, value: str, op: str) -> Node | None:
 def moves_alone(ed: Editor, made: Node) -> bool:
     """Whether only data movement reads a tensor.
 
-    Several readers may together read at most as many elements as the tensor has.
+    If it has several readers, they must not read more elements in total than the tensor has.
     """
     readers = ed.users(made.output)
     if ed.is_result(made.output) or any(u.op not in MOVES for u in readers):
@@ -121,7 +121,7 @@ def later(
 
 
 def earlier(ed: Editor, log: Log, rule: str, node: Node, after: Node) -> None:
-    """Exchange data movement and the elementwise node after it, so that the latter runs first."""
+    """Exchange data movement and the elementwise node after it, which then runs first."""
     t = ed.type(node.inputs[0])
     assert isinstance(t, TensorType)
     fresh = ed.fresh(f"{after.output}.early")

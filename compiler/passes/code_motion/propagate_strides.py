@@ -91,7 +91,7 @@ def _steps(ed: Editor, value: str) -> Steps | None:
 
 
 def _free_steps(ed: Editor, reader: Node, value: str) -> Steps:
-    """Return the strides of a window along axes where its size is 1, and 1 along other axes."""
+    """Return a window's stride on each axis where the window has size 1, and 1 on other axes."""
     if reader.op not in WINDOWS or reader.inputs.count(value) != 1 or reader.inputs[0] != value:
         return ()
     kernel = _kernel(ed, reader)
@@ -131,7 +131,7 @@ def _is_moved(node: Node) -> bool:
 
 @dataclass
 class _Cone:
-    """The nodes before a value that shrink with it, and the values to slice at their operands."""
+    """The nodes before a value that shrink with it, and the operands that are sliced instead."""
 
     ed: Editor
     value: str

@@ -93,9 +93,9 @@ NEARLY_INCREASING = with_trait("nearly_increasing")
 def sink_elementwise(graph: Graph, log: Log) -> Graph:
     """Move elementwise operators behind slices and concatenations.
 
-    An operator before a slice or gather also computes the elements that are dropped. A monotonic
-    operator may follow a maximum. NaN stays NaN in either order. An operator that is fused into the
-    kernel of its operand costs next to nothing, and stays. Source: Glow's SinkCode, TVM's
+    An operator before a slice or gather also computes the elements that are dropped. An increasing
+    operator may move behind a maximum. NaN stays NaN in either order. An operator that is fused
+    into the kernel of its operand costs next to nothing, and stays. Source: Glow's SinkCode, TVM's
     ReorderTakeAfterMatmul.
     """
     ed = Editor(graph)
@@ -170,7 +170,7 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
 
 
 def _computed_with(ed: Editor, node: Node) -> str:
-    """Return the value whose kernel also computes the elementwise chain behind it, or ""."""
+    """Return the earlier value whose kernel also computes the chain from it to a node, or ""."""
     value = node.inputs[0]
     while True:
         maker = ed.producer(value)

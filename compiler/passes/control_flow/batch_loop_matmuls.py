@@ -94,7 +94,7 @@ class _Product:
 
 
 class _Batch:
-    """A Scan, and the matrix products of slices that move before it."""
+    """A Scan, and the products of its slices with weights, which move before the Scan."""
 
     def __init__(self, ed: Editor, node: Node, log: Log) -> None:
         self.ed, self.node, self.log = ed, node, log

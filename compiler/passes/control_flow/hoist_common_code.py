@@ -60,7 +60,7 @@ BRANCHES = ("then_branch", "else_branch")
     steps=[
         step_kind(
             "take_out_of_branches",
-            "Move a node that both branches compute before the If.",
+            "If both branches compute the same node, hoist this node out of the If.",
             near_miss="""
             graph g(x: f32[2,3], c: bool[]) {
               y: f32[2,3] = onnx.If(c, opset=16) {
@@ -81,7 +81,7 @@ BRANCHES = ("then_branch", "else_branch")
         ),
         step_kind(
             "forward_result",
-            "Read a value directly that is the result of both branches.",
+            "If both branches return the same value, read this value directly.",
             near_miss="""
             graph g(x: f32[2,3], z: f32[2,3], c: bool[]) {
               y: f32[2,3] = onnx.If(c, opset=16) {
@@ -98,7 +98,7 @@ BRANCHES = ("then_branch", "else_branch")
         ),
         step_kind(
             "drop_result",
-            "Remove a result of an If that no node reads, and its computation in both branches.",
+            "If no node reads a result of an If, remove this result and its computation.",
             example="""
             graph g(x: f32[2,3], c: bool[]) {
               y: f32[2,3], z: f32[2,3] = onnx.If(c, opset=16) {
@@ -153,7 +153,7 @@ BRANCHES = ("then_branch", "else_branch")
     ],
 )
 def hoist_common_code(graph: Graph, log: Log) -> Graph:
-    """Move nodes common to both branches of an If before the If.
+    """Hoist nodes common to both branches out of an If.
 
     Nodes common to both branches run for either condition. If a result is the same in both
     branches, its readers read the value outside the If. Results without readers are removed, and so
@@ -195,7 +195,7 @@ class _Choice:
         self.common: list[Node] = []
         self.constants: dict[str, Constant] = {}
         self.shared: dict[Any, tuple[str, Constant]] = {}
-        """Constants that are results of a branch, by their names outside the If."""
+        """For each constant that a branch returns: its name outside the If, and the constant."""
         self.is_changed = False
 
     def take_out(self) -> None:

@@ -16,7 +16,7 @@ from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
 MAY_TRAP = ("div", "mod")
-"""Integer operators that trap for a divisor of 0 in other runtimes; our code returns 0."""
+"""Integer operators that trap for a divisor of 0 in other runtimes; generated code returns 0."""
 
 
 @graph_pass(
@@ -62,10 +62,10 @@ MAY_TRAP = ("div", "mod")
     """,
 )
 def if_conversion(graph: Graph, log: Log) -> Graph:
-    """Replace an If with both branches and a select where branching costs more.
+    """Replace an If with both branches and a select if these cost less than a branch.
 
-    The branches must consist of elementwise operators, which cannot fail, and which can fuse with
-    nodes around the If. The select copies the bits of the chosen results. Source: XLA's
+    The branches may contain only elementwise operators. These cannot fail, and can fuse with nodes
+    around the If. The select copies the bits of the chosen results. Source: XLA's
     ConditionalToSelect.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):

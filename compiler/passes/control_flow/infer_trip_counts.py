@@ -97,8 +97,8 @@ def infer_trip_counts(graph: Graph, log: Log) -> Graph:
 
     The counter is an induction variable: a state with a constant increment per iteration, or the
     iteration number. The bound is loop-invariant. In a conjunction (`and`), conditions on counters
-    become the trip count; all other conditions stay. Source: LLVM's loop exit counts, XLA's
-    WhileLoopTripCountAnnotator.
+    become the trip count, and all other conditions stay in the body. Source: LLVM's loop exit
+    counts, XLA's WhileLoopTripCountAnnotator.
     """
     if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
         return graph
@@ -238,7 +238,7 @@ class _Counts(Rebuild):
         return self._built(made, node)
 
     def _at_least_none(self, number: Tensor) -> Operand:
-        """Return the maximum of the number and 0; sizes are never negative and stay unchanged."""
+        """Return the maximum of the number and 0; a size is never negative and needs no maximum."""
         found = None if number.value is None else only(number.value)
         is_size = found is not None and not may_exceed(0, found)
         return number if is_size else max_(number, _NONE)

@@ -1,10 +1,10 @@
 """Inputs that parametrise a model's computation: axes, pads, sizes, counts.
 
 ONNX passes parameters as tensors, and a model may declare these tensors as inputs. Code for a fixed
-value is much faster than code for all values. A program is therefore compiled for the parameter
-values of a call, as for the shapes. An input is a parameter only if some node has code with the
-input's value and none without it. Data are never parameters. Source: XLA's compile-time constant
-operands, TensorRT's shape tensors.
+value is much faster than code for all values. A program is therefore compiled for the shapes and
+the parameter values of a call. An input is a parameter only if some node can be lowered with the
+input's value, but not without this value. Data are never parameters. Source: XLA's compile-time
+constant operands, TensorRT's shape tensors.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ MAX_PARAMETER_ELEMENTS = 64
 
 
 def possible_parameters(graph: Graph) -> tuple[str, ...]:
-    """Return the inputs on which nodes without code depend, directly or by shape arithmetic.
+    """Return the small inputs on which nodes that cannot be lowered depend.
 
-    `needed_parameters` removes the inputs that prove to be data.
+    The dependence is direct or by shape arithmetic. `needed_parameters` removes the inputs that
+    prove to be data.
     """
     small = {v.name for v in graph.inputs if _is_small(v.type)}
     if not small:
@@ -48,7 +49,7 @@ def possible_parameters(graph: Graph) -> tuple[str, ...]:
 
 
 def needed_parameters(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
-    """Return a minimal subset of the values that gives code to as many nodes as all values do."""
+    """Return a minimal subset of the values with which as many nodes can be lowered as with all."""
     kept = dict(values)
     best = _n_without_code(graph, kept)
     for name in values:

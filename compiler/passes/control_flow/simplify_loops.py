@@ -53,7 +53,7 @@ PER_RESULT = ("scan_output_axes", "scan_output_directions")
     steps=[
         step_kind(
             "capture_state",
-            "Read a state that no iteration changes from outside the loop.",
+            "If no iteration changes a state, read its initial value from outside the loop.",
             near_miss="""
             graph g(x: f32[5,3], a: f32[3]) {
               y: f32[3], z: f32[5,3] = onnx.Scan(a, x, num_scan_inputs=1, opset=16) {

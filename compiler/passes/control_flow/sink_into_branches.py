@@ -66,7 +66,7 @@ from compiler.trace import Log
     """,
 )
 def sink_into_branches(graph: Graph, log: Log) -> Graph:
-    """Move nodes that only one branch reads into that branch.
+    """Move nodes into the only branch of an If that reads them.
 
     Moved nodes do not run if the other branch is taken. Constants that only one branch reads
     move into this branch. Source: XLA's ConditionalSimplifier and conditional code motion.

@@ -1,8 +1,8 @@
 """Trip counts of loops with counters: induction variables and their bounds.
 
 A state with a constant integer increment per iteration is an induction variable. If a comparison
-relates an induction variable to a loop-invariant value, the number of iterations for which it holds
-follows by arithmetic.
+relates an induction variable to a loop-invariant value, arithmetic gives the number of iterations
+for which the comparison holds.
 Source: LLVM's ScalarEvolution (add recurrences, exit counts), XLA's while-loop analysis.
 """
 
@@ -114,7 +114,7 @@ Recurrences = Callable[[str], "AddRecurrence | None"]
 
 
 class Tests:
-    """An analysis of conditions in a graph; `recurrence_of` is a function for its integers."""
+    """An analysis of conditions in a graph; `recurrence_of` maps an integer to its recurrence."""
 
     def __init__(
         self, graph: Graph, recurrence_of: Recurrences, known: Mapping[str, Array]
@@ -141,7 +141,7 @@ class Tests:
         return self._comparison(value, node, holds)
 
     def _within(self, value: str, test: Test, holds: bool) -> Test:
-        """Return the test; a condition that the body computes gets the outermost value's name."""
+        """Return the test of a condition; an opaque test gets the name of the condition."""
         if isinstance(test, Opaque):
             return Opaque(value if holds else "", test.because)
         return test
@@ -186,7 +186,7 @@ _COMPARED: Mapping[str, tuple[bool, int]] = {
     "greater_equal": (True, 1),
     "equal": (False, 0),
 }
-"""For each comparison of a and b: whether a must be the larger, and 1 if equality suffices."""
+"""For each comparison of a and b: whether a > b satisfies it, and 1 if a = b satisfies it."""
 
 
 def _ends_once(test: Test) -> bool:
@@ -310,7 +310,7 @@ _COMBINED: Mapping[str, Callable[..., AddRecurrence | None]] = {
     "sub": lambda a, b: a.plus(b, -1),
     "mul": _product,
 }
-"""For each operator that maps recurrences to a recurrence: the function that computes it."""
+"""For each operator that maps recurrences to a recurrence: the function for the result."""
 
 
 def only(known: Array) -> Expr:

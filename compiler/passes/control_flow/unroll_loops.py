@@ -104,7 +104,7 @@ class _Steps(Rebuild):
         return True
 
     def _illegal(self, node: Node) -> str:
-        """Return the reason that an iteration fails, or ""; a loop fails when it runs."""
+        """Return the reason that the body is illegal, or ""; an illegal loop fails at run time."""
         found = first_illegal(node.regions["body"], self.ed.facts)
         return "" if found is None else f"the operands of {found.output} are illegal"
 

@@ -275,7 +275,7 @@ class _Settler:
         return found
 
     def longest(self, sizes: tuple[Dim, ...]) -> _Read | None:
-        """Return the longest prefix of the list formed by sizes of one value, at least one open."""
+        """Return the longest prefix that is a run of sizes of one value and has an open size."""
         best: _Read | None = None
         for value, start in self.places.get(sizes[0], ()):
             n = _common(self.sources[value][start:], sizes)

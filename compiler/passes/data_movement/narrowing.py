@@ -26,7 +26,7 @@ def needs(ed: Editor, node: Node, axis: int) -> Needs | None:
 
 
 def adds_up(node: Node) -> bool:
-    """Whether a node computes sums, which may round differently if it computes fewer of them."""
+    """Whether a node computes sums, whose rounding may change if the node computes fewer sums."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.exact:
         return False
@@ -74,7 +74,7 @@ def _matmul(ed: Editor, node: Node, axis: int) -> Needs | None:
 
 
 def _normalised(ed: Editor, node: Node, axis: int) -> Needs | None:
-    """Narrow a normalisation along the leading axes, over which it does not reduce."""
+    """Return the needs of a normalisation, which can be sliced only along its leading axes."""
     rank = len(node.tensor.dims)
     for value in filter(None, node.inputs[1:]):
         dims = _dims(ed, value)

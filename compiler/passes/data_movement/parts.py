@@ -97,7 +97,7 @@ def resolved(ed: Editor, part: Part) -> Part:
 
 
 def _behind(ed: Editor, part: Part) -> Part | None:
-    """Return the operand's slice that the source's producer copies to this part, or None."""
+    """Return the operand's slice from which the source's producer copies this part, or None."""
     node = ed.producer(part.source)
     if node is None or not all_plain(ed, node):
         return None

@@ -161,7 +161,7 @@ class _Plan:
         return all(self.add(node.inputs[i], at, node, depth + 1) for i, at in inner.items())
 
     def joins(self, node: Node | None, value: str, reader: Node) -> bool:
-        """Whether a slice would separate a reader from a node that shares its loops."""
+        """Whether a slice would separate a node and a reader that could share a kernel."""
         if node is None or self.ed.n_uses(value) > 1 or node.op not in OPERATORS:
             return False
         if OPERATORS[reader.op].kind != "elementwise":

@@ -1,4 +1,4 @@
-"""Nodes around a transpose that could run with permuted axes, and the copies of each choice."""
+"""Nodes around a transpose that could run with permuted axes, and the copies between them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NEVER = 1 << 50
 """The cost of a forbidden choice."""
 
 _AS_IT_IS, _REORDERED = 0, 1
-"""Numbers of the two kernels for outside nodes with original axes, and with permuted axes."""
+"""Kernel 0 represents outside nodes with original axes; kernel 1, those with permuted axes."""
 
 INJECTIVE = with_trait("injective")
 """Operators that fuse with an adjacent transpose."""
@@ -118,7 +118,7 @@ class Region:
     def energy(self) -> tuple[Energy, list[Node]]:
         """Return the energy function of a minimum cut, and the nodes of the region.
 
-        Two additional kernels represent nodes outside the region.
+        Kernels 0 and 1 represent nodes outside the region.
         """
         energy = Energy([{0: 0, 1: NEVER}, {0: NEVER, 1: 0}])
         number: dict[str, int] = {}
@@ -164,7 +164,7 @@ class Region:
         return [Copy(maker, frozenset({k}), cost, who) for k, cost in costs.items() if cost]
 
     def joins_before(self, value: str) -> bool:
-        """Whether the transpose that computes a value fuses with data movement before it."""
+        """Whether the transpose that computes a value fuses with earlier data movement."""
         made = self.ed.producer(value)
         while made is not None and self.ed.n_uses(made.inputs[0]) == 1:
             made = self.ed.producer(made.inputs[0])
@@ -175,7 +175,7 @@ class Region:
         return False
 
     def joins_behind(self, value: str) -> bool:
-        """Whether the transpose of a value to permuted axes fuses with data movement after it."""
+        """Whether the transpose of a value to permuted axes fuses with later data movement."""
         back = [u for u in self.ed.users(value) if self.returned(value, u)]
         return len(back) == 1 and self._moved_on(back[0])
 

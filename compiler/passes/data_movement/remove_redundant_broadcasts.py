@@ -162,7 +162,7 @@ def _types_with_few(ed: Editor, node: Node, user: Node) -> tuple[Type, ...] | st
 
 
 def _behind_reader(ed: Editor, node: Node, log: Log) -> str:
-    """Repeat the result of the only reader instead of its operand if other operands are smaller."""
+    """Move an expand after its only reader, if the reader's other operands are smaller."""
     users = ed.users(node.output)
     if len(users) != 1 or ed.is_result(node.output) or not all_plain(ed, users[0]):
         return ""

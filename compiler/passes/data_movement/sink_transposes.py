@@ -65,7 +65,7 @@ def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
     """Move transposes toward each other so that pairs cancel.
 
     Most operators accept any order of axes. A minimum cut selects the nodes around a transpose that
-    should run with permuted axes: each value needed in both axis orders costs a copy. With
+    should run with permuted axes. Each value needed in both axis orders costs a copy. With
     `inexact=false` no sum is reordered. Source: ONNX Runtime's transpose optimizer, which pushes
     transposes by estimated cost instead of by a cut.
     """
@@ -85,7 +85,10 @@ def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
 
 
 def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str], seen: set[str]) -> bool:
-    """Permute the region around a transpose if copies get cheaper, else record it in `seen`."""
+    """Permute the region around a transpose if copies get cheaper; return whether they do.
+
+    If copies do not get cheaper, the transposes of the region are added to `seen`.
+    """
     if not ed.alive(seed) or not all(is_plain(ed, v) for v in (seed.inputs[0], seed.output)):
         return False
     region = Region.around(ed, seed)

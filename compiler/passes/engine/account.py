@@ -35,7 +35,7 @@ UNREAD = step_kind(
     }
     """,
 )
-"""The kind of step that the ledger of any pass may have."""
+"""The kind of step that this module adds to the ledger of any pass."""
 
 
 def complete(steps: Sequence[Step], before: Graph, after: Graph) -> tuple[Step, ...]:

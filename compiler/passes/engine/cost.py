@@ -32,7 +32,7 @@ class Roofline:
 
 
 TRAFFIC = "{traffic}"
-"""Stands for the saved memory traffic in the reason of a rule; the engine knows the costs."""
+"""A placeholder in the reason of a rule, which the engine replaces with the saved traffic."""
 
 
 def bytes_saved(before: Cost | None, after: Cost | None) -> int | None:
@@ -41,7 +41,7 @@ def bytes_saved(before: Cost | None, after: Cost | None) -> int | None:
 
 
 def traffic_text(nbytes: int | None) -> str:
-    """Describe saved memory traffic: `saves 8.19 kB of traffic`; None if it is unknown."""
+    """Describe saved memory traffic: `saves 8.19 kB of traffic`; `nbytes` is None if unknown."""
     if nbytes is None:
         return "saves one pass over memory"
     return f"{'saves' if nbytes >= 0 else 'adds'} {bytes_text(abs(nbytes))} of traffic"

@@ -1,7 +1,7 @@
 """Declarations of passes, with descriptions, options and executed examples; the registry of passes.
 
-Three kinds: a `rules pass` applies declarative rules, a `graph pass` is an algorithm from graph to
-graph, an `analysis` computes facts. A pass without changes returns the same graph object.
+A `rules pass` applies declarative rules, a `graph pass` is an algorithm from graph to graph, and an
+`analysis` computes facts. A pass without changes returns the same graph object.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Pass:
     former names: the text of a pipeline may use them, but they are never printed. `known_as` maps
     other compilers to the names of their closest passes. `for_code` marks a pass that is profitable
     only with this compiler's code generation. Such a pass decomposes an operator for which other
-    runtimes have a kernel. `elsewhere` has options for graphs that run in other runtimes. `steps`
-    has the kinds of rewrites that a graph pass records.
+    runtimes have a kernel. `elsewhere` lists the options for graphs that run in other runtimes.
+    `steps` lists the kinds of rewrites that a graph pass records.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Pass:
         return self.fn(graph, Log(), **self.bind(options))
 
     def example_graphs(self) -> tuple[Graph, Graph]:
-        """Return the two graphs of the example; an analysis has the same graph twice."""
+        """Return the two graphs of the example; for an analysis, both are the same graph."""
         if self.kind == "analysis":
             return example_graphs(f"{self.example}\n=>\n{self.example}")
         return example_graphs(self.example)
@@ -134,7 +134,7 @@ class Pass:
 PASSES: dict[str, Pass] = {}
 
 ALIASES: dict[str, str] = {}
-"""The name of a pass by each of its aliases."""
+"""Maps each alias of a pass to the name of the pass."""
 
 
 def _options(
@@ -186,10 +186,10 @@ def graph_pass(
 ) -> Callable[[Callable[..., Graph]], Pass]:
     """Declare an algorithm `(graph, log, *, options) -> graph` as a pass named after it.
 
-    `choices` lists the allowed values of options whose values come from a registry. `near_miss`
-    is a graph that the pass leaves unchanged: it declares the kind of step that has the name of the
-    pass. `steps` declares further kinds; a kind without an example or a near miss has that of the
-    pass.
+    `choices` lists the allowed values of options whose values come from a registry. `near_miss` is
+    a graph that the pass leaves unchanged. A pass with a near miss also declares a kind of step,
+    named after the pass. `steps` lists further kinds. A kind without its own example or near miss
+    uses that of the pass.
     """
 
     def declare(fn: Callable[..., Graph]) -> Pass:

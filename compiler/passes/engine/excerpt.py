@@ -51,7 +51,7 @@ def _maker_of_sizes(ed: Editor, value: str) -> Node | None:
 def behind_facts(ed: Editor, pattern: Root, bound: Mapping[str, object]) -> list[Node]:
     """Return the nodes from which the facts of a pattern follow; an excerpt includes them.
 
-    Like the analysis of facts, the search visits `ranges.DEPTH` producers and stops at
+    Like the analysis of facts, the search is limited to depth `ranges.DEPTH` and stops at
     contractions.
     """
     found: dict[str, Node] = {}
@@ -90,7 +90,10 @@ def _gather(
     order: dict[str, Node],
     outside: dict[str, None],
 ) -> None:
-    """Add the nodes behind a value to `order`, operands first, and outside values to `outside`."""
+    """Add the nodes that compute a value to `order`, and the outside values read to `outside`.
+
+    Producers come before their readers.
+    """
     node = makers.get(value) or _maker_of_sizes(ed, value)
     if node is None:
         outside[value] = None

@@ -254,7 +254,7 @@ def _factors(ed: Editor, node: Node) -> tuple[_Factor, ...]:
 def _cuts(
     ed: Editor, factors: tuple[_Factor, ...], nodes: tuple[Node, ...], start: int, n: int
 ) -> Iterator[tuple[tuple[_Factor, ...], tuple[Node, ...]]]:
-    """Yield every expansion of products among the factors into n factors.
+    """Yield every way to expand products among the factors until there are n factors.
 
     Factors before `start` are not expanded, so each expansion appears once.
     """

@@ -4,8 +4,8 @@
     def drop_double_negation(x):
         ...
 
-The replacement receives exactly the placeholders and returns a value, a call, an array, or `Skip`
-with the reason that the rule does not apply.
+The replacement function receives exactly the placeholders. It returns a value, a call, an array, or
+`Skip` with the reason that the rule does not apply.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def rule(
     name: str = "",
     words: str = "",
 ) -> Callable[[Callable[..., Any]], Rule]:
-    """Declare a function as the replacement of a rule; its name and docstring become the rule's.
+    """Declare a function as a replacement; the rule gets the name and docstring of the function.
 
     In a table of rules all rows share one function, so each row gives a name and words.
     """

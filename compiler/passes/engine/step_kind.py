@@ -16,7 +16,7 @@ from compiler.passes.engine.rule import example_graphs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepKind:
-    """A kind of rewrite of a graph pass, as a rule is for a rules pass.
+    """A kind of rewrite of a graph pass: the counterpart of a rule in a rules pass.
 
     Steps name their kind in `rule`. The example applies a step of this kind. The near miss is a
     similar graph in which the pass applies no step of this kind. Both run with `options`.
@@ -47,7 +47,7 @@ def step_kind(
     example: str = "",
     options: Mapping[str, Any] | None = None,
 ) -> StepKind:
-    """Declare a kind of step; an omitted example or near miss is that of the pass."""
+    """Declare a kind of step; by default, the example and the near miss are those of the pass."""
     return StepKind(
         name,
         inspect.cleandoc(words),

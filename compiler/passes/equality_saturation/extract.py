@@ -1,10 +1,10 @@
 """Extraction of the cheapest terms of an e-graph; shared terms count once.
 
 Bottom up, each class selects the node with the lowest cost, including the costs of its operands.
-The cost counts each required class once, as a set instead of a tree. Then local search changes
-single choices as long as a change lowers the total cost of all results. Optimal extraction is
-NP-hard (Stepp 2011; see also He, Haghighat et al. 2023 on extraction); this heuristic finds a good
-solution quickly.
+The cost is that of the set of required classes, so shared classes count once. Then local search
+changes single choices as long as a change lowers the total cost of all results. Optimal extraction
+is NP-hard (Stepp 2011; see also He, Haghighat et al. 2023 on extraction); this heuristic finds a
+good solution quickly.
 """
 
 from __future__ import annotations

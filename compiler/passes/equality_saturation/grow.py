@@ -184,7 +184,7 @@ class _Growing:
     # Type inference of new terms
 
     def _settle(self) -> None:
-        """Infer the types of all new terms, then unite terms of one type that rules equate."""
+        """Infer the types of new terms; unite terms that rules equate if their types are equal."""
         while True:
             self.say("(run-schedule (saturate types) (saturate unite) (saturate types))")
             found = self._read_back()

@@ -16,7 +16,8 @@ from compiler.trace import Log
 def copies_worth_making(graph: Graph, grouping: Grouping) -> list[Node]:
     """Find cheap elementwise nodes to duplicate into their elementwise readers in other kernels.
 
-    Duplication saves the memory traffic of the result, and pays if the operands are smaller.
+    Duplication saves the write and the reads of the result, at the cost of additional reads of the
+    operands.
     """
     found: list[Node] = []
     for node in graph.nodes:

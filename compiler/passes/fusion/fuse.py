@@ -118,7 +118,8 @@ def fuse(
     names the policy that chooses groups. The default policy fuses a convolution, product, pool or
     reduction with the following elementwise nodes. Pools and reductions are also fused with the
     preceding elementwise nodes. The remaining elementwise nodes form separate groups. With
-    `duplicate` each group that reads a cheap node computes a copy of that node if that saves bytes.
+    `duplicate`, each group that reads a cheap node computes a copy of the node if copies save
+    bytes.
     """
     return carried_out(POLICIES[policy].plan(graph, Limits(max_nodes, duplicate), log), log)
 

@@ -65,7 +65,7 @@ class Grouping:
         return node.output not in self.group_of
 
     def from_anchors(self) -> None:
-        """Grow groups around contractions, then around pools and reductions, the last nodes first.
+        """Grow groups around contractions, then pools and reductions, each in reverse node order.
 
         An addition that reads two anchors joins the later anchor; the earlier result is then in
         memory. Nodes between a contraction and a reduction join the contraction.

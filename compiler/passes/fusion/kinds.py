@@ -12,7 +12,7 @@ EXPENSIVE = with_trait("expensive")
 """Elementwise operators whose recomputation costs more than the memory traffic saved."""
 
 REDUCTIONS = (with_trait("axis_reduction") | with_trait("pooling")) - with_trait("staged")
-"""Reductions in a single pass over the operand."""
+"""Pools and reductions that make a single pass over the operand."""
 
 
 def is_lowerable(node: Node) -> bool:
@@ -46,7 +46,7 @@ def is_contraction(node: Node) -> bool:
 
 
 def is_reduction(node: Node) -> bool:
-    """Whether a node is a pool or reduction in a single pass over its operand."""
+    """Whether a node is a pool or reduction that makes a single pass over its operand."""
     return is_lowerable(node) and node.op in REDUCTIONS
 
 

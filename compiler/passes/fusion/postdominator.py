@@ -50,9 +50,10 @@ from compiler.trace import Log
 def postdominator(graph: Graph, limits: Limits, log: Log) -> Plan:
     """Fuse a node with its immediate post-dominator if the kinds on all paths permit fusion.
 
-    In the first phase, contractions and pools fuse with elementwise epilogues, and elementwise and
-    broadcasting nodes fuse into their readers. In the second phase, data movement fuses. Groups
-    have one output, no node is computed twice, and a kernel ends with its reduction.
+    In the first phase, contractions and pools fuse with elementwise epilogues. In this phase,
+    elementwise and broadcasting nodes also fuse into their readers. In the second phase, data
+    movement fuses. Groups have one output, no node is computed twice, and a kernel ends with its
+    reduction.
     """
     fuser = Fuser(graph, limits.max_nodes)
     for phase in (0, 1):

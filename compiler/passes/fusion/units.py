@@ -50,7 +50,12 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The relation of two units: a path through a third unit, or the reordering for a merge."""
+    """The relation of two units: a path through a third unit, or the reordering for a merge.
+
+    `behind` and `in_front` are the units between the two in topological order: those that depend
+    on the first unit, and those on which the second unit depends. `is_long` states that a search
+    visited too many units.
+    """
 
     path: tuple[str, ...] = ()
     is_long: bool = False

@@ -45,7 +45,7 @@ CANDIDATES = 8
     """,
 )
 def xla(graph: Graph, limits: Limits, log: Log) -> Plan:
-    """Fuse the producer with the largest saving of time into all its readers, repeatedly.
+    """Repeatedly fuse the producer that saves the most time into all of its readers.
 
     The cost model estimates the time. A producer fuses into all of its readers or none. With
     several readers, each reader gets a duplicate, so the nodes must be cheap. Finally, kernels that

@@ -117,7 +117,7 @@ def assign_layout(
     of a copy between two layouts follows from its bytes. The pass minimises the total cost of
     kernels and copies. The minimum is exact for a choice between plain order and blocks, or between
     plain order and channels last (`layouts=last`). With `layouts=all` a local search chooses among
-    the three layouts.
+    plain order, blocks and channels last.
     """
     if any(not t.layout.is_plain for t in graph.types.values() if isinstance(t, TensorType)):
         log.declined("assign_layout", graph.name, "layouts are assigned already")

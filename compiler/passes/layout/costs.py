@@ -1,8 +1,8 @@
 """Costs of layouts: times of kernels and copies by the roofline model, in whole picoseconds.
 
-Only differences between layouts matter. The cost of a kernel therefore includes only two factors:
-the bytes moved, with the padding of blocks, and the share of peak vector throughput that a
-convolution reaches.
+Only differences between layouts matter. The cost of a kernel therefore depends only on two factors.
+One is the bytes moved, including the padding of blocks. The other is the share of peak vector
+throughput that a convolution reaches.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ windows: their vectors are unaligned, and rows end within vectors (measured: 0.5
 STRIDED_ALONE, SHORT_ALONE = 0.15, 0.2
 """Shares of peak for depthwise convolutions with strides, and with rows shorter than a vector.
 
-Vectors are assembled from single elements, and each is used in few products (measured shares: 0.1
-to 0.15, and 0.15 to 0.3).
+Vectors are assembled from single elements, and each vector is used in few products (measured
+shares: 0.1 to 0.15, and 0.15 to 0.3).
 """
 
 COPIES = 0.3

@@ -37,8 +37,8 @@ class Cut:
     def sink_side(self) -> list[bool]:
         """Return for each vertex whether it is on the sink's side of a minimum cut.
 
-        Among all minimum cuts, this cut has the smallest side of the sink: the vertices from which
-        a path with residual capacity leads to the sink.
+        Among all minimum cuts, this cut has the smallest sink's side. This side consists of the
+        vertices from which a path with residual capacity leads to the sink.
         """
         while self._augment(self._levels()):
             pass

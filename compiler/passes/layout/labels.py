@@ -1,15 +1,14 @@
 """Labelling of kernels at minimum cost: an energy, minimised by moves that are minimum cuts.
 
 The energy is a sum of two kinds of terms: the cost of each kernel for its label, and the cost of
-copies. A copy of a value serves the readers that have one of its labels. The copy is needed if
-there is such a reader, and the producer of the value has none of these labels. Readers share the
-copy.
+copies. A copy of a value serves the readers that have one of its labels. The copy is needed if such
+a reader exists and the producer of the value has none of these labels. Readers share the copy.
 
 With two labels a single minimum cut finds the global minimum. With three labels, moves towards each
-label alternate until no move lowers the energy (alpha-expansion). Each move is the best among
-exponentially many moves. If all copies of a value have equal cost, the result costs at most twice
-the optimum. Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy minimization via graph
-cuts".
+label alternate until no move lowers the energy (alpha-expansion). Each move selects the best of
+exponentially many changes of labels. If all copies of a value have equal cost, the result costs at
+most twice the optimum. Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy
+minimization via graph cuts".
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def is_needed(copy: Copy, chosen: Sequence[int] | Mapping[int, int]) -> bool:
 
 
 class _Move:
-    """An expansion move: a network whose cuts are choices; the sink's side takes the label."""
+    """An expansion move as a network: a cut gives the new label to kernels on the sink's side."""
 
     def __init__(self, energy: Energy, chosen: list[int], label: int) -> None:
         self.chosen, self.label = chosen, label

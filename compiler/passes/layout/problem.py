@@ -148,10 +148,10 @@ class Problem:
     def _fit(self, unit: Unit) -> str:
         """Return the support of a convolution for layouts: `no`, `output`, `both` or `grouped`.
 
-        With `output`, the input may have any layout; with `both`, the input has the layout of the
-        result. With `grouped`, input and output have blocked layouts, and each group has
-        full blocks. A
-        convolution of bytes sums adjacent channels of its input, so it needs `both`.
+        With `no`, the output is in plain order. With `output`, the input may have any layout. With
+        `both`, the input has the layout of the result. With `grouped`, input and output have
+        blocked layouts, and each group has full blocks. A convolution of bytes sums adjacent
+        channels of its input, so it needs `both`.
         """
         w = stored_weights(unit, self.graph)
         assert unit.anchor is not None
@@ -294,8 +294,8 @@ class Problem:
     def _add_plain(self, energy: Energy, value: str, labels: frozenset[int], cost: int) -> None:
         """Add plain copies of a value that readers need in plain order, or that no kernel computes.
 
-        Windows with a halo need a second copy. If some window reads the value with a halo whatever
-        the labels are, the copy with the halo always exists.
+        Windows with a halo need a second copy. If some window reads the value with a halo for every
+        choice of labels, the copy with the halo always exists.
         """
         maker = self.maker.get(value)
         padded = [u for u in self.uses.get(value, ()) if u.reach] if self.pads_plain(value) else []

@@ -52,7 +52,7 @@ class Unit:
 
     @property
     def data(self) -> str:
-        """The image operand of a convolution."""
+        """The name of a convolution's image operand in the graph."""
         assert self.anchor is not None
         return self.operand_of[self.anchor.inputs[0]]
 
@@ -68,7 +68,7 @@ class Unit:
 
     @property
     def weights(self) -> str:
-        """The weights of a convolution, by their name in the graph."""
+        """The name of a convolution's weights in the graph."""
         assert self.anchor is not None
         return self.operand_of[self.anchor.inputs[1]]
 

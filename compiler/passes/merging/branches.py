@@ -28,7 +28,7 @@ class Form:
     weight_axis: int
     result_axis: int
     column: tuple[int, ...]
-    """The axes of size 1 after the column axis, for a constant with one number per column."""
+    """Trailing sizes of 1 that align a constant of one number per column with the column axis."""
 
 
 @dataclass(slots=True)

@@ -81,8 +81,8 @@ def combine_parallel_contractions(graph: Graph, log: Log, *, least: float = 0.05
 
     Examples are the query, key and value projections of attention. A single kernel reads the
     operand once. Biases and activations that follow all products are combined too. A slice of the
-    combined result costs a copy, unless a transpose reads it in place. The pass therefore requires
-    an estimated saving of at least the share `least` of the time.
+    combined result costs a copy, unless a transpose reads it in place. The pass therefore combines
+    operations only if the estimated saving is at least the share `least` of their time.
     """
     ed, n_merged = Editor(graph), 0
     for x, nodes in products_by_operand(graph):
@@ -165,7 +165,7 @@ def _joint_cost(ed: Editor, branches: Branches, before: Cost | None) -> Cost | N
 
 
 def _is_read_in_place(ed: Editor, end: Node) -> bool:
-    """Whether a slice needs no copy because a transpose behind views reads the combined result."""
+    """Whether a transpose, possibly after views, is a slice's only reader and avoids its copy."""
     value = end.output
     while not ed.is_result(value) and ed.n_uses(value) == 1:
         user = ed.users(value)[0]
@@ -179,7 +179,7 @@ def _is_read_in_place(ed: Editor, end: Node) -> bool:
 
 
 def _replace(ed: Editor, branches: Branches) -> None:
-    """Build the combined product, and replace the end of each branch with a slice of it."""
+    """Build the combined product; replace the end of each branch with a slice of this product."""
     nodes = [n for chain in branches.chains for n in chain]
     origins = merge_origins(*(n.origins for n in nodes))
     whole = ed.tensor(ed.build(merged(ed, branches), hint="merged", origins=origins))

@@ -3,8 +3,8 @@
     simplify{until=fixpoint},fold_constants{max_growth=1.1},fuse{policy=anchor}
 
 is the text form. The name of a preset stands for its lines, and `-fuse` removes a pass from the
-preceding lines: `default,-fuse`. A group repeats passes that create matches for each other until an
-iteration changes nothing: `until_stable{at_most=4}(simplify,fold_constants),fuse`.
+preceding lines: `default,-fuse`. Passes of a group create matches for each other, and repeat until
+an iteration changes nothing: `until_stable{at_most=4}(simplify,fold_constants),fuse`.
 """
 
 from __future__ import annotations

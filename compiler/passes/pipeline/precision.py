@@ -157,7 +157,7 @@ def with_precision(pipeline: Pipeline, precision: str, *, has_tiles: bool = Fals
 
 
 def suiting(operators: Iterable[str]) -> list[str]:
-    """Return the modes that suit a model with these operators, by our names or by ONNX's."""
+    """Return the modes that suit a model with these operators; names may also be those of ONNX."""
     known = set(operators)
     return [p.name for p in PRECISIONS.values() if not p.refused and _suits(p, known)]
 

@@ -19,7 +19,7 @@ Progress = Callable[[Event], None]
 
 
 class PassBug(RuntimeError):
-    """The error of a pass that failed or broke the graph; names the pass and those before it."""
+    """The error of a pass that failed or broke the graph; names this and all earlier passes."""
 
     def __init__(self, message: str, pass_name: str, ran: Sequence[str]) -> None:
         before = f"after {', '.join(ran)}" if ran else "as the first pass"

@@ -25,9 +25,8 @@ _CODE = ("elementwise", "contraction", "reduction", "movement")
 class Storage:
     """The values of a graph stored in lower precision, and the reasons against other values.
 
-    Candidates are values on which a product depends. Each candidate depends on another product, or
-    a product reads it directly. Values on no path to a product (scores, boxes, results) keep their
-    types.
+    The candidates are operands of products, and values on paths between two products. Values on no
+    path to a product (scores, boxes, results) keep their types.
     """
 
     graph: Graph
@@ -132,7 +131,7 @@ class Storage:
 
 
 def product_operands(node: Node, products: Mapping[str, Collection[str]]) -> dict[str, None]:
-    """Return, in order, the operands of a kernel that only products of rounded operands read."""
+    """Return a kernel's operands that only products with rounded operands read, in order."""
     chosen = products.get(node.output, ())
     if node.op != "fusion":
         return dict.fromkeys(node.inputs[:2]) if chosen else {}

@@ -142,7 +142,8 @@ MOVED: dict[str, Callable[[Editor, Node, str], Weights | str]] = {
     "slice": _part,
     "split": _part,
 }
-"""Operators between dequantized weights and their product."""
+"""Operators allowed between dequantized weights and their product: for each operator, the function
+that applies the operator to the weights."""
 
 
 def _first_and_end(ed: Editor, node: Node, value: str) -> tuple[int, int] | None:

@@ -32,7 +32,7 @@ from compiler.trace import Log
 RULE = "fake_quantization_to_integer"
 
 MOST_TERMS = 1 << 16
-"""Largest number of products of u8 and i8 whose sum fits into i32; for u8 and u8 half as many."""
+"""Largest number of u8 by i8 products whose sum fits into i32; half as many for u8 by u8."""
 
 MOST_CODE = 255
 

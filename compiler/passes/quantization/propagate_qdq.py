@@ -99,8 +99,8 @@ def propagate_qdq(graph: Graph, log: Log) -> Graph:
     """Move dequantize after data movement, and quantize before it.
 
     After the move, data movement copies bytes instead of floats, and adjacent quantize and
-    dequantize cancel. A maximum can also be taken over quantized integers, since quantization is
-    monotonic. Results are bit-identical. Source: QDQPropagation of ONNX Runtime.
+    dequantize nodes cancel. A maximum can also be taken over quantized integers, since quantization
+    is monotonic. Results are bit-identical. Source: QDQPropagation of ONNX Runtime.
     """
     if not any(n.op in ("quantize", "dequantize") for n in graph.nodes):
         return graph

@@ -21,7 +21,7 @@ SPLAT_GROWTH_BYTES = 1 << 24
 
 
 class Objection(Exception):
-    """The exception with the reason against a fold, which the rule puts into `Skip`."""
+    """Raised with the reason against a fold; `or_skip` returns this reason as a `Skip`."""
 
 
 def channels(c: ConstTensor, rank: int, axis: int, n: int, x: Tensor | None = None) -> Constant:
@@ -106,11 +106,10 @@ def shifted(bias: Constant | None, shift: Constant, scale: Constant | None = Non
 def beside(c: ConstTensor, rank: int, w: ConstTensor, *, inner: int, lost: int) -> tuple[int, ...]:
     """Return the shape in which a scale of a product's result broadcasts to a constant operand.
 
-    The product's result has `rank` axes. Its last two axes are those of a matrix.
-    `inner` is the axis of the operand that the product contracts, -1 or -2. `lost` is the result
-    axis that the other operand contributes, counted from the end; 0 if there is none. Raises
-    Objection for a scale that varies along axis `lost`, or along a batch axis that the operand
-    lacks.
+    The product's result has `rank` axes, of which the last two are those of a matrix. `inner` is
+    the contracted axis of the operand, -1 or -2. `lost` is the result axis that the other operand
+    contributes, counted from the end; 0 if there is none. Raises Objection for a scale that varies
+    along axis `lost`, or along a batch axis that the operand lacks.
     """
     if c.rank > rank:
         raise Objection(f"{c.name} has more axes than the result")

@@ -55,7 +55,7 @@ def scale_of_table(
 ) -> Operand:
     """Fold a scale of gathered rows into the table.
 
-    The factor of a table element is the same whenever a gather reads its row. Each table element is
+    The factor of a table element is the same for every gather of its row. Each table element is
     therefore scaled once, at compile time.
     """
     return _changed(o.mul, table, rows, c, axis, t)

@@ -218,7 +218,10 @@ def _need_kept(
     lo: float | None,
     hi: float | None,
 ) -> None:
-    """Raise Objection unless saturation makes both bounds redundant; quantization is monotonic."""
+    """Raise Objection unless saturation makes both bounds redundant.
+
+    Quantization is monotonic, so the bounds are the only values to check.
+    """
     if not x.dtype.is_float:
         raise Objection(f"the rule does not support bounds of type {x.dtype}")
     n = need_steps(s, z, blocks=attrs["block_size"])

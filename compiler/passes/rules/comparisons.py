@@ -16,7 +16,7 @@ X, Y = Any("x"), Any("y")
 
 
 def _with_itself(op: str, answer: bool, words: str) -> Rule:
-    """Return the rule for a comparison of x with itself; for floats it folds only to false."""
+    """Return the rule for a comparison of x with itself; a float comparison folds only to false."""
 
     def body(x: Tensor, t: TensorType) -> Constant | Skip:
         if answer and x.dtype.is_float:

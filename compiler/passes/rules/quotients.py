@@ -253,7 +253,7 @@ def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
 def divided_by_quotient(x: Tensor, y: Tensor, z: Tensor, t: TensorType) -> Operand:
     """Fold `x / (y / z)` to `x * z / y`: one division instead of two.
 
-    The rule requires as many quotients y / z as results: with fewer quotients, the saved divisions
+    The rule requires as many quotients y / z as results. With fewer quotients, the saved divisions
     would cost less than the additional multiplications by z.
     """
     objection = _objection(x)

@@ -23,13 +23,16 @@ X = Any("x")
 Attrs = dict[str, Anything]
 
 LEAST_GAIN = 1.5
-"""Smallest ratio of taps before and after a rewrite that pays for an intermediate image."""
+"""Smallest ratio of taps before to taps after a rewrite that pays for an intermediate image."""
 LEAST_TAPS = 16
 """Smallest number of taps of a window worth separating; shorter windows stay in registers."""
 
 
 def _estimated(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
-    """Return sizes, positions and window of a pool; open sizes span at least four windows."""
+    """Return sizes, positions and window of a pool, with assumed numbers for open sizes.
+
+    The number assumed for an open size is at least four times the extent of the window.
+    """
     pooling = pooling_of(attrs)
     spans = map(extent, pooling.kernel, pooling.dilations)
     sizes = [
@@ -165,7 +168,7 @@ def _need_wide(x: Tensor) -> None:
 def average_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
     """Separate an average pool into a pass per axis, if all elements have equal weight.
 
-    The number of elements in a window is the product of its numbers along the axes, even with
+    The number of elements in a window is the product of the numbers along each axis, even with
     padding and at the borders.
     """
     _need_wide(x)

@@ -31,7 +31,7 @@ from compiler.targets.options import CodeOptions
 
 
 class NotOpen(Exception):
-    """Raised, with the reason, if specialised programs are faster than a program for all sizes."""
+    """Raised, with the reason, if no program for all sizes is built."""
 
 
 def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:

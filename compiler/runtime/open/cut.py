@@ -31,7 +31,7 @@ def outer_name(name: str) -> str:
 
 
 def cut(graph: Graph, known: frozenset[str]) -> list[Graph | HostNode]:
-    """Divide the graph into parts whose sizes are known at their start, and nodes between parts.
+    """Divide the graph into parts, whose sizes are known when they start, and nodes between them.
 
     `known` are the symbols that the inputs' shapes determine.
     """
@@ -77,7 +77,7 @@ def _symbols(types: Iterable[Type]) -> frozenset[str]:
 def _part(graph: Graph, nodes: Sequence[Node], later: Sequence[list[Node] | HostNode]) -> Graph:
     """Return a group of nodes as a graph, with inputs and results in plain layout.
 
-    Inputs are the values that the group reads, results the values that other groups read.
+    The inputs are the values that the group reads; the results are the values that others read.
     """
     made = {o for n in nodes for o in n.outputs if o}
     read = dict.fromkeys(r for n in nodes for r in n.reads)

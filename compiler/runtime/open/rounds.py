@@ -147,7 +147,7 @@ def _graph(
     pieces: Sequence[TensorType],
     n_steps: int,
 ) -> Graph:
-    """Return the graph of a round, one loop; results are states, count, condition and slices."""
+    """Return a round as one loop whose results are states, count, condition and slices."""
     body, starts = node.regions["body"], node.inputs[2:]
     counter, going, *states = body.inputs
     one, none = "%one", "%none"

@@ -14,7 +14,7 @@ from compiler.runtime.thunks.select import FallbackThunk, in_memory
 
 
 def compiled_bodies(thunk: Launchable, graph: Graph) -> Iterator[tuple[str, Closed]]:
-    """Yield the regions of a fallback for control flow whose inputs have known sizes."""
+    """Yield those regions of a control-flow fallback whose inputs have known sizes."""
     node = thunk.node
     if not isinstance(thunk, FallbackThunk) or node.op not in CONTROL_FLOW:
         return

@@ -131,7 +131,7 @@ def in_order(graph: Graph, thunks: Sequence[Thunk]) -> Graph:
 
 
 def _kept(found: Ordered) -> Ordered:
-    """Return the result of an order search for the case that its order is not used."""
+    """Return the result of an order search, with the given order instead of the found order."""
     order = tuple(range(len(found.order)))
     live = found.given_live_bytes
     return replace(found, order=order, live_bytes=live, is_lowest=False, found_by=())

@@ -130,7 +130,7 @@ class _Fitting:
 
 
 def _fitting(graph: Graph, thunks: list[Thunk], limit_bytes: int, order: str) -> _Fitting:
-    """Return implementations with concats in place, or copied if only copies fit the limit.
+    """Return implementations without copies for concats; with copies if only these fit the limit.
 
     If both variants exceed the limit, the variant with the smaller arena is returned.
     """
@@ -276,7 +276,7 @@ class _Nodes:
         return replace(node, outputs=outputs)
 
     def _read(self, name: str, place: int, rename: dict[str, str]) -> Iterator[Node]:
-        """Yield the views of a recomputed value that a task needs; add new names to `rename`."""
+        """Yield the views through which a task reads a recomputed value; add names to `rename`."""
         given = self.number.get(self.views.below(name))
         if given is None:
             return

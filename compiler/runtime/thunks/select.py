@@ -71,7 +71,7 @@ class FallbackThunk:
 
     @property
     def is_view(self) -> bool:
-        """Return whether the node only returns a prefix of a buffer; a run sets its length."""
+        """Return whether the node only returns a buffer's prefix, with a length set by each run."""
         return is_handed_out(self.node)
 
 
@@ -259,7 +259,7 @@ def _text(computation: Computation) -> str:
 
 
 def is_handed_out(node: Node) -> bool:
-    """Return whether a node's result is a prefix of its operand, sliced by the runtime."""
+    """Return whether a node's result is a prefix of the operand, which the runtime slices."""
     return node.op == "leading"
 
 

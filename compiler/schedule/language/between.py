@@ -295,7 +295,7 @@ class Stages:
     def _own_axis(
         self, part: FusedStages, group: Group, siblings: Sequence[Member], at: Member
     ) -> str:
-        """Return the axis of a nest that matches the loop of `group`; the nest is about to join it.
+        """Return the axis of a nest that matches the loop of `group`, which the nest is to join.
 
         Errors: E-SCHEDULE-MOVE if an iteration needs elements of other iterations, or another
         stage reads the nest's results earlier.

@@ -52,7 +52,7 @@ Level = Literal["stages", "nest"]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a move: variadic with `is_rest`, optional with a `default`."""
+    """A parameter of a move; `is_rest` marks it as variadic, a `default` as optional."""
 
     name: str
     kind: Kind

@@ -220,7 +220,7 @@ def cycles_again(
 def _rows_and_columns(nest: Nest, vector: Axis, images: Sequence[str]) -> tuple[Read, Read] | None:
     """Return the operand that all lanes share, and the other operand.
 
-    None if the size of a loop is known only at run time, unless the loop runs over images.
+    None if the length of a loop is known only at run time; loops over images are exempt.
     """
     found = {r for r in operands(nest) if r.tensor in nest.tensors}
     streamed = [r for r in found if not depends(r, vector.var)]
@@ -316,8 +316,8 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
     `rows` is the loop over tiles of rows. With few registers a step takes several cycles, and the
     hardware prefetcher loads the cache lines of the step in time. But in each strip of columns, the
     first row tile waits for data. If too few other row tiles hide this wait, every row tile
-    prefetches a part of the next strip. A number of tiles that is known only at run time counts as
-    few, unless sizes of 1 already give many tiles.
+    prefetches a part of the next strip. If the number of tiles is known only at run time, the
+    number at sizes of 1 decides.
     """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]

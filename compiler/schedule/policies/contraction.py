@@ -321,5 +321,5 @@ def _outer_order(
 
 
 def _moves_image(nest: Nest, var: str) -> bool:
-    """Return whether a loop runs over pixels or rows, so that an operand is invariant in it."""
+    """Return whether an operand is invariant in a loop, as in a loop over pixels or rows."""
     return any(var not in {n for e in r.index for n in affine.symbols(e)} for r in operands(nest))

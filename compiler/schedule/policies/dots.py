@@ -310,7 +310,7 @@ def outer_order(
     packed: Read,
     ctx: Context,
 ) -> list[str]:
-    """Order the outer loops: groups first; columns innermost if only their operand fits half L2."""
+    """Order the outer loops: groups first; columns last if only the packed operand fits half L2."""
     image = [v for v in outer if not depends(packed, v)]
     groups = [v for v in outer if v not in image]
     weights, data = (nest.tensors[r.tensor].assumed.n_elements for r in (packed, shared))

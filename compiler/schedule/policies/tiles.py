@@ -34,7 +34,7 @@ STREAM_CYCLES, CONFLICT_CYCLES = 0.1, 0.25
 """Stall cycles per step: for each row beyond `N_STREAMS`, and for each row with conflict misses."""
 
 LINE_BYTES, WAY_BYTES = 64, 4096
-"""Bytes of a cache line and of an L1 way; lines at a multiple of the way size share a set."""
+"""Bytes of a cache line and of an L1 way; lines that are a multiple of a way apart share a set."""
 
 FEW_REGISTERS = 16
 """The number of registers up to which reduction steps are not unrolled: LLVM would move sums to

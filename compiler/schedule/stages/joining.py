@@ -111,7 +111,7 @@ def _over_axes_of(first: Stage, stage: Stage) -> Stage | None:
 
 
 def _shares(before: FusedStages, stage: Stage) -> bool:
-    """Return whether a stage reads results of joined stages, or an element that they also read."""
+    """Return whether a stage reads results of joined stages, or an element that these also read."""
     if any(s.target in stage.read_tensors for s in before):
         return True
     once = _once(stage)

@@ -185,7 +185,7 @@ def _common(
 
 
 def _names_in(part: FusedStages, made: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
-    """Map each axis of a sequence to the part's axis that indexes it in all reads.
+    """Map each axis of a sequence to the axis by which all reads of the part index it.
 
     An axis is omitted if the reads index it by different axes, or by none. None if the part reads
     no results of the sequence, reads them at computed indices, or reads two axes at the same index.

@@ -2,8 +2,8 @@
 
 The *base* of an unplaced block is the top of the placed blocks that must be below it. Each node of
 the search decides about the block with the lowest possible offset. There are two choices: the block
-is placed on its base, or it is *lifted*. If it is lifted, another unplaced block must be placed
-below it.
+is placed on its base, or the block is *lifted*. Another unplaced block must then be placed below
+the lifted block.
 """
 
 from __future__ import annotations

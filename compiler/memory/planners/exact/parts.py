@@ -50,7 +50,7 @@ def next_part(board: Board) -> bool:
 
 @compiled
 def retreat_from_part(board: Board) -> bool:
-    """Select a decision to undo: the newest of the current part, else the one that separated it.
+    """Select the newest decision of the current part to undo; else the decision that separated it.
 
     Return False if no such decision exists.
     """
@@ -64,7 +64,7 @@ def retreat_from_part(board: Board) -> bool:
 
 @compiled
 def split(board: Board, block: int) -> None:
-    """Divide the current part between sections that only the block just placed connected."""
+    """Divide the current part where only the block just placed connected adjacent sections."""
     holds = True
     for s in range(board.block[FIRST, block], board.block[END, block] - 1):
         if board.span[CUTS, s] == 0:

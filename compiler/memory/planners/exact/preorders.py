@@ -38,8 +38,8 @@ NOISE = 0.15
 class Preorder(NamedTuple):
     """The ranks of blocks; the lowest rank comes first.
 
-    `before` has the ranks by the measures that precede `total`, `behind` those by the measures that
-    follow it.
+    `before` has the ranks by the measures that precede `total`; `behind` has the ranks by the
+    measures that follow `total`.
     """
 
     before: Any

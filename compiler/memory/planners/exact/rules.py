@@ -59,8 +59,8 @@ def leaves_gap(level: int, fits_below: int) -> bool:
     """Return whether an unplaced block would fit below all other unplaced blocks.
 
     `level` is the lowest possible offset of all unplaced blocks. `fits_below` is the lowest top
-    that an unplaced block would have on its base. If this top is not above `level`, no packing that
-    follows is settled: the block could be lowered to its base.
+    that an unplaced block would have on its base. If this top is not above `level`, no completion
+    of the partial packing is settled: the block could be lowered to its base.
     """
     return fits_below <= level
 
@@ -86,8 +86,8 @@ def lifted_bound(board: Board, block: int) -> int:
 def are_twins(board: Board, a: int, b: int) -> bool:
     """Return whether two unplaced blocks are interchangeable in all packings.
 
-    If one of two such blocks (twins) is lifted off its base, the search does not try the other on
-    its base. Exchanging the twins gives a packing that was already searched.
+    If one of two such blocks (twins) is lifted off its base, the search does not place the other
+    twin on its base: exchanging the twins gives a packing that was already searched.
     """
     return (
         board.block[SIZE, a] == board.block[SIZE, b]

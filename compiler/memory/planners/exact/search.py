@@ -54,7 +54,7 @@ def groups_apart(which: Iterable[int], blocks: Sequence[Block]) -> list[list[int
 
 
 class Groups:
-    """The blocks of a problem in groups without common steps, which are packed one by one."""
+    """The blocks of a problem, divided into groups that share no step and are packed one by one."""
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.blocks = problem.blocks
@@ -137,7 +137,7 @@ class Improvement:
 
 
 def grain_bytes(blocks: Sequence[Block]) -> int:
-    """Return a common divisor of the peaks of all settled plans (no block can move down)."""
+    """Return a common divisor of the peaks of all plans in which no block can move down."""
     marks = [(b.size, b.alignment_bytes) for b in blocks if b.size]
     pins = [b.pinned for b in blocks if b.pinned > 0]
     aligned = [a for _, a in marks if a > 1]

@@ -68,14 +68,14 @@ def sections_of(blocks: Sequence[Block]) -> Sections:
 
 
 def unit_bytes(blocks: Sequence[Block]) -> int:
-    """Return the smallest alignment, of which all offsets are multiples."""
+    """Return the smallest alignment of the blocks; every offset is a multiple of it."""
     return min((b.alignment_bytes for b in blocks), default=1)
 
 
 def _openings(start: Any, end: Any) -> Any:
     """Return the steps with maximal sets of live blocks.
 
-    These are the starts after which a block ends before the next block starts.
+    A block starts at each of these steps, and a block ends before the next start of a block.
     """
     starts = np.unique(start)
     return starts[np.unique(np.searchsorted(starts, np.unique(end)) - 1)]

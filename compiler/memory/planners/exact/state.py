@@ -26,18 +26,19 @@ SIZE, FIRST, END, MASK, PINNED, NEAR = range(6)
 
 PLACED, OFFSET, BASE, LOWEST, HIGHEST, BEFORE, BEHIND, LOAD = range(6, 14)
 """More rows of `block`, one column per block. PLACED is 1 for a placed block, with its offset in
-OFFSET. BASE is the top of the placed blocks below an unplaced block. LOWEST and HIGHEST bound its
-offset; LOWEST exceeds BASE once the block is lifted. BEFORE, LOAD and BEHIND determine the search
-order; LOAD has the unplaced bytes of the block's fullest section."""
+OFFSET. BASE is the top of the placed blocks below an unplaced block. LOWEST and HIGHEST bound the
+offset of an unplaced block; LOWEST exceeds BASE once the block is lifted. BEFORE, LOAD and BEHIND
+determine the search order; LOAD has the unplaced bytes of the block's fullest section."""
 
 INSIDE, FLOOR, TOTAL, CUTS = range(4)
 """Rows of `span`, one column per section. INSIDE is the start of the section's list of blocks.
-FLOOR is a lower bound of the offsets of its unplaced blocks, and TOTAL the sum of their sizes. CUTS
-counts those of them that are also alive in the next section."""
+FLOOR is a lower bound of the offsets of the section's unplaced blocks, and TOTAL is the sum of
+their sizes. CUTS counts the unplaced blocks that are also alive in the next section."""
 
 BLOCK, CHOICE, MARK, WHERE = range(4)
-"""Rows of `frames`, one column per decision. BLOCK is the block, placed (0) or lifted (1) according
-to CHOICE. MARK is the length of the trail before the decision, and WHERE the part."""
+"""Rows of `frames`, one column per decision. BLOCK is the block of the decision; CHOICE is 0 if the
+block is placed, 1 if it is lifted. MARK is the length of the trail before the decision, and WHERE
+the part."""
 
 PARENT, NEXT, LEFT, RIGHT, BEGIN, STOP = range(6)
 """Rows of `parts`, one column per part. PARENT is the decision that separated the part, and NEXT
@@ -109,7 +110,7 @@ def _doubled(array: Any) -> Any:
 
 
 def _blocks(sections: Sections, real_size: Any, capacity_bytes: int, order: Preorder) -> Any:
-    """Return the rows by block, with one more column for the end of the last neighbour list."""
+    """Return the array `block`; an extra last column has the end of the last neighbour list."""
     n = sections.n_blocks
     rows = np.zeros((14, n + 1), np.int64)
     fixed = (sections.size, sections.first, sections.end, sections.mask, sections.pinned)
@@ -124,7 +125,7 @@ def _blocks(sections: Sections, real_size: Any, capacity_bytes: int, order: Preo
 
 
 def _spans(sections: Sections) -> Any:
-    """Return the rows by section, with one more column for the end of the last list of blocks."""
+    """Return the array `span`; an extra last column has the end of the last list of blocks."""
     rows = np.zeros((4, sections.n_sections + 1), np.int64)
     rows[INSIDE] = sections.inside_first
     for size, first, end in zip(sections.size, sections.first, sections.end, strict=True):

@@ -10,8 +10,8 @@ rectangles is a plan of the blocks, but infeasibility of the rectangles proves n
 
 Sums can be equal by chance (a *chance match*), and wrong joins lead to worse plans. Therefore each
 pair of sets has an estimate: the expected number of chance matches. It is computed from the sum,
-and from the number of sets with as many rectangles. The pair with the smallest expected number is
-joined first.
+and from the number of sets with the same number of rectangles. The pair with the smallest expected
+number is joined first.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ FEWER = 0.95
 """Maximum number of rectangles per block: if more remain, joining has failed."""
 
 CHANCES = (3e-5, 3e-4, CAREFUL, 0.03, BOLD, RECKLESS)
-"""Ascending limits on the expected number of chance matches. Each pass joins all pairs of sets
-within the lowest limit that some pair satisfies."""
+"""Ascending limits on the expected number of chance matches. Each pass selects the lowest limit
+that some pair of sets satisfies, and joins all pairs within this limit."""
 
 MOST_SETS = 2000
 """Maximum number of sets of rectangles that are compared for one lifetime; small sets first."""
@@ -255,7 +255,7 @@ def _rank(pair: Pair) -> tuple[float, int, Sequence[tuple[int, int]]]:
 
 
 def _full_steps(blocks: Sequence[Block]) -> set[int]:
-    """Return the steps just before and after which the live bytes are at their maximum."""
+    """Return the steps with the maximum of live bytes both just before and just after the step."""
     change: dict[int, int] = {}
     for b in blocks:
         change[b.start] = change.get(b.start, 0) + b.size

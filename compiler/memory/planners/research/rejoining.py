@@ -29,10 +29,11 @@ MOST_SPARE = 0.5
 
 INNER = 0.3
 """Probability that a try chooses any step instead of a step at which a rectangle starts or ends. At
-the starts and ends of rectangles, there may be no join to undo."""
+a start or end, there may be no join to undo."""
 
 BLUR = 1.0
-"""Standard deviation of the log-normal factors on the expected numbers of chance matches."""
+"""Expected numbers of chance matches are multiplied by log-normal factors; this is the standard
+deviation of their logarithms."""
 
 MOST_CHANCES = (BOLD, RECKLESS)
 """Limits on the expected number of chance matches of a join. They alternate after each pass through
@@ -80,7 +81,7 @@ class Rejoining:
         self._tries = 0
 
     def rectangles(self) -> tuple[Joined, ...]:
-        """Return the smallest set of rectangles found, without rectangles of only spare memory."""
+        """Return the smallest set of rectangles found, except those that are only spare memory."""
         n = self._n_blocks
         return tuple(j for j in self._fewest if any(i < n for i, _ in j.parts))
 

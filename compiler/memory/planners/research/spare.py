@@ -23,11 +23,12 @@ MOST_IN_A_SET = 4
 """Maximum number of changes in a set: among larger sets, too many sum to zero by chance."""
 
 MOST_BY_CHANCE = 1.0
-"""Sets of n > 2 changes are searched only if at most this number of sets is expected to sum to zero
-by chance."""
+"""If more sets of n > 2 changes than this number are expected to sum to zero by chance, sets of n
+or more changes are not searched."""
 
 MOST_TRIED = 200_000
-"""Sets of n > 2 changes are searched only if there are at most this number of candidates."""
+"""If there are more candidates for sets of n > 2 changes, sets of n or more changes are not
+searched."""
 
 Changes = dict[int, int]
 """Maps each step to the change of the spare bytes at this step."""
@@ -65,7 +66,7 @@ def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
 
 
 def _beside(left: Changes, lifetimes: Set[tuple[int, int]]) -> Block | None:
-    """Subtract a block with the shortest suitable lifetime of `lifetimes` from `left`; return it.
+    """Subtract a block from `left` and return it; its lifetime is the shortest suitable one.
 
     Return None if no lifetime is suitable.
     """

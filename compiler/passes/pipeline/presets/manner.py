@@ -43,7 +43,7 @@ class Manner:
 
     @property
     def pipeline(self) -> Pipeline:
-        """Our lines in order, without consecutive duplicates; the words call it an imitation."""
+        """Our lines in order, without consecutive duplicates, described as an imitation."""
         words = f"An imitation of {self.system}, with our own passes and kernels. {self.words}"
         return Pipeline(tuple(self._lines()), self.name, words)
 

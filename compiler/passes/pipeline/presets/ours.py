@@ -132,9 +132,9 @@ _BRANCHES = (
     _HOIST,
     _BATCH,
     line("simplify_loops", "removes invariant states and results without readers"),
-    line("hoist_common_code", "moves nodes common to both branches out of them"),
+    line("hoist_common_code", "hoists nodes common to both branches out of an If"),
     line("if_conversion", "computes both branches if they cost less than a jump"),
-    line("sink_into_branches", "moves nodes that only one branch reads into it"),
+    line("sink_into_branches", "moves nodes into the only branch that reads them"),
 )
 
 O3 = Pipeline(

@@ -14,10 +14,10 @@ from compiler.passes.pipeline.presets.manner import Manner
 
 _HEAD = """# Pipelines
 
-A pipeline is a list of passes with their options: `simplify{until=once},fuse{policy=xla}`. A
-preset's name represents its lines, `-fuse` removes a pass from the lines before it
-(`default,-fuse`), and a group repeats passes that create matches for each other until an iteration
-changes nothing: `until_stable{at_most=4}(simplify,common_subexpression_elimination)`.
+A pipeline is a list of passes with their options: `simplify{until=once},fuse{policy=xla}`. The name
+of a preset represents its lines. `-fuse` removes the pass `fuse` from the lines before it
+(`default,-fuse`). A group repeats passes until an iteration changes nothing, since these passes
+create matches for each other: `until_stable{at_most=4}(simplify,common_subexpression_elimination)`.
 
 `make tables` generates this page from the declarations in `compiler/passes/pipeline/presets/`; a
 test compares the two. To add a preset modelled on another system, write a file there with its

@@ -1,6 +1,6 @@
 """Rules that recognise an operator in the primitives that an exporter wrote for it.
 
-There is a module for each family. Exporters differ in the order of factors, in divisions and in the
+Each family has a module. Exporters differ in the order of factors, in divisions and in the
 position of casts. The pattern of a rule covers the equivalent forms; the near miss is a similar
 form with another result.
 """

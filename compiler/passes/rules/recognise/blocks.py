@@ -160,4 +160,4 @@ def _block(more: Dim, fewer: Dim) -> int | None:
 
 
 BLOCKS: list[Rule] = [depth_to_space_of_transpose, space_to_depth_of_transpose]
-"""Rules for depth-to-space and space-to-depth; they copy as much as the three replaced nodes."""
+"""Rules for depth-to-space and space-to-depth, which copy as much as the three replaced nodes."""

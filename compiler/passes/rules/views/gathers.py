@@ -76,7 +76,7 @@ def _tight(taken: range) -> range:
 
 
 def _counted(rows: Constant, x: Tensor, at: int) -> Array | Skip:
-    """Return indices as non-negative positions, or Skip unless all are within the axis."""
+    """Return indices as non-negative positions, or Skip if an index may be out of range."""
     size, n = x.shape[at], rows.type.n_elements
     if not isinstance(size, int):
         return Skip(f"the size {size} of axis {at} is open, so indices may be out of range")

@@ -30,8 +30,8 @@ MOST_PAIRS = 24
 """Maximum number of roots that are examined to find two with a given sum of sizes."""
 
 SHARES = (7, 12, 14, 15)
-"""Cumulative probabilities, in sixteenths, that a chosen set has 1, 2, 3 or 4 roots. Otherwise it
-has all roots of its lifetime at the step."""
+"""Cumulative probabilities, in sixteenths, that a chosen set has at most 1, 2, 3 or 4 roots.
+Otherwise it has all roots of its lifetime at the step."""
 
 
 class Forest(NamedTuple):
@@ -95,7 +95,7 @@ def remove_root(f: Forest, node: int) -> None:
 
 @compiled
 def undo(f: Forest, root: int, hot: float) -> None:
-    """Undo a join, with a probability that decreases with the number of roots that this adds."""
+    """Undo a join at random; the more roots this would add, the less probable it is."""
     n, child = -1, f.nodes[root, CHILD]
     if child < 0:
         return
@@ -151,7 +151,7 @@ def chosen(f: Forest, root: int, side: int) -> int:
 
 @compiled
 def completed(f: Forest, n: int, need: int) -> int:
-    """Fill THEIRS, from position 1, with some of the first n roots in SOME, of `need` bytes in all.
+    """Fill THEIRS, from position 1, with roots among the first n in SOME whose sizes sum to `need`.
 
     Only single roots, pairs of roots, and all n roots together are tried. Return the number of
     roots, or 0 if none of these sets has this sum.

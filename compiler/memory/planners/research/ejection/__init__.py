@@ -16,7 +16,8 @@ from compiler.memory.problem import Problem
 CHANCES = (CAREFUL, 0.0)
 """Limits on the expected number of chance matches of a join (joining.py); 0 leaves blocks unjoined.
 The planner places the smallest known set of rectangles first, then the rectangles of each limit.
-Each attempt gets half of the remaining time; unjoined blocks, at the end, get the rest."""
+Each attempt gets half of the remaining time; the last attempt, with unjoined blocks, gets the
+rest."""
 
 
 @planner(

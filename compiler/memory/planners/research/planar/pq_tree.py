@@ -81,7 +81,7 @@ def replaced(tree: Tree, some: int, by: Tree) -> Tree | None:
 
 
 def _aside(tree: Tree, some: int) -> list[Tree] | None:
-    """Return the subtrees without the leaves `some`, in an order that ends next to these leaves.
+    """Return the subtrees without the leaves `some`; the last subtree is next to these leaves.
 
     Return None if the leaves cannot be at an end of the tree's order.
     """

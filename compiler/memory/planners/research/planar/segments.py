@@ -38,12 +38,12 @@ MOST_CHOICES = 500
 """Maximum number of partial and complete divisions of a step that are tried."""
 
 MOST_SPARE = 12
-"""Maximum number of spare leaves that are tried for reuse at a step. The same limit applies to the
-sets of ending leaves that are tried as the first of two segments that leave spare memory."""
+"""Maximum number of spare leaves that are tried for reuse at a step. If two segments leave spare
+memory, the limit also applies to the sets of ending leaves that are tried for the first segment."""
 
 MOST_SPLIT = 6
-"""Maximum number of starting leaves that are tried in the first of two segments that leave spare
-memory."""
+"""If two segments leave spare memory: the maximum number of starting leaves that are tried in the
+first segment."""
 
 UNLIKELY = 4.0
 """Penalty for an unnecessary change of spare memory, added to the logarithm `chance`."""
@@ -120,7 +120,8 @@ class Step:
     def behind(self) -> dict[int, dict[int, float]]:
         """Map each sum to the sets of beginning leaves with this sum.
 
-        Each set comes with the logarithm of the number of sets with as many leaves (or groups).
+        Each set is stored with the logarithm of the number of sets of the same number of leaves (or
+        groups).
         """
         sums: dict[int, dict[int, float]] = {}
         _add_sums(sums, [(1 << i, self.sizes[i]) for group in self.groups for i in group])
@@ -285,8 +286,8 @@ def _chance(pairs: Sequence[Pair], rest: int) -> float:
 def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]]) -> None:
     """Add sets of items to `sums`, by the sum of their sizes, smallest sets first, up to a limit.
 
-    An item has its leaves as bits, and its size in bytes. Each set gets the logarithm of the number
-    of sets with as many items.
+    An item has its leaves as bits, and its size in bytes. Each set is stored with the logarithm of
+    the number of sets of the same number of items.
     """
     n_found = 0
     for n in range(1, len(items) + 1):

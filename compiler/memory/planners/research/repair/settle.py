@@ -225,7 +225,8 @@ _SOURCES = sources_digest(Path(__file__).parent)
 
 settle = _settle_as_of(_SOURCES)
 """Place unplaced blocks, and eject others, until no block is unplaced or `budget` neighbors are
-examined. Return the number of unplaced blocks, or -1 if pinned blocks leave no offset for one."""
+examined. Return the number of unplaced blocks, or -1 if pinned blocks leave no offset for an
+unplaced block."""
 
 first_fit = _first_fit_as_of(_SOURCES)
 """Place blocks in an order, each in the lowest gap between listed blocks."""

@@ -63,7 +63,7 @@ class Moves(NamedTuple):
 
     - the state, the block and its offset
     - the first step of the lowest segment
-    - the height to which this segment is raised before the block's start
+    - the height to which the part of this segment before the block's start is raised
     - the lower bound of the peak
     """
 
