@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -387,7 +388,7 @@ def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
     """Specialise a graph to input shapes, and infer all its types anew.
 
     Symbols with a size in the shapes are replaced everywhere. A symbol to which the shapes give two
-    different sizes has no meaning: types that mention it are discarded.
+    different sizes has no meaning: sizes that mention it become open.
     Errors: E-INPUT-NAME for an unknown input, E-INPUT-SHAPE for a wrong rank or fixed size.
     """
     given = {v.name: v for v in graph.inputs}
@@ -426,21 +427,23 @@ def with_sizes(
 ) -> Node:
     """Substitute values for symbols in the recorded types of a node, before inference.
 
-    Types that mention a symbol in `apart` are discarded.
+    Sizes that mention a symbol in `apart` become open sizes of their own.
     """
 
-    def settled(t: Type) -> Type:
+    def settled(name: str, t: Type) -> Type:
         t = ty.substitute(t, values)
-        if isinstance(t, TensorType) and any(symbols(d) & apart for d in t.shape or ()):
-            return replace(t, shape=None)
-        return t
+        if not isinstance(t, TensorType) or not any(symbols(d) & apart for d in t.shape or ()):
+            return t
+        own = (symbol(f"{identifier(name)}_a{i}") for i in count())
+        shape = tuple(new if symbols(d) & apart else d for d, new in zip(t.dims, own, strict=False))
+        return replace(t, shape=shape)
 
-    node = replace(node, types=tuple(settled(t) for t in node.types))
+    node = replace(node, types=tuple(map(settled, node.outputs, node.types)))
     if not node.regions:
         return node
     regions = {}
     for key, g in node.regions.items():
-        inputs = tuple(Value(v.name, settled(v.type)) for v in g.inputs)
+        inputs = tuple(Value(v.name, settled(v.name, v.type)) for v in g.inputs)
         nodes = tuple(with_sizes(n, values, apart) for n in g.nodes)
         regions[key] = replace(g, inputs=inputs, nodes=nodes)
     return replace(node, regions=regions)
