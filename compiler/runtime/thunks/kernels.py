@@ -51,7 +51,7 @@ NONE: Mapping[int, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A node's implementation and graph, its executions per run, and the number of its outer node."""
+    """A node's implementation and graph, its executions per run, and its outer node's number."""
 
     thunk: Launchable
     graph: Graph
