@@ -24,8 +24,8 @@ _KINDS = "biufcU"
 def read_array(path: Path, name: str) -> Any:
     """Read the `.npy` file of the input `name`. Errors: E-INPUT-FILE.
 
-    The file may contain only numbers, booleans or texts, never pickled objects. It must contain
-    exactly the number of bytes that its header declares.
+    The file may contain only numbers, booleans or texts, never pickled objects. The size of the
+    data must match the shape and the type in the header.
     """
     with path.open("rb") as file:
         try:

@@ -59,7 +59,7 @@ class Settings:
     worker_module: str = "app.jobs.fork_server_process"
 
     drawn_nodes_limit: int = 100
-    """Maximum number of boxes with the initially open groups; larger drawings are very long."""
+    """Groups are initially opened up to this number of boxes; larger drawings are very long."""
     heartbeat_s: float = 3.0
     """Interval of comments in a silent event stream; a closed connection is noticed by the second
     comment."""

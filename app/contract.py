@@ -72,8 +72,7 @@ def topics() -> Iterator[Topic]:
 
 
 def _has_name(t: Any) -> bool:
-    """Return whether a type is a literal, tuple or union; a variable, not a class, names such a
-    type."""
+    """Return whether a type is a literal, tuple or union, which has no class of its own."""
     return get_origin(t) in (Literal, tuple, types.UnionType)
 
 

@@ -76,8 +76,8 @@ class Drawing:
     def of(skeletons: Sequence[Mapping[str, Any]]) -> Drawing:
         """Build the union of the skeletons, one per stage in order, also for unchanged stages.
 
-        The first stage, the imported model, defines the groups; later stages never change them,
-        and only add the bodies of new control-flow nodes.
+        The first stage is the imported model, and defines the groups. Later stages only add groups
+        for the bodies of new control-flow nodes.
         """
         made = Drawing()
         terminals: dict[Way, list[str]] = {}
@@ -219,7 +219,7 @@ class Drawing:
 
 
 def _items(rows: Sequence[_Row], inside: Mapping[str, Sequence[str]]) -> list[Item]:
-    """Return the nodes of a body; a control-flow node has the ONNX nodes of its bodies too."""
+    """Return the nodes of a body; a control-flow node also has the origins of its bodies."""
     return [
         Item(row.id, row.op, (*row.origins, *inside.get(row.id, ())))
         for row in rows

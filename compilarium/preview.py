@@ -81,8 +81,7 @@ def _open_sizes(graph: Graph) -> str:
 
 
 def _parameters(graph: Graph, shapes: Shapes) -> dict[str, Array]:
-    """Return the assumed elements of inputs, if the code depends on the elements of these
-    inputs."""
+    """Return the elements assumed for the inputs on whose elements the code depends."""
     possible = possible_parameters(graph)
     if not possible:
         return {}

@@ -68,7 +68,7 @@ from compiler.units import seconds_text
 @click.option("--trace", "trace_file", type=click.Path(path_type=Path, dir_okay=False),
               metavar="FILE",
               help="Write passes and kernels as Chrome trace events, for Perfetto. "
-                   "Each kernel is timed in 20 runs, or as often as --profile gives.")  # fmt: skip
+                   "Each kernel is timed in 20 runs, or in the RUNS of --profile.")  # fmt: skip
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False),
               help="Write each output to this folder as NAME.npy.")  # fmt: skip
 @reporting

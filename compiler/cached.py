@@ -39,7 +39,7 @@ SETTLED_SECONDS = 2.0
 within the same clock tick."""
 
 NOT_OF_THE_PROGRAM = {"tier", "limits"}
-"""Options that the cache key omits: optimised code also serves requests for tier 0."""
+"""Options that are not part of the cache key; optimised code also serves requests for tier 0."""
 
 COLLECT_AFTER = 500_000
 """Number of new objects between two garbage collections while a model is compiled."""

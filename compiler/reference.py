@@ -31,7 +31,7 @@ def reference(
 ) -> dict[str, Any]:
     """Return a graph's results by name, in graph order, followed by the values named in `keep`.
 
-    Shapes: arrays; lists for sequences, None for an absent optional.
+    Shapes: tensors are arrays, sequences are lists, an absent optional is None.
     Errors: E-INPUT-* when the inputs do not fit, E-RUN-* when a node cannot be computed,
     E-LIMIT-* beyond `limits`.
     """

@@ -63,7 +63,7 @@ Gate = Callable[[Decision], bool]
 
 
 class AllBut:
-    """A gate that disables the rewrites of some rules; `asked` has each rule that called it."""
+    """A gate that disables the rewrites of some rules; `asked` has all rules that called it."""
 
     def __init__(self, rules: Collection[str]) -> None:
         self.rules = frozenset(rules)

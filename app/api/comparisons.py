@@ -38,7 +38,7 @@ def comparison(job_id: str) -> Response:
 
 
 def _check_comparable(a: Kept, b: Kept) -> None:
-    """Check that both compilations run the same model alike. Errors: E-REQUEST-BODY."""
+    """Check that both compilations have the same model and run options. Errors: E-REQUEST-BODY."""
     for name in _SAME:
         if a.job.request.get(name) != b.job.request.get(name):
             raise _different(name)

@@ -291,8 +291,8 @@ CHECKS_AND_MEASUREMENTS = Section(
         ),
         Term(
             "roofline",
-            "a bound on speed: the processor's peak, or bandwidth times operations per "
-            "byte if lower",
+            "a bound on speed: the lower of the processor's peak and bandwidth times "
+            "operations per byte",
             "`compiler/machine/`",
             "Williams, Waterman and Patterson 2009",
             forms=("rooflines",),
@@ -306,7 +306,7 @@ CHECKS_AND_MEASUREMENTS = Section(
         ),
         Term(
             "lower bound",
-            "a quantity that no plan or program can fall below, whatever it does",
+            "a limit below which no plan or program can fall",
             "`compiler/memory/`, `compiler/machine/`",
             forms=("lower bounds",),
         ),

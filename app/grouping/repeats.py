@@ -59,7 +59,8 @@ class Sequenced:
     def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """Return a key that is equal for isomorphic blocks.
 
-        The key has the signature of each item, and its distances to its operands in the block.
+        The key has the signature of each item, and the distances from the item to its operands in
+        the block.
         """
         return tuple(
             (self.signatures[i], tuple(i - s for s in self.sources[i] if s >= block.start))

@@ -269,8 +269,8 @@ class _Builder:
 
 
 def _scopes(items: Sequence[Item], edges: Edges) -> dict[str, tuple[str, ...]]:
-    """Return the scopes of each node; without operands and scopes, a node gets the common scopes of
-    its readers."""
+    """Return the scopes of each node; a node with neither operands nor scopes gets the common
+    scopes of its readers."""
     found = {i.id: scopes_of(i.origins[0]) if i.origins else () for i in items}
     reads = {b for _, b in edges}
     readers: dict[str, list[tuple[str, ...]]] = {}

@@ -46,8 +46,8 @@ class BisectRequest(Asked):
     sent = Sent(
         "BisectOptions",
         "The fault to search for: with a number `moved`, any change of a result by more than this "
-        "fraction of its scale; with null, errors beyond rounding. `seed` is that of the random "
-        "inputs.",
+        "fraction of its scale; with null, errors beyond rounding. `seed` is the seed of the "
+        "random inputs.",
     )
 
     seed: int = asked(whole(0, MOST_SEED), 0)

@@ -129,7 +129,7 @@ class _Job:
         self.ready("rewrites")
 
     def stages(self, check: Check, stages: Sequence[int]) -> None:
-        """Write a row for each stage as soon as it is checked, with its values if any."""
+        """Write the row of each stage, and its values if any, as soon as the stage is checked."""
         findings: list[Finding] = []
         values_stage: int | None = None
         events = check.rewrites_done.events

@@ -15,7 +15,7 @@ from time import monotonic
 
 @dataclass(slots=True)
 class _Interest:
-    """The interest in one job; `n_followed` counts the clients that have opened a stream."""
+    """The clients that await one job; `n_followed` counts those that have opened a stream."""
 
     n_clients: int = 0
     n_followed: int = 0
@@ -24,7 +24,7 @@ class _Interest:
 
 
 class Interests:
-    """The interest in every job that has not ended."""
+    """Counts the clients that await each job, for all jobs that have not ended."""
 
     def __init__(self) -> None:
         self._of: dict[str, _Interest] = {}

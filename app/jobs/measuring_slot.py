@@ -89,7 +89,7 @@ class MeasuringSlot:
                 self._free()
 
     def look(self) -> None:
-        """Grant the slot if it is free and the other children have had their time."""
+        """Grant the slot if it is free and the other children have run for long enough."""
         with self.lock:
             self._grant()
 

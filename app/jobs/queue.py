@@ -197,7 +197,8 @@ class JobQueue:
     def events_after(self, job: Job, number: int, timeout_s: float) -> tuple[Sequence[Event], bool]:
         """Return the events after `number`, and whether the stream ends with them.
 
-        If there are none, wait for one unless the job has ended or the server stops.
+        If there are none, wait at most `timeout_s` for an event, the job's end or the server's
+        stop.
         """
         with self.changed:
             self.changed.wait_for(

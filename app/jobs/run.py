@@ -113,8 +113,8 @@ def whole_inputs(
 ) -> dict[str, Any]:
     """Return the given inputs, and random values for all other inputs.
 
-    The other inputs get their open sizes from the given arrays, else from the compilation. Errors:
-    E-INPUT-DTYPE for an input that needs a file, E-INPUT-SHAPE.
+    The other inputs get their open sizes from the given arrays, else from the compilation.
+    Errors: E-INPUT-DTYPE for an input that needs a file, E-INPUT-SHAPE.
     """
     if all(v.name in given for v in graph.inputs):
         return dict(given)

@@ -39,7 +39,7 @@ def heard(message: Mapping[str, Any]) -> None:
 
 
 class Slot:
-    """The slot during a measurement, which observes the disturbance while the slot is held."""
+    """The slot of one measurement; it observes the disturbance while the child holds the slot."""
 
     def __init__(self, say: Say, threads: int) -> None:
         self._say = say

@@ -45,7 +45,7 @@ def _names(graph: Graph) -> Iterator[str]:
 
 
 def has_bodies(node: Node) -> bool:
-    """Return whether the regions of a node are levels: not for a fusion, which is one kernel."""
+    """Return whether the regions of a node are levels; a fusion is one kernel and has no levels."""
     return bool(node.regions) and node.op != "fusion"
 
 

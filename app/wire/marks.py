@@ -55,7 +55,7 @@ def _same(a: _Part, b: _Part) -> bool:
 
 
 def _lines(node: Node) -> list[str]:
-    """Return the text of a node, without its bodies, whose nodes have marks of their own."""
+    """Return the text of a node without its bodies; the nodes of a body have marks of their own."""
     lines = ir_text.node_lines(node)
     return [next(lines)] if has_bodies(node) else list(lines)
 
@@ -72,7 +72,7 @@ def _refines(a: _Part, b: _Part) -> bool:
 
 
 def _node_refines(a: Node, b: Node) -> bool:
-    """Return whether `b` refines `a`; in a fusion, the nodes of the body must refine each other."""
+    """Return whether `b` refines `a`; in a fusion, all nodes of the body must do so."""
     return (
         len(a.types) == len(b.types)
         and _same(replace(a, types=b.types, regions={}), replace(b, regions={}))

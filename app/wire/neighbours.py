@@ -23,8 +23,8 @@ def neighbours(
 ) -> Neighbours:
     """Return a verdict for each pair of a node and its reader in the imported graph, at all levels.
 
-    `stages` are the stage numbers that the page gives to the events of the trace, and `ways` the
-    ids in bodies for each of these events.
+    For each event of the trace, `stages` has the number of its stage in the page, and `ways` has
+    the ids of values in bodies.
     """
     edges = _edges(graph)[:EDGES_KEPT] if trace is not None else []
     rows: list[Neighbour] = []

@@ -87,7 +87,7 @@ def output(number: int, name: str, value: Any, *, is_stored: bool) -> shapes.Run
 
 
 def type_text(value: Any) -> str:
-    """Return the type of an array as text, with the sizes of this run; also of a list of arrays."""
+    """Return the type of an array or of a list of arrays as text, with the sizes of this run."""
     if isinstance(value, list | tuple):
         return f"sequence of {len(value)}"
     if value is None:

@@ -18,7 +18,7 @@ processor time, too few processors were free, or another measurement ran."""
 WAITING_LIMIT = 0.05
 STEAL_LIMIT = 0.02
 BUSY_SLACK = 0.25
-"""Processors that may be busy beyond the free ones before a measurement counts as disturbed."""
+"""Processors by which the total load may exceed the machine before a time counts as disturbed."""
 LEAST_SECONDS = 0.1
 """Shorter measurements have too few clock ticks of the system for these figures."""
 

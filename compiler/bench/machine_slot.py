@@ -12,7 +12,7 @@ from typing import IO
 from compiler.targets.disk import kept_directory
 
 WAIT_S = 30.0
-"""Maximum time in seconds to wait for another measurement; then both share the machine."""
+"""Maximum time in seconds to wait for another measurement; then both run at the same time."""
 _LOOK_EVERY_S = 0.02
 
 

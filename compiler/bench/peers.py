@@ -58,7 +58,7 @@ def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
     if is_written(model):
         raise CompileError(
             "E-OPTION-VALUE",
-            f"{name} cannot read a written model: {model}",
+            f"{name} cannot read a model written as text: {model}",
             hint=f"export it: compilarium compile {model} --emit onnx -o model.onnx",
         )
     with _refusing(name):

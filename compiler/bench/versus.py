@@ -2,9 +2,9 @@
 
 The times of two copies of one program differ, because the addresses of their code and buffers
 differ. A repeated measurement of the same two copies repeats this difference and does not average
-it out. The sample of the test is therefore the copies, not the runs. Sources: Mytkowicz et al.
-2009, Producing wrong data without doing anything obviously wrong; Kalibera and Jones 2013, Rigorous
-benchmarking in reasonable time.
+it out. The sample of the test is therefore the copies, not the runs.
+Sources: Mytkowicz et al. 2009, Producing wrong data without doing anything obviously wrong;
+Kalibera and Jones 2013, Rigorous benchmarking in reasonable time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Versus:
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Return the median over copies and blocks of the times of A, and of B."""
+        """Return the median times of A and of B, over all copies and blocks."""
         return _middle(self.a), _middle(self.b)
 
     @property

@@ -37,8 +37,7 @@ def _normal(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -
 
 
 def _special(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw signed zeros, infinities and NaN among ordinary floats; for integer types, the
-    extremes."""
+    """Draw signed zeros, infinities and NaN among ordinary floats; or the extreme integers."""
     if dtype.is_integer:
         return chance.choice(_ends(dtype), shape)
     return np.where(
@@ -64,8 +63,7 @@ def _divisor(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
 
 
 def _positive(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
-    """Draw floats from 0.1 to 4, where roots and logarithms are defined; or the integers 0 and
-    1."""
+    """Draw floats from 0.1 to 4, where roots and logarithms are defined, or integers 0 and 1."""
     if dtype.is_integer:
         return chance.integers(0, 2, shape)
     return chance.uniform(0.1, 4, shape)

@@ -41,7 +41,7 @@ from compiler.runtime.program import Program
 from compiler.trace import AllBut, Event
 
 MORE_SECONDS = 10.0
-"""The time limit in seconds for further inputs; also for rewrites unless all are requested."""
+"""The time limit in seconds for further inputs, and for rewrites if not all are requested."""
 
 RUNS_OF_NOISE = 8
 """The cost of computing the effect of noise (see margins.py), measured in runs of our reference."""
@@ -51,7 +51,7 @@ RUNS_OF_NOISE = 8
 class Wanted:
     """The options of a check.
 
-    `seconds` is the time limit for further inputs, and for rewrites unless all are requested. With
+    `seconds` is the time limit for further inputs, and for rewrites if not all are requested. With
     `quick`, the effect of noise is skipped if computing it would take longer than `seconds`. If the
     effect of noise is skipped, stages are compared only with the yardstick.
     """
@@ -132,8 +132,7 @@ class Check:
             raise e.noting(self._needed_shapes(shapes) if is_of_schedule else "") from e
 
     def _needed_shapes(self, shapes: Mapping[str, Any]) -> str:
-        """Return a note with the `--shape` options that a schedule needs; "" if no shapes are
-        open."""
+        """Return a note with the `--shape` options for a schedule; "" if no shapes are open."""
         if not assumed_shapes(self.graph):
             return ""
         listed = " ".join(f"--shape {text}" for text in shape_texts(shapes))

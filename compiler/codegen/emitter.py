@@ -154,8 +154,7 @@ class Emitter:
         return made
 
     def _reserve(self, level: int, current: int) -> int:
-        """Return the outermost scope from `level` on that leaves a free register to all inner
-        loops."""
+        """Return the outermost scope for a vector, and reserve a register in its inner loops."""
         scopes = self.scopes
         outermost = current
         while outermost > level and scopes[outermost].vector_budget > 0:
@@ -288,7 +287,7 @@ class Emitter:
         return block
 
     def continue_if(self, block: Block, condition: Value) -> None:
-        """Emit a jump out of the block, taken unless the condition holds."""
+        """Emit a conditional jump out of the block, taken if the condition does not hold."""
         inner = self.scopes[-1]
         inner.block = f"turn{block.label[5:]}"
         inner.lines.append(f"  br i1 {condition.ref}, label %{inner.block}, label %{block.done}")

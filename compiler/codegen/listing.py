@@ -131,7 +131,7 @@ def _dialect(target: Target) -> _Dialect:
 
 
 _ENDS = (".Lfunc_end", ".size", ".cfi_endproc", "Lfunc_end", ".section", ".globl", "end_function")
-"""The beginnings of the first line after a function; constants of the next function may follow."""
+"""Prefixes of the first line after a function; constants of the next function may follow it."""
 
 
 def own_lines(lines: Sequence[str]) -> list[str]:

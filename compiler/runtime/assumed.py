@@ -107,7 +107,7 @@ def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
 
 
 def empty_values(graph: Graph) -> list[str]:
-    """Return the values of the nodes that have no elements."""
+    """Return the names of all node outputs that have no elements."""
     return [v.name for n in graph.nodes for v in n.values() if is_empty(v.type)]
 
 
@@ -169,7 +169,7 @@ def _size(
 
 
 def _other_side(dims: Sequence[Dim], roles: Sequence[Role | None], role: Role) -> int | None:
-    """Return the fixed size of an image's other side; None if that side is open."""
+    """Return an image's width for the role height, and vice versa; None if that size is open."""
     if len(dims) != 4:
         return None
     sides = (1, 2) if roles[1] in ("height", "width") or roles[3] == "channels" else (2, 3)

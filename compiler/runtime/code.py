@@ -54,7 +54,7 @@ def written_functions(thunks: list[Thunk], options: CodeOptions) -> Written:
 def _written(
     thunks: list[Thunk], made: Functions, options: CodeOptions
 ) -> tuple[Written, dict[int, str]]:
-    """Return the texts of kernels; also return the reasons for omissions, by kernel identity."""
+    """Return the texts of kernels, and the reasons for missing texts by identity of the kernel."""
     target = options.target
     objects = Objects(target, options.effort) if target.name == "host" else None
     texts: list[FunctionText] = []

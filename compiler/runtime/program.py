@@ -199,9 +199,9 @@ class Program:
     def predictions(self) -> dict[str, Prediction]:
         """Return each generated kernel's lower bound of time, by name, for launches in sequence.
 
-        The bounds use this machine's speeds if `doctor --measure` measured them and the code is for
-        this machine. Without measurements, the speeds are estimated from the target's features.
-        With n threads, they are the speeds of n cores, but of the target's cores at most.
+        If the code is for this machine and `doctor --measure` measured its speeds, the bounds use
+        these speeds. Otherwise, the speeds are estimated from the target's features. With n
+        threads, they are the speeds of n cores, but of the target's cores at most.
         """
         machine = machine_of(self.target)
         return self._predictions(machine, machine.launch_seconds)

@@ -20,7 +20,8 @@ def origin_shares(node: Node, graph: Graph, imported: Graph) -> dict[str, float]
     """Return each ONNX node's fraction of a kernel's time (sum 1); empty without origins.
 
     `node` is the node of the kernel in the compiled `graph`. If one node implements several ONNX
-    nodes, its time is divided among them in proportion to their operations in the `imported` graph.
+    nodes, its time is divided among these in proportion to the operations of each in the `imported`
+    graph.
     """
     found: dict[str, float] = defaultdict(float)
     own = _operations(imported, node.origins)

@@ -42,12 +42,13 @@ class CodeOptions:
     that starts them. `schedules` replace the policies' moves; a schedule names its kernel, or a
     value that the kernel computes. `tuned` returns the tuned schedule of a computation with these
     constants, or None to use the policies. Code of tier 0 compiles fast and runs slowly: it has
-    small tiles and a low optimisation level in LLVM. With `in_parts`, f32 products may be sums of
-    products of bf16 parts; docs/precision.md states the cost. `order` names the method that orders
-    the launches. With a memory limit, values are recomputed so that the arena does not exceed the
-    limit. `spread` is the unit of parallel work: the loops of each kernel, or branches of the
-    graph. Branches run by a plan, and each kernel then runs on one thread. The plan uses `seconds`,
-    which maps a value to the single-threaded time of the kernel that computes it.
+    small tiles and a low optimisation level in LLVM. With `in_parts`, f32 products may be computed
+    as sums of products of bf16 parts; docs/precision.md states the cost. `order` names the method
+    that orders the launches. With a memory limit, values are recomputed so that the arena does not
+    exceed the limit. `spread` is the unit of parallel work: the loops of each kernel, or branches
+    of the graph. For branches, a plan assigns kernels to threads, and each kernel runs on one
+    thread. The plan uses `seconds`, which maps a value to the single-threaded time of the kernel
+    that computes it.
     """
 
     target: Target = field(default_factory=host)

@@ -69,8 +69,8 @@ def in_turns(
 ) -> Turns:
     """Time both kernels with warm caches.
 
-    `tell` is called with the number of finished rounds and the elapsed fraction of `seconds`, and
-    then `pause`.
+    After each round, `tell` is called with the number of finished rounds and the elapsed fraction
+    of `seconds`; then `pause` is called.
 
     The order of the kernels alternates from round to round.
     """

@@ -128,7 +128,7 @@ export interface RuleExample { before: string; after: string; }
 /** A kind of step of a pass that has no rules; `near_miss` is a similar graph without a step. An
  * analysis changes no graph: both graphs of its example are equal, and it has no near miss. */
 export interface StepKind { name: string; words: string; example: RuleExample; near_miss: string; }
-/** A pass for use in pipelines. Its applied and declined steps name one of `rules` or `steps`. */
+/** A pass for use in pipelines. Each of its steps names one of its `rules` or `steps`. */
 export interface PassInfo {
   name: string; kind: PassKind; words: string; options: PassOption[]; rules: string[];
   steps: StepKind[]; needs: string[]; gives: string[]; example: string; source: string;
@@ -258,8 +258,9 @@ export interface Specialization {
 /** The division of a run into generated code and fallbacks to the reference. `n_native` and
  * `n_fallback` count launches, `n_inside` the kernels inside launches, and `n_crossings` the
  * switches between generated code and the reference. `flops` excludes the `n_uncounted`
- * fallbacks whose operators declare no operations; `native_share` is then null. `predicted_s` is
- * the sum of the lower bounds of all launches, null if a fallback has none. */
+ * fallbacks whose operators declare no operations; if there are such fallbacks, `native_share`
+ * is null. `predicted_s` is the sum of the lower bounds of all launches, null if a fallback has
+ * none. */
 export interface Running {
   n_kernels: number; n_native: number; n_inside: number; n_fallback: number; n_crossings: number;
   n_uncounted: number; flops: number; native_flops: number; native_share: number | null;
@@ -877,7 +878,8 @@ export interface PlaceOptions {
 /** The seed of the random inputs; default: the seed of the compilation. */
 export interface CheckOptions { seed?: number; }
 /** The fault to search for: with a number `moved`, any change of a result by more than this
- * fraction of its scale; with null, errors beyond rounding. `seed` is that of the random inputs. */
+ * fraction of its scale; with null, errors beyond rounding. `seed` is the seed of the random
+ * inputs. */
 export interface BisectOptions { seed?: number; moved?: number | null; }
 /** Approximate duration in seconds; `machine`: measure the speeds of the machine first. */
 export interface ProfileOptions { seconds?: number; machine?: boolean; }

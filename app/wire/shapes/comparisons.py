@@ -29,8 +29,8 @@ class ComparedProgram(TypedDict):
 class Comparison(Payload):
     """Times of two compilations A and B of one model, in interleaved rounds of one process.
 
-    `other` is the compilation B. `ratio` is the time of B relative to A, and `low` to `high` its 99
-    % confidence interval. `verdict` compares B with A. The ratio compares the launches of
+    `other` is the compilation B. `ratio` is the time of B relative to A, and `low` to `high` its
+    99 % confidence interval. `verdict` compares B with A. The ratio compares the launches of
     `n_copies` copies of each program, in `n_blocks` blocks. If `is_native` is false, the ratio
     compares whole runs, because a run needs more than one native call.
     """

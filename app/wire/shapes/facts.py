@@ -121,8 +121,7 @@ class StepKind(TypedDict):
 
 
 class PassInfo(TypedDict):
-    """A pass for use in pipelines. Its applied and declined steps name one of `rules` or
-    `steps`."""
+    """A pass for use in pipelines. Each of its steps names one of its `rules` or `steps`."""
 
     name: str
     kind: PassKind

@@ -223,8 +223,9 @@ class Running(Execution):
 
     `n_native` and `n_fallback` count launches, `n_inside` the kernels inside launches, and
     `n_crossings` the switches between generated code and the reference. `flops` excludes the
-    `n_uncounted` fallbacks whose operators declare no operations; `native_share` is then null.
-    `predicted_s` is the sum of the lower bounds of all launches, null if a fallback has none.
+    `n_uncounted` fallbacks whose operators declare no operations; if there are such fallbacks,
+    `native_share` is null. `predicted_s` is the sum of the lower bounds of all launches, null if a
+    fallback has none.
     """
 
     predicted_s: float | None

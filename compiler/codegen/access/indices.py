@@ -119,7 +119,7 @@ class Indices:
         return low, high
 
     def lane_offsets(self, r: Resolved) -> list[int] | None:
-        """Return each active lane's offset from the uniform index; None if it is not constant."""
+        """Return the active lanes' offsets from the uniform index; None if any is not constant."""
         lane = self.env.lane
         if lane is None:
             return [0]
@@ -272,7 +272,7 @@ class Indices:
     def _binary(self, fn: str, a: Value, b: Value, never_negative: bool) -> Value:
         """Emit a compound operation on scalar or vector integers; divisors are not negative.
 
-        A divisor of 0, from an empty size, is replaced by 1: no code uses the result.
+        A divisor can be 0 only if a size is 0. It is replaced by 1; no code uses the result.
         """
         if fn in ("floordiv", "mod") and not b.is_constant:
             one = constant(1, b.dtype, b.lanes)

@@ -149,8 +149,8 @@ def arrange(
 def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrangement:
     """Place each value. An independent checker verifies the plan.
 
-    `until` maps a launch to the last launch that may start before the mapped launch ends. Only
-    launches that run concurrently with later launches have an entry.
+    For a launch n, `until[n]` is the last launch that may start before launch n ends. Only launches
+    that run concurrently with later launches have an entry.
     """
     sizes, views = needs.sizes, needs.views
     steps = [*needs.steps, Step(reads=needs.late)]

@@ -98,8 +98,8 @@ def _dearest(needs: Needs, number: int) -> str | None:
 def bytes_before(part: TensorType, whole: TensorType, begin: Sequence[int]) -> int | None:
     """Return the byte offset of a contiguous part of a value; None for other parts.
 
-    The part begins at the element `begin` and must have the layout of the value. On an axis with a
-    halo the part must be as long as the value, and blocks must be filled.
+    The part begins at the element `begin` and must have the layout of the value. The part must span
+    each axis with a halo, and must consist of full blocks.
     """
     if not (in_memory(part) and in_memory(whole) and part.nbytes):
         return None

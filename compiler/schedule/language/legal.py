@@ -71,7 +71,7 @@ def _require_entry(nest: Loops, e: Entry) -> None:
     require_legal(outside, f"{e.over} does not run outside {e.loop}")
     require_legal(
         nest.axes[at].kind != "vector",
-        f"{e.loop} copies or prefetches {e.tensor}: it cannot be vectorized",
+        f"{e.loop} copies or prefetches {e.tensor}, so this loop cannot be vectorized",
     )
     if not e.block:
         return
@@ -85,7 +85,7 @@ def _require_entry(nest: Loops, e: Entry) -> None:
         require_legal(
             not reads or a.var in places,
             f"{a.var} ran outside {e.loop} when {e.tensor} was copied, so the copy has no axis "
-            "for it",
+            f"for {a.var}",
         )
 
 

@@ -4,8 +4,9 @@
     def split(self, loop: LoopName, factor: Count, outer: NewLoop, inner: NewLoop) -> Self:
         ...
 
-A move is a method of a nest, or of the stages of a kernel, that returns the transformed nest or
-stages. The decorator records each call with its arguments, and `replay` can apply the record again.
+A move is a method of a nest, or of the stages of a kernel. The method returns the transformed nest
+or stages. The decorator records each call with its arguments, and `replay` can apply the record
+again.
 """
 
 from __future__ import annotations

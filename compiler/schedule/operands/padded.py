@@ -104,7 +104,7 @@ def _padded(stage: Stage, tensors: Mapping[str, TensorType]) -> _Padded | None:
 
 
 def _window(stage: Stage, tensors: Mapping[str, TensorType]) -> Inside | None:
-    """Return a reduction's bounds-checked value; None for other reads, or a non-plain layout."""
+    """Return a reduction's bounds-checked value; None if other reads or non-plain layouts exist."""
     if stage.reduce is None or not tensors[stage.target].layout.is_plain:
         return None
     found = {s for s in walk(stage.reduce.body) if isinstance(s, Inside)}

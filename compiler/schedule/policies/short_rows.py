@@ -1,6 +1,6 @@
 """Register tiles over several rows of an image, for rows that are shorter than efficient tiles.
 
-A row of 7 pixels is divided into a tile of 4 pixels and a tile of 3 pixels, both of which are
+A row of 7 pixels is divided into a tile of 4 pixels and a tile of 3 pixels; both tiles are
 inefficient. All 49 pixels of 7 rows are divided into nine tiles of 5 pixels and a tile of 4 pixels.
 Rows of a padded image, or of an image read with stride 2, are not contiguous, so tiles over several
 rows need a contiguous copy.

@@ -1,11 +1,11 @@
-"""The policy for shared loops: consumers read a row of a producer before it computes the next row.
+"""The policy for shared loops: consumers read each row before the producer computes the next.
 
 A softmax, a normalisation or attention has several stages. If the stages ran one after another,
 each stage would read and write all rows and evict them from the caches. If each row of a stage
 depends only on the same row of another stage's results, `compute_at` places both stages in one loop
 over the rows. The temporary between producer and consumer then has one row or a block of rows. The
-policy finds the longest sequences of stages that can share a loop, and then applies itself to the
-stages of each sequence.
+policy finds the longest sequences of stages that can share a loop. Then it searches each sequence
+for further shared loops.
 
 Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
 """
@@ -212,7 +212,7 @@ def _names_in(part: FusedStages, made: Mapping[str, tuple[str, ...]]) -> dict[st
 def _is_sharable(
     part: FusedStages, axis: str, tensors: Tensors, temporaries: frozenset[str]
 ) -> bool:
-    """Return whether computing a part one index of an axis at a time is efficient.
+    """Return whether it is efficient to compute a part one index of an axis at a time.
 
     It is inefficient if only this axis is contiguous in memory, if the axis runs over blocked
     channels, or if a stage would compute single elements.

@@ -1,8 +1,8 @@
 """The schedule of Winograd convolutions: each band of tile rows passes all stages in the cache.
 
 A Winograd convolution has stages for the transformed weights, the transformed image, the products
-and the results. If the stages ran one after another, they would move the transformed image and the
-products, each larger than the image, through memory. In the schedule below, the stages share a loop
+and the results. If the stages ran one after another, the transformed image and the products would
+pass through memory; each is larger than the image. In the schedule below, the stages share a loop
 over bands of tile rows:
 
     for band {

@@ -196,7 +196,7 @@ def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
 
 
 def _left(var: str) -> str:
-    """Return the name of the remainder loop of a split; it is emitted outside the split's loops."""
+    """Return the name of a split's remainder loop, which is emitted outside the split's loops."""
     return f"{var}_left"
 
 
