@@ -28,6 +28,17 @@ def i64(*values: int) -> np.ndarray[Any, Any]:
 
 
 FOUND: dict[str, tuple[str, Arrays]] = {
+    "parts of a value whose axes have one symbol and two sizes": (
+        """g (float[N,N] x, int64[N] sizes) => (float[] a, float[] b, float[] c, float[] d) {
+            axes = Constant<value: tensor = int64[2] {-4, 3}>()
+            p, q, r = Split<axis: int = 1>(x, sizes)
+            a = Unsqueeze(r, axes)
+            b = Transpose<perm: ints = [1, 0]>(q)
+            c = Softmax<axis: int = 1>(q)
+            d = Concat<axis: int = 1>(p, q, r)
+        }""",
+        {"x": numbers(1, 2), "sizes": i64(0, 2, 0)},
+    ),
     "a product minus a function of the same product": (
         """g (float[5,33] x, float[5,33] y) => (bool[5,33] b) {
             low = Constant<value: tensor = float {-4.0}>()
