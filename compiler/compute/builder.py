@@ -169,7 +169,11 @@ class Lowering:
     # Indices
 
     def axis(self, extent: Expr, hint: str = "i") -> Expr:
-        """Return a new index over `0 <= i < extent`."""
+        """Return a new index over `0 <= i < extent`.
+
+        Its name is in lower case, because names in upper case denote open sizes.
+        """
+        assert hint.islower(), f"the index {hint!r} could be an open size"
         n = 0
         name = hint
         while name in self._extents:

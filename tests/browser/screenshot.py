@@ -32,12 +32,13 @@ def views() -> Iterator[View]:
     """Yield the name of each view, after the steps that lead from the previous view to it."""
     yield "start", lambda playground: playground.open()
     yield "write", write
+    yield "tour", tour
     yield "walk", walk
     yield "table", lambda playground: playground.press("v")
     yield "steps", steps
     for pane in ("text", "node", "numerics", "stack", "memory", "kernels", "devices", "timing"):
         yield pane, to_pane(pane)
-    for pane in ("profile", "roofline", "tuning", "computation", "schedule"):
+    for pane in ("run", "profile", "roofline", "tuning", "computation", "schedule"):
         yield pane, to_pane(pane)
     yield "edit", edit
     for pane in ("loops", "llvm", "asm", "targets"):
@@ -45,6 +46,7 @@ def views() -> Iterator[View]:
     yield "compare", compare
     yield "share", lambda playground: playground.part("share").click()
     yield "keys", keys
+    yield "glossary", lambda playground: playground.page.goto("/glossary")
 
 
 def write(playground: Playground) -> None:
@@ -57,10 +59,17 @@ def write(playground: Playground) -> None:
     playground.part("write").scroll_into_view_if_needed()
 
 
-def walk(playground: Playground) -> None:
-    """Show a pass with many applied and declined steps."""
+def tour(playground: Playground) -> None:
+    """Show the stop of the tour about fusion."""
     playground.part("write-close").click()
     playground.pick(SAMPLE).compile()
+    playground.part("tour-next").click()
+    expect(playground.part("stage")).to_have_attribute("data-layout", "ready")
+
+
+def walk(playground: Playground) -> None:
+    """Show a pass with many applied and declined steps."""
+    playground.part("tour-close").click()
     names = playground.page.locator(".pass-row .pass-name")
     names.get_by_text(PASS, exact=True).click()
     expect(playground.part("stage")).to_have_attribute("data-layout", "ready")

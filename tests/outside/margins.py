@@ -155,7 +155,9 @@ def _rounded(
     if isinstance(value, list):
         parts: list[Any] = value
         return [_rounded(node, part, values, chance) for part in parts]
-    least = max(_least(node, value), _least_of_statistics(node, values))
+    least = max(
+        _least(node, value), _least_of_statistics(node, values), _least_of_equation(node, values)
+    )
     return _noisy(value, chance, least, _rounding_inside(node, values))
 
 
@@ -187,6 +189,17 @@ def _least(node: NodeProto, value: Any) -> float:
     if node.op_type in BY_COORDINATE:
         least *= max(value.shape, default=1)
     return max(least, NOISE * float(np.finfo(np.float32).eps)) if _in_f32(node) else least
+
+
+def _least_of_equation(node: NodeProto, values: Mapping[str, Any]) -> float:
+    """Return the minimum noise of an Einsum, whose products may cancel in some orders only."""
+    if node.op_type != "Einsum":
+        return 0.0
+    operands = [np.asarray(values[name]) for name in node.input]
+    if any(label_of(x) not in FLOATS for x in operands):
+        return 0.0
+    largest = [np.abs(x.astype(np.float64)).max(initial=0) for x in operands]
+    return NOISE * float(ml_dtypes.finfo(operands[0].dtype).eps) * float(np.prod(largest))
 
 
 def _least_of_statistics(node: NodeProto, values: Mapping[str, Any]) -> float:

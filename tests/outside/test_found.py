@@ -28,6 +28,12 @@ def i64(*values: int) -> np.ndarray[Any, Any]:
 
 
 FOUND: dict[str, tuple[str, Arrays]] = {
+    "labels of an equation that are names of sizes": (
+        """g (int64[N,M] x, int64[M,A] y) => (int64[] z) {
+            z = Einsum<equation: string = "NA,AM->MN">(x, y)
+        }""",
+        {"x": whole(2, 3), "y": whole(3, 5)},
+    ),
     "parts of a value whose axes have one symbol and two sizes": (
         """g (float[N,N] x, int64[N] sizes) => (float[] a, float[] b, float[] c, float[] d) {
             axes = Constant<value: tensor = int64[2] {-4, 3}>()

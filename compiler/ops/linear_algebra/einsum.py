@@ -142,7 +142,7 @@ def _(k: Lowering, *tensors: Handle, equation: str) -> None:
     *xs, out = tensors
     stated = parsed(equation, [x.rank for x in xs])
     sizes = _sizes(stated, [x.shape for x in xs])
-    index = {x: k.axis(sizes[x], x if len(x) == 1 else "e") for x in stated.labels}
+    index = {x: k.axis(sizes[x], x.lower() if len(x) == 1 else "e") for x in stated.labels}
     product: Scalar | None = None
     for x, labels in zip(xs, stated.operands, strict=True):
         at: list[Expr] = [
