@@ -16,7 +16,7 @@ from app.rounds import interleaved_rounds
 from app.wire import comparisons
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import FLAG, number, text
-from compiler.bench.versus import Versus, n_copies, versus
+from compiler.bench.versus import Versus, enough_seconds, n_copies, versus
 from compiler.runtime.native_call import native_calls
 from compiler.runtime.program import Program
 
@@ -92,6 +92,7 @@ def _versus(
     slot: Slot,
 ) -> tuple[Versus, bool]:
     """Compare copies of the native calls, or whole runs if a program has no single native call."""
+    seconds = enough_seconds(run_seconds, seconds)
     nbytes = sum(p.weight_bytes + p.memory.peak_bytes for p in programs)
     n = n_copies(run_seconds, nbytes, seconds, COPIES_LIMIT_BYTES)
     a, b = (native_calls(p, inputs, n) for p in programs)

@@ -28,6 +28,12 @@ N_COPIES, LEAST_COPIES = 12, 5
 significance."""
 SAMPLES = 40
 """Number of runs of each copy to aim for."""
+LONG_RUN_SECONDS = 2e-3
+"""Duration from which a run loads its data itself, so that no untimed run precedes it."""
+COPIES_OF_LONG_RUNS, SAMPLES_OF_LONG_RUNS = 8, 25
+"""The same numbers for long runs, whose times vary less."""
+LONGEST_SECONDS = 10.0
+"""Maximum duration to which a comparison of long runs is extended."""
 SIGNIFICANCE = 0.01
 """Probability that equal programs are called different."""
 EQUAL_SHARE = 0.003
@@ -91,9 +97,23 @@ def n_copies(run_seconds: float, copy_bytes: int, seconds: float, limit_bytes: i
     `run_seconds` is the total time of one run of A and one run of B, and `copy_bytes` is the total
     memory of one copy of A and one copy of B.
     """
-    in_time = int(seconds / SAMPLES / 2 / max(run_seconds, 1e-9))
+    is_long = run_seconds / 2 > LONG_RUN_SECONDS
+    samples = SAMPLES_OF_LONG_RUNS if is_long else 2 * SAMPLES  # with the untimed runs
+    in_time = int(seconds / samples / max(run_seconds, 1e-9))
     found = min(N_COPIES, in_time, limit_bytes // max(copy_bytes, 1))
     return found if found >= LEAST_COPIES else 1
+
+
+def enough_seconds(run_seconds: float, seconds: float) -> float:
+    """Return the duration of a comparison: `seconds`, or longer if runs are long.
+
+    `run_seconds` is the total time of one run of A and one run of B. A single copy of each program
+    cannot tell a difference from the effect of its addresses.
+    """
+    if run_seconds / 2 <= LONG_RUN_SECONDS:
+        return seconds
+    wanted = 1.05 * COPIES_OF_LONG_RUNS * SAMPLES_OF_LONG_RUNS * run_seconds
+    return max(seconds, min(wanted, LONGEST_SECONDS))
 
 
 def versus(
@@ -110,7 +130,8 @@ def versus(
         call()
     ones = [_timed(call, 1) for call in calls]
     runs = max(1, int(SAMPLE_SECONDS / max(median(ones), 1e-7)))
-    size = max(1, int(seconds / BLOCKS / (runs + 1) / max(sum(ones), 1e-7)))
+    is_long = median(ones) > LONG_RUN_SECONDS
+    size = max(1, int(seconds / BLOCKS / (runs + (not is_long)) / max(sum(ones), 1e-7)))
     times: list[list[float]] = [[] for _ in calls]
     order, chance = list(range(len(calls))), random.Random(0)
     end = perf_counter() + seconds
@@ -119,7 +140,8 @@ def versus(
         for _ in range(size):
             chance.shuffle(order)
             for i in order:
-                calls[i]()  # An untimed run loads the program's data into the caches.
+                if not is_long:
+                    calls[i]()  # An untimed run loads the program's data into the caches.
                 least[i] = min(least[i], _timed(calls[i], runs))
         for each, found in zip(times, least, strict=True):
             each.append(found)

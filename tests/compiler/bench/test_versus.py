@@ -9,7 +9,16 @@ from collections import Counter
 import pytest
 
 from compiler.bench import versus as module
-from compiler.bench.versus import LEAST_COPIES, N_COPIES, Versus, n_copies, versus
+from compiler.bench.versus import (
+    COPIES_OF_LONG_RUNS,
+    LEAST_COPIES,
+    LONGEST_SECONDS,
+    N_COPIES,
+    Versus,
+    enough_seconds,
+    n_copies,
+    versus,
+)
 
 
 def drawn(seed: int, ratio: float, n: int = N_COPIES, spread: float = 0.003) -> Versus:
@@ -75,6 +84,10 @@ def test_intervals_exclude_at_most_one_percent() -> None:
 def test_copies_fit_into_time_and_memory() -> None:
     assert n_copies(1e-5, 1000, 2.0, 10**9) == N_COPIES
     assert n_copies(1.0, 1000, 2.0, 10**9) == 1
+    assert n_copies(0.03, 1000, 2.0, 10**9) == 1
+    assert n_copies(0.03, 1000, enough_seconds(0.03, 2.0), 10**9) == COPIES_OF_LONG_RUNS
+    assert enough_seconds(1e-5, 2.0) == 2.0
+    assert enough_seconds(1.0, 2.0) == LONGEST_SECONDS
     assert n_copies(1e-5, 10**8, 2.0, 7 * 10**8) == 7
     assert n_copies(1e-5, 10**8, 2.0, (LEAST_COPIES - 1) * 10**8) == 1
 
