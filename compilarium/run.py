@@ -64,7 +64,8 @@ from compiler.units import seconds_text
 @click.option("--memory-limit", "n_bytes", type=Bytes(), default=None,
               help="Memory limit of the compilation and of the run, as in 1GB.")  # fmt: skip
 @click.option("--profile", "repeat", type=click.IntRange(min=1), default=None, metavar="RUNS",
-              help="Time each kernel in RUNS runs, and report its lower bound.")  # fmt: skip
+              help="Time each kernel in RUNS runs, and report its lower bound and the "
+                   "causes of the longest times.")  # fmt: skip
 @click.option("--trace", "trace_file", type=click.Path(path_type=Path, dir_okay=False),
               metavar="FILE",
               help="Write passes and kernels as Chrome trace events, for Perfetto. "
