@@ -1,6 +1,7 @@
 """Texts of quantities with SI units; the page has the same formats in `static/js/text/format.js`.
 
-`tests/samples/quantities.json` has examples, which the tests of both languages compare.
+The tests of Python and JavaScript check both against the examples in
+`tests/samples/quantities.json`.
 """
 
 from __future__ import annotations

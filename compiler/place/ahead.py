@@ -11,7 +11,8 @@ from compiler.place.scheduler import scheduler
 from compiler.place.timeline import Timeline
 
 MOST_CHILDREN = 16
-"""Largest number of readers of a task that lookahead tries, longest remaining paths first."""
+"""Maximum number of readers of a task that lookahead tries: those with the longest remaining
+paths."""
 
 
 @scheduler(

@@ -88,11 +88,12 @@ def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
 
 
 def floor_bytes(tasks: Tasks) -> int:
-    """Return a lower bound of all peaks: the most bytes that are live during a task in every order.
+    """Return a lower bound of the peaks of all orders.
 
-    In every order, a value is live during each task that depends on the value's writer and precedes
-    one of its readers. The running time is proportional to the number of tasks times the number of
-    values.
+    For each task, some bytes are live during the task in every order; the bound is the maximum of
+    these bytes over the tasks. In every order, a value is live during each task that depends on the
+    value's writer and precedes one of its readers. The running time is proportional to the number
+    of tasks times the number of values.
     """
     n = len(tasks)
     ancestors, descendants = [0] * n, [0] * n

@@ -154,7 +154,7 @@ def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
     """Map the indices of an axis of `new_size` to coordinates on an axis of `size`.
 
     ONNX's `length_resized` is `new_size`, rounded down; ONNX's `output_width` is not rounded.
-    Errors: Undecided if the function for an open size of 1 differs from that for other sizes.
+    Errors: Undecided if a size is open and size 1 needs another function than other sizes.
     """
     half = Fraction(1, 2)
     match coordinates:

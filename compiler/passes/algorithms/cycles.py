@@ -2,8 +2,8 @@
 
 A cost is the sum of three times: the products at the rate of the register tiles, loading the
 weights from beyond the L2 cache, and the tile transforms. Only the ratio of two costs matters. With
-shorter vectors, products take a larger share of the time. So if an algorithm saves products and
-pays with 512-bit vectors, it also pays with shorter ones.
+shorter vectors, products take a larger share of the time. So an algorithm that saves products
+and is faster with 512-bit vectors is also faster with shorter vectors.
 """
 
 from __future__ import annotations

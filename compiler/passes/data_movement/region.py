@@ -106,7 +106,7 @@ class Region:
         return node.inputs[0] if tuple(node.attrs["perm"]) == self.orders[value] else ""
 
     def returned(self, value: str, user: Node) -> bool:
-        """Whether a reader is the transpose of a value to the permuted axes of the region."""
+        """Whether a reader only transposes a value to the permuted axes of the region."""
         return user.op == "transpose" and tuple(user.attrs["perm"]) == inverse(self.orders[value])
 
     def transposes(self) -> list[str]:

@@ -22,9 +22,10 @@ AXIS_REDUCTIONS = with_trait("axis_reduction")
 
 
 def why_not_into(units: Units, a: Unit, b: Unit, max_nodes: int, *, is_copy: bool = False) -> str:
-    """Return the reason that a unit cannot be fused into a reader, even if its values are stored.
+    """Return the reason that unit `a` cannot be fused into its reader `b`, or "" if it can.
 
-    With `is_copy` the fused unit is a copy, which has no other readers.
+    The kernel must store each value of the two units that is a result of the graph or has other
+    readers. With `is_copy` the fused unit is a copy of `a`, whose values have no other readers.
     """
     reason = _never(a, b, max_nodes)
     if reason:

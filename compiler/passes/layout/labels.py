@@ -39,7 +39,7 @@ class Copy:
 
 @dataclass(slots=True)
 class Energy:
-    """The cost of each kernel for each of its labels, and the copies."""
+    """The cost of each kernel for each of its labels, and the cost of each copy between labels."""
 
     kernels: list[dict[int, int]] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)

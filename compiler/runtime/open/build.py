@@ -221,7 +221,8 @@ def _assumed_inputs(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[s
 def _check_inputs(graph: Graph) -> tuple[dict[str, tuple[int, ...]] | None, frozenset[str]]:
     """Return assumed input shapes, and the symbols that type rules derive from them.
 
-    None if no shapes can be assumed. Errors: NotOpen if inputs do not determine their sizes.
+    None if no shapes can be assumed. Errors: NotOpen if the rank of an input is open, or if the
+    shapes of the inputs do not determine a size symbol.
     """
     known = input_symbols(graph)
     for v in graph.inputs:

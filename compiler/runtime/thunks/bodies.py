@@ -1,4 +1,4 @@
-"""The regions of nodes that the reference implementation runs, as graphs with code of their own."""
+"""The regions that are compiled although the reference implementation runs their nodes."""
 
 from __future__ import annotations
 

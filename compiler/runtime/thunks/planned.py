@@ -47,7 +47,11 @@ ON_DEMAND = Conduct(ahead=0, contention=False)
 def planned_sections(
     thunks: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
 ) -> tuple[Section, ...]:
-    """Return, in order, the sections of a program in which each kernel runs on one thread."""
+    """Plan sections of a program in which kernels run concurrently, each on one thread.
+
+    The sections are returned in program order, without those that would not be clearly faster than
+    sequential runs.
+    """
     if options.threads < 2 or options.forking != "pool" or not thunks:
         return ()
     before = producers(thunks, views)

@@ -317,7 +317,7 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
     hardware prefetcher loads the cache lines of the step in time. But in each strip of columns, the
     first row tile waits for data. If too few other row tiles hide this wait, every row tile
     prefetches a part of the next strip. If the number of tiles is known only at run time, the
-    number at sizes of 1 decides.
+    decision uses the number for open sizes of 1, but at least `MOST_PARTS`.
     """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]

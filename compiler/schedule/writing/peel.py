@@ -201,7 +201,10 @@ def _left(var: str) -> str:
 
 
 def stands_here(at: At, var: str) -> bool:
-    """Return whether a loop is emitted here: `at` keeps its variable, or only adds an offset."""
+    """Return whether the loop over a variable is emitted here.
+
+    It is if `at` does not substitute the variable, or substitutes the variable plus an offset.
+    """
     return var not in at or var in affine.symbols(at[var])
 
 

@@ -71,7 +71,7 @@ _STEP = o.mul(o.sigmoid(Any("o")), o.tanh(Named("new", o.add(_KEPT, _FILLED))))
 def recognise_cells(graph: Graph, log: Log) -> Graph:
     """Recognise the step of an LSTM in the primitives of its gates, in any order.
 
-    The products and biases before the step, in which exporters differ most, stay unchanged. The
+    The products and biases before the step stay unchanged: exporters differ most there. The
     operator runs as fast as its primitives, so presets for speed omit this pass. The pass serves to
     show the layers of a model.
     """
