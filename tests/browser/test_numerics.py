@@ -105,8 +105,8 @@ def test_a_large_model_is_checked_when_asked_and_can_be_cancelled(
     playground.pick("squeezenet").compile()
     pane = playground.show_pane("numerics")
     expect(pane.locator("[data-part=intro]")).to_be_visible()
+    # The check takes seconds; nothing is awaited, so that it does not end before it is cancelled.
     pane.locator("[data-part=start]").click()
-    expect(pane.locator("[data-part=busy]")).to_contain_text("stages …")
     pane.locator("[data-part=cancel]").click()
     checked(playground, "cancelled")
     expect(pane.locator("[data-part=busy]")).to_contain_text("Cancelled")

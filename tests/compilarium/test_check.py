@@ -147,5 +147,5 @@ def test_a_written_model_is_not_offered_to_runtimes_that_cannot_read_it(tmp_path
     assert "onnx" not in said
     refused = invoke("check", path, "--peers", "onnxruntime")
     assert refused.exit_code != 0
-    assert "written model" in refused.output
+    assert "a model written as text" in refused.output
     assert "--emit onnx" in refused.output

@@ -14,7 +14,7 @@ const BLOCKS = "p, dd, dt, li, .muted, .pane-note";
 /** Controls, code, headings, and regions that assistive technology reads when they change. */
 const EXCLUDED =
   "button, a, summary, label, select, option, textarea, h1, h2, h3, th, caption, code, pre, kbd, svg, .mono, " +
-  "strong, [role=radiogroup], [role=status]:not(.tour-says), [hidden], .term-card, .visually-hidden";
+  "strong, .kernel-name, [role=radiogroup], [role=status]:not(.tour-says), [hidden], .term-card, .visually-hidden";
 
 const SCAN_AFTER_MS = 60;
 const HIDE_AFTER_MS = 250;
