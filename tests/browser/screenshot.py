@@ -60,10 +60,10 @@ def write(playground: Playground) -> None:
 
 
 def tour(playground: Playground) -> None:
-    """Show the stop of the tour about fusion."""
+    """Show the first stop of the tour."""
     playground.part("write-close").click()
     playground.pick(SAMPLE).compile()
-    playground.part("tour-next").click()
+    expect(playground.part("tour-next")).to_be_visible(timeout=COMPILE_MS)
     expect(playground.part("stage")).to_have_attribute("data-layout", "ready")
 
 

@@ -118,9 +118,8 @@ function figuresOf(profile) {
     declaredFigure("potentials", worth),
   ];
   if (run_bound_s > profile.run.median_s) {
-    const { is_measured } = profile.machine;
-    const speeds = word(is_measured ? "profile.speeds-disturbed" : "profile.speeds-estimated");
-    figures[1].lastElementChild?.append(el("small", {}, word("profile.bound-above", { speeds })));
+    const how = profile.machine.is_measured ? "profile.bound-above-measured" : "profile.bound-above-estimated";
+    figures[1].lastElementChild?.append(el("small", {}, word(how)));
   }
   figures[4].lastElementChild?.append(share(least));
   figures[5].lastElementChild?.append(share(worth));
