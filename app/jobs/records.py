@@ -96,7 +96,7 @@ class Job:
     def end(self, state: State, error: CompileError | None = None) -> None:
         """End the job: set the state, add the terminal event, and save.
 
-        If writing fails, the state and the event are set in memory only.  Errors: OSError.
+        If writing fails, the state and the event are set in memory only. Errors: OSError.
         """
         self.state = state
         self.ended_s = time.time()

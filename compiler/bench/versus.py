@@ -97,8 +97,9 @@ def n_copies(run_seconds: float, copy_bytes: int, seconds: float, limit_bytes: i
     `run_seconds` is the total time of one run of A and one run of B, and `copy_bytes` is the total
     memory of one copy of A and one copy of B.
     """
-    is_long = run_seconds / 2 > LONG_RUN_SECONDS
-    samples = SAMPLES_OF_LONG_RUNS if is_long else 2 * SAMPLES  # with the untimed runs
+    samples = (
+        SAMPLES_OF_LONG_RUNS if _is_long(run_seconds / 2) else 2 * SAMPLES
+    )  # with the untimed runs
     in_time = int(seconds / samples / max(run_seconds, 1e-9))
     found = min(N_COPIES, in_time, limit_bytes // max(copy_bytes, 1))
     return found if found >= LEAST_COPIES else 1
@@ -110,7 +111,7 @@ def enough_seconds(run_seconds: float, seconds: float) -> float:
     `run_seconds` is the total time of one run of A and one run of B. A single copy of each program
     cannot tell a difference from the effect of its addresses.
     """
-    if run_seconds / 2 <= LONG_RUN_SECONDS:
+    if not _is_long(run_seconds / 2):
         return seconds
     wanted = 1.05 * COPIES_OF_LONG_RUNS * SAMPLES_OF_LONG_RUNS * run_seconds
     return max(seconds, min(wanted, LONGEST_SECONDS))
@@ -130,7 +131,7 @@ def versus(
         call()
     ones = [_timed(call, 1) for call in calls]
     runs = max(1, int(SAMPLE_SECONDS / max(median(ones), 1e-7)))
-    is_long = median(ones) > LONG_RUN_SECONDS
+    is_long = _is_long(median(ones))
     size = max(1, int(seconds / BLOCKS / (runs + (not is_long)) / max(sum(ones), 1e-7)))
     times: list[list[float]] = [[] for _ in calls]
     order, chance = list(range(len(calls))), random.Random(0)
@@ -148,6 +149,10 @@ def versus(
         pause()
     rows = tuple(tuple(each) for each in times)
     return Versus(rows[: len(a)], rows[len(a) :])
+
+
+def _is_long(one_run_seconds: float) -> bool:
+    return one_run_seconds > LONG_RUN_SECONDS
 
 
 def _timed(call: Call, n: int) -> float:

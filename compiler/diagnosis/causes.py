@@ -14,6 +14,7 @@ from typing import TypedDict
 from compiler.dataclass import dataclass
 from compiler.diagnosis.actions import ACTIONS, Action
 from compiler.diagnosis.facts import Facts
+from compiler.diagnosis.work import Kind
 from compiler.units import (
     bytes_text,
     count_text,
@@ -185,6 +186,12 @@ def _explains(facts: Facts, seconds: float) -> bool:
     return seconds >= EXPLAINED * max(facts.busy_s - roof_s, 0.0) > 0
 
 
+def _by_work(facts: Facts, kind: Kind, what: str) -> str | None:
+    """Return the evidence that one kind of work, described by `what`, is the cause."""
+    seconds = facts.work_s(kind)
+    return f"{what} take about {seconds_text(seconds)}." if _explains(facts, seconds) else None
+
+
 @cause("functions", "precision", "assembly")
 def functions(facts: Facts) -> str | None:
     """Functions such as exp take most of the time, since each is a polynomial of many operations.
@@ -203,28 +210,19 @@ def strided_access(facts: Facts) -> str | None:
 
     Another layout of the operand, or another order of the loops, makes the accesses contiguous.
     """
-    seconds = facts.work_s("strided")
-    if not _explains(facts, seconds):
-        return None
-    return f"Its accesses to elements that are not adjacent take about {seconds_text(seconds)}."
+    return _by_work(facts, "strided", "Its accesses to elements that are not adjacent")
 
 
 @cause("computed indices", "schedule", "assembly")
 def computed_indices(facts: Facts) -> str | None:
     """Most of the time, the kernel accesses elements whose indices are data, one after another."""
-    seconds = facts.work_s("computed")
-    if not _explains(facts, seconds):
-        return None
-    return f"Its accesses at computed indices take about {seconds_text(seconds)}."
+    return _by_work(facts, "computed", "Its accesses at computed indices")
 
 
 @cause("scalar code", "schedule", "tune", "layout")
 def scalar_code(facts: Facts) -> str | None:
     """Most of the time, the kernel is outside vector loops: an instruction computes one element."""
-    seconds = facts.work_s("scalar")
-    if not _explains(facts, seconds):
-        return None
-    return f"Its statements outside vector loops take about {seconds_text(seconds)}."
+    return _by_work(facts, "scalar", "Its statements outside vector loops")
 
 
 @cause("short rows", "layout", "schedule")

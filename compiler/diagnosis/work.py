@@ -52,7 +52,7 @@ def work_of(kernel: Kernel, target: Target) -> Work:
     counted: dict[Kind, float] = defaultdict(float)
     functions: dict[str, float] = defaultdict(float)
     slots = elements = 0.0
-    for s in _executed(kernel.body, 1.0, (), lanes):
+    for s in _executed(kernel.body, 1.0, None, 1.0, lanes):
         if s.row is not None and isinstance(s.statement, Store):
             slots += s.times * lanes
             elements += s.times * lanes * s.filled
@@ -76,7 +76,7 @@ class _Executed:
 
 
 def _executed(
-    body: Iterable[Statement], times: float, row: tuple[str, float] | tuple[()], lanes: int
+    body: Iterable[Statement], times: float, row: str | None, filled: float, lanes: int
 ) -> Iterator[_Executed]:
     for s in body:
         match s:
@@ -84,19 +84,19 @@ def _executed(
                 n = max(affine.assumed(stop - start), 0)
                 if kind == "vector":
                     vectors = -(-n // lanes)
-                    filled = n / (vectors * lanes) if vectors else 1.0
-                    yield from _executed(inner, times * vectors, (var, filled), lanes)
+                    share = n / (vectors * lanes) if vectors else 1.0
+                    yield from _executed(inner, times * vectors, var, share, lanes)
                 else:
                     # A dot step or a tile is one instruction for all iterations.
                     turns = 1 if kind in ("dot", "tile") else n
-                    yield from _executed(inner, times * turns, row, lanes)
+                    yield from _executed(inner, times * turns, row, filled, lanes)
             case If(_, inner) | While(_, inner):
-                yield _Executed(s, times, *(row or (None, 1.0)))
-                yield from _executed(inner, times, row, lanes)
+                yield _Executed(s, times, row, filled)
+                yield from _executed(inner, times, row, filled, lanes)
             case Prefetch():
                 pass
             case _:
-                yield _Executed(s, times, *(row or (None, 1.0)))
+                yield _Executed(s, times, row, filled)
 
 
 def _parts(

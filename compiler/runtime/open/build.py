@@ -185,13 +185,13 @@ def _sample(graph: Graph, shapes: Mapping[str, Sequence[int]] | None) -> dict[st
     while size < LARGEST_SAMPLE and _n_negative(dims, sample):
         size *= 2
         sample = dict.fromkeys(sample, size)
-    return sample if not _n_negative(dims, sample) else _searched(dims, sample)
+    return sample if not _n_negative(dims, sample) else _searched(dims, sorted(sample))
 
 
-def _searched(dims: Collection[Dim], sample: Mapping[str, int]) -> dict[str, int]:
+def _searched(dims: Collection[Dim], names: Sequence[str]) -> dict[str, int]:
     """Change one symbol after another, as long as fewer sizes are negative."""
-    found = dict.fromkeys(sample, ASSUMED_SIZE)
-    for name in sorted(found):
+    found = dict.fromkeys(names, ASSUMED_SIZE)
+    for name in names:
         tries = [{**found, name: n} for n in (found[name], *_TRIED)]
         found = min(tries, key=lambda sizes: _n_negative(dims, sizes))
         if not _n_negative(dims, found):

@@ -46,6 +46,11 @@ export function viewOf(action, result) {
   return VIEWS[action](result);
 }
 
+/** Press the header's button that leads to the start screen and keeps the way back. */
+function pressChange() {
+  document.querySelector("header [data-part=change]")?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+}
+
 /**
  * Return the diagnosis of a kernel.
  * @param {import("../../state/page.js").PageState} state
@@ -56,8 +61,7 @@ export function diagnosisOf(state, result, { kernel, times }) {
   const { title, words, evidence, actions } = times.diagnosis;
   const button = (/** @type {NextAction} */ next) => {
     const move = viewOf(next.action, result);
-    const press = () =>
-      move ? state.set({ ...selectKernel(kernel), ...move }) : document.querySelector("header [data-part=change]")?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    const press = () => (move ? state.set({ ...selectKernel(kernel), ...move }) : pressChange());
     return el("li", {}, el("button", { class: "link-button", type: "button", "data-action": next.action, onclick: press }, next.words));
   };
   return [
