@@ -35,7 +35,7 @@ class ComparisonRequest(Asked):
     """
 
     kind = "comparison"
-    sent = Sent("ComparisonOptions", "The compilation B, and the approximate duration in seconds.")
+    sent = Sent("ComparisonOptions", "The compilation B, and the minimum duration in seconds.")
 
     other: str = asked(text(60))
     seconds: float = asked(number(0.5, 20.0), 3.0)

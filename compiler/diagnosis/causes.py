@@ -155,9 +155,9 @@ def memory_bandwidth(facts: Facts) -> str | None:
 
     Only less traffic makes it faster: larger fusions, or smaller element types.
     """
-    if facts.prediction is None or facts.reached < NEAR_ROOF or not facts.memory_limits:
+    if facts.prediction is None or facts.reached < NEAR_ROOF or facts.prediction.roof == "compute":
         return None
-    level = facts.slowest_level
+    level = facts.prediction.roof
     moved = bytes_text(round(facts.prediction.traffic.get(level, 0.0)))
     return f"Its transfers include {moved} at {level}. {_near_roof(facts)}"
 

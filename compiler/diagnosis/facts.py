@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from compiler.dataclass import dataclass
 from compiler.diagnosis.work import SLOW, Kind, Work
 from compiler.figures.times import Times
-from compiler.machine.machine import LEVELS, Level, Machine
+from compiler.machine.machine import Machine
 from compiler.machine.roofline import Prediction
 from compiler.runtime.thunks.kernels import KernelInfo
 
@@ -62,18 +60,3 @@ class Facts:
         if self.prediction is None:
             return 0.0
         return self.prediction.roof_seconds / self.busy_s if self.busy_s > 0 else 1.0
-
-    @property
-    def slowest_level(self) -> Level:
-        """The memory level whose transfers take the longest."""
-        traffic: Mapping[Level, float] = self.prediction.traffic if self.prediction else {}
-        return max(LEVELS, key=lambda at: traffic.get(at, 0.0) / self.machine.bytes_per_second(at))
-
-    @property
-    def memory_limits(self) -> bool:
-        """Whether the transfers of the roofline take longer than its operations."""
-        if self.prediction is None:
-            return False
-        traffic = self.prediction.traffic
-        moving = sum(n / self.machine.bytes_per_second(at) for at, n in traffic.items())
-        return moving >= self.prediction.roof_seconds * (1 - 1e-9)

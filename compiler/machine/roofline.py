@@ -12,8 +12,11 @@ from typing import Literal
 from compiler.dataclass import dataclass
 from compiler.machine.machine import LEVELS, Level, Machine
 
-Bound = Literal["compute", "L1", "L2", "L3", "DRAM", "overhead"]
-"""The limit of a kernel's speed: arithmetic, a level of memory, or the launch overhead."""
+Roof = Literal["compute", "L1", "L2", "L3", "DRAM"]
+"""The roof of a kernel: arithmetic, or a level of memory."""
+
+Bound = Roof | Literal["overhead"]
+"""The limit of a kernel's speed: its roof, or the launch overhead."""
 
 Unit = Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]
 """A multiplication unit: f32 vectors, dot products of small types, or matrix tiles of small
@@ -22,7 +25,7 @@ types."""
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A lower bound of a kernel's time, and the resource that limits it.
+    """A lower bound of a kernel's time, and its roof.
 
     `is_measured` is False for bounds from estimated speeds. `roof_seconds` excludes the launch.
     `unit` computes most operations. `traffic` maps each memory level to the bytes read from or
@@ -30,11 +33,16 @@ class Prediction:
     """
 
     seconds: float
-    bound: Bound
+    roof: Roof
     is_measured: bool
     roof_seconds: float
     unit: Unit
     traffic: Mapping[Level, float]
+
+    @property
+    def bound(self) -> Bound:
+        """The roof, or the launch overhead if that takes longer."""
+        return "overhead" if self.seconds - self.roof_seconds > self.roof_seconds else self.roof
 
 
 def predicted(
@@ -61,8 +69,6 @@ def predicted(
     trips = {at: traffic.get(at, 0.0) / machine.bytes_per_second(at) for at in LEVELS}
     memory = sum(trips.values())
     busy = max(compute, memory)
-    bound: Bound = "compute" if compute >= memory else max(LEVELS, key=lambda at: trips[at])
-    if overhead_seconds > busy:
-        bound = "overhead"
+    roof: Roof = "compute" if compute >= memory else max(LEVELS, key=lambda at: trips[at])
     seconds = busy + overhead_seconds
-    return Prediction(seconds, bound, machine.is_measured, busy, unit, traffic)
+    return Prediction(seconds, roof, machine.is_measured, busy, unit, traffic)

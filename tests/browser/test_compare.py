@@ -121,6 +121,8 @@ def test_one_click_tries_without_a_pass(playground: Playground) -> None:
     expect(verdict).to_contain_text("all launches")
     fused = pane.locator("[data-section=compare-structure] tr", has_text="fusion")
     expect(fused.locator("td").nth(1)).to_have_text("0")
+    figures = pane.locator("[data-section=compare-figures] .table-wrap")
+    assert figures.evaluate("table => table.scrollWidth <= table.clientWidth")
     # The import is no line of the pipeline.
     playground.press("Home")
     expect(playground.show_pane("steps").locator("[data-part=without]")).to_be_hidden()
