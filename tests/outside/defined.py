@@ -92,6 +92,18 @@ def product_is_held(x: Any, axes: Sequence[int]) -> bool:
     return most < (10 if label_of(x) == "f16" else 100)
 
 
+def pairs_are_held(x: Any, weights: Any) -> bool:
+    """Return whether i16 can represent the sum of two products of u8 and i8.
+
+    ONNX Runtime saturates these sums on processors with AVX2 and without VNNI.
+    """
+    if {label_of(x), label_of(weights)} != {"u8", "i8"}:
+        return True
+    signed = weights if label_of(weights) == "i8" else x
+    largest = int(np.abs(signed.astype(np.int32)).max(initial=0))
+    return 2 * 255 * largest <= np.iinfo(np.int16).max
+
+
 SUMS = ("ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare")
 
 
@@ -134,6 +146,11 @@ def _axes_are_right(node: NodeProto, values: Values) -> bool:
     return len({a % max(1, x.ndim) for a in axes}) == len(axes)
 
 
+def _has_elements(node: NodeProto, values: Values) -> bool:
+    """Return whether there is an element to find; ONNX Runtime misinterprets negative axes."""
+    return values[node.input[0]].size > 0
+
+
 def _reduction_is_defined(node: NodeProto, values: Values) -> bool:
     x = values[node.input[0]]
     held = sum_is_held(node.op_type, x)
@@ -153,6 +170,11 @@ def _parts_meet(node: NodeProto, values: Values) -> bool:
 def _pool_fits(node: NodeProto, values: Values) -> bool:
     attributes = _attributes(node)
     return windows_fit(attributes["kernel_shape"], np.shape(values[node.input[0]])[2:], attributes)
+
+
+def _integer_pairs_are_held(node: NodeProto, values: Values) -> bool:
+    second = 3 if node.op_type.startswith("QLinear") else 1
+    return pairs_are_held(values[node.input[0]], values[node.input[second]])
 
 
 def _rotated_pairs_are_whole(node: NodeProto, values: Values) -> bool:
@@ -177,7 +199,9 @@ _REDUCTIONS = [
 _CHECKS = {
     **_OF_SHAPES,
     "Cast": _cast_is_in_range,
+    **dict.fromkeys(("ArgMax", "ArgMin"), _has_elements),
     "Concat": _parts_meet,
     "SequenceMap": _elements_are_as_declared,
+    **dict.fromkeys(("MatMulInteger", "QLinearConv", "QLinearMatMul"), _integer_pairs_are_held),
     **dict.fromkeys(_REDUCTIONS, _reduction_is_defined),
 }

@@ -50,6 +50,25 @@ def test_some_cases_are_right() -> None:
     assert {o.kind for o in found.values()} <= {"right", "peer"}, "\n".join(told)
 
 
+@pytest.mark.parametrize(("weight", "held"), [(64, True), (-64, True), (65, False), (-128, False)])
+def test_pairs_of_large_integer_products_are_not_compared(weight: int, held: bool) -> None:
+    values = {
+        "x": np.full((1, 2), 255, np.uint8),
+        "w": np.array([[weight], [1]], np.int8),
+        "small": np.full((1, 2), 3, np.int8),
+    }
+    product = helper.make_node("MatMulInteger", ["x", "w"], ["y"])
+    assert is_defined(product, values) is held
+    same_types = helper.make_node("MatMulInteger", ["small", "w"], ["y"])
+    assert is_defined(same_types, values)
+
+
+def test_indices_of_extrema_of_empty_tensors_are_not_compared() -> None:
+    found = helper.make_node("ArgMin", ["x"], ["y"], axis=-1)
+    assert is_defined(found, {"x": np.zeros((2, 1), np.float32)})
+    assert not is_defined(found, {"x": np.zeros((2, 0), np.float32)})
+
+
 def sum_model(minus: bool) -> onnx.ModelProto:
     """Return y = tanh(a + b), or a - b."""
     nodes = [

@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from tests.outside.defined import pairs_are_held
 from tests.outside.draft import Draft, Dropped
 from tests.outside.family import family
 from tests.outside.values import INTEGERS
@@ -106,6 +107,8 @@ def _(d: Draft, op: str) -> None:
     a, b = (d.chance.choice(("u8", "i8")) for _ in "ab")
     batch = [2] if d.maybe(0.2) else []
     operands = [d.like(a, (*batch, m, k)), d.like(b, (k, n))]
+    if not pairs_are_held(*(d.values[o] for o in operands)):
+        raise Dropped  # ONNX Runtime saturates on some processors
     if d.maybe():
         operands += [d.numbers(d.chance.randint(0, 9), a)]
         operands += [d.numbers(d.chance.randint(0, 9), b)] if d.maybe() else []
