@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from compiler.frontend import log_sum_exp
 from compiler.frontend.functions import normal_domain, walk
 from compiler.frontend.opsets import newest
+from compiler.frontend.precise_bodies import precise_body
 from compiler.ir.operator import ONNX
 from compiler.ir.types import DType, OpaqueType, TensorType, Type
 from compiler.ops import protos
@@ -63,11 +63,12 @@ def body_of(
 def _stated(
     schema: Any, node: Any, attributes: Mapping[str, Any], types: Sequence[Type | None]
 ) -> Any | None:
-    """Return the schema's fixed body, else its body for these operand types, else None."""
+    """Return the precise body, else the schema's fixed body or body for these types, else None."""
     import onnx
 
-    if schema.name == log_sum_exp.NAME:
-        return log_sum_exp.stable_body()
+    precise = precise_body(schema.name) if not normal_domain(schema.domain) else None
+    if precise is not None:
+        return precise
     if schema.has_function:
         function = onnx.FunctionProto()
         function.CopyFrom(schema.function_body)

@@ -70,13 +70,16 @@ def windows_fit(kernel: Sequence[int], sizes: Sequence[int], attributes: Mapping
 
 
 def sum_is_held(op: str, x: Any) -> bool:
-    """Return whether an integer type can represent a sum or norm; ONNX Runtime saturates them."""
+    """Return whether an integer type and f64 can represent a sum or norm.
+
+    ONNX Runtime saturates the sums of some integer types, and adds others in f64.
+    """
     if label_of(x) not in INTEGERS or op not in SUMS:
         return True
     sizes = np.abs(x.astype(np.float64))
     squared = op in ("ReduceSumSquare", "ReduceL2")
     total = float(np.sum(sizes**2 if squared else sizes))
-    return (total**0.5 if op == "ReduceL2" else total) < np.iinfo(x.dtype).max
+    return (total**0.5 if op == "ReduceL2" else total) < min(np.iinfo(x.dtype).max, 2**53)
 
 
 def product_is_held(x: Any, axes: Sequence[int]) -> bool:

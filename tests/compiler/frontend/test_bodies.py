@@ -57,6 +57,31 @@ def test_attributes_left_out_have_the_defaults_of_the_schema() -> None:
     np.testing.assert_allclose(got, needed, rtol=1e-4, atol=1e-5)
 
 
+COEFFICIENTS = {
+    "HannWindow": (0.5, 0.5, 0.0),
+    "HammingWindow": (25 / 46, 21 / 46, 0.0),
+    "BlackmanWindow": (0.42, 0.5, 0.08),
+}
+
+
+@pytest.mark.parametrize("op", COEFFICIENTS)
+@pytest.mark.parametrize("periodic", [0, 1])
+@pytest.mark.parametrize("to", [TensorProto.DOUBLE, TensorProto.FLOAT])
+def test_windows_have_the_digits_of_their_type(op: str, periodic: int, to: int) -> None:
+    attrs = {"periodic": periodic, "output_datatype": to}
+    _, g = loaded([node(op, ["size"], ["y"], **attrs)], [value("size", [], INT64)], 20)
+    assert not [n.op for n in all_nodes(g) if n.op.startswith("onnx.")]
+    size = 9
+    angles = np.arange(size) * 2 * np.pi / (size if periodic else size - 1)
+    mean, first, second = COEFFICIENTS[op]
+    exact = mean - first * np.cos(angles) + second * np.cos(2 * angles)
+    wide = to == TensorProto.DOUBLE
+    feeds = {"size": np.array(size, np.int64)}
+    for got in (compiler.reference(g, feeds)["y"], compiler.compile(g).run(feeds)["y"]):
+        assert got.dtype == (np.float64 if wide else np.float32)
+        np.testing.assert_allclose(got, exact, rtol=0, atol=1e-15 if wide else 6e-8)
+
+
 def test_a_body_for_f64_does_not_pass_through_f32() -> None:
     inputs = [value("x", [2, 3], TensorProto.DOUBLE), value("axes", [1], INT64)]
     _, g = loaded([node("ReduceL2", ["x", "axes"], ["y"])], inputs, 18)

@@ -12,7 +12,8 @@ from tests.outside.values import code
 @family("BlackmanWindow", "HammingWindow", "HannWindow", weight=0.5)
 def _(d: Draft, op: str) -> None:
     size = d.numbers(d.chance.choice((2, 3, 8, 17)))
-    label = d.chance.choice((None, code("f32"), code("f64")))
+    # The other windows' coefficients are f32 in ONNX Runtime, even for f64.
+    label = d.chance.choice((None, code("f32"), *([code("f64")] if op == "HannWindow" else [])))
     d.one(op, [size], periodic=d.chance.choice((None, 0, 1)), output_datatype=label)
 
 
