@@ -10,7 +10,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.operator import Operand, Regioned, Tensor
 from compiler.ir.regions import without_origins
-from compiler.ir.types import TensorType
+from compiler.ir.types import TensorType, Type
 from compiler.ops.control_flow.control import entry, is_batched, n_scanned
 from compiler.ops.data_movement.transpose import transpose
 
@@ -39,11 +39,10 @@ def _turned(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...
     moved = [_to_front(x, entry(node, "scan_input_axes", k)) for k, x in enumerate(scanned)]
     first = scanned[0]
     length = first.shape[entry(node, "scan_input_axes", 0)]
-    body = node.regions["body"]
-    results: list[TensorType] = []
-    for k, r in enumerate(body.results):
-        t = _tensor(body.types[r.value])
-        results.append(t if k < len(states) else TensorType(t.dtype, (length, *t.dims)))
+    ends = _results_of_iteration(node, len(states))
+    results = [
+        t if k < len(states) else TensorType(t.dtype, (length, *t.dims)) for k, t in enumerate(ends)
+    ]
     attrs: dict[str, Any] = {
         k: v for k, v in node.attrs.items() if k not in ("scan_input_axes", "scan_output_axes")
     }
@@ -54,6 +53,30 @@ def _turned(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...
         out = made.out(len(states) + k)
         outputs.append(_from_front(out, t.rank, axis) if axis else out)
     return tuple(outputs)
+
+
+def _results_of_iteration(node: Node, n_states: int) -> list[TensorType]:
+    """Return the types of the body's results.
+
+    The types of captured values follow from the results of the scan, since the body lacks them.
+    """
+    body = node.regions["body"]
+    found: list[TensorType] = []
+    for k, (r, t) in enumerate(zip(body.results, node.types, strict=True)):
+        one = body.types[r.value] if r.value in body.types else _of_iteration(node, k, n_states, t)
+        found.append(_tensor(one))
+    return found
+
+
+def _of_iteration(node: Node, k: int, n_states: int, t: Type) -> Type:
+    """Return the type of a result in one iteration, from the type of the scan's result."""
+    if not isinstance(t, TensorType) or not t.is_ranked:
+        return t
+    dims = t.dims[1:] if is_batched(node) else t.dims
+    if k < n_states:
+        return TensorType(t.dtype, dims)
+    axis = 0 if is_batched(node) else entry(node, "scan_output_axes", k - n_states) % len(dims)
+    return TensorType(t.dtype, (*dims[:axis], *dims[axis + 1 :]))
 
 
 def _to_front(x: Tensor, axis: int) -> Operand:
@@ -80,7 +103,7 @@ def _batched(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ..
     rows = [Value(f"row{k}", TensorType(t.dtype, t.shape[1:])) for k, t in enumerate(given)]
     body = node.regions["body"]
     n_states = len(given) - n
-    ends = [_tensor(body.types[r.value]) for r in body.results]
+    ends = _results_of_iteration(node, n_states)
     inner = tuple(
         t if k < n_states else TensorType(t.dtype, (length, *t.dims)) for k, t in enumerate(ends)
     )

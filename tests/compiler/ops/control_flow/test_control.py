@@ -218,3 +218,21 @@ def test_an_error_inside_a_region_names_the_node_inside() -> None:
         reference(g, {"x": X, "c": np.array(True), "i": np.full((2, 3), 9)})
     assert caught.value.code == "E-RUN-OPERATOR"
     assert caught.value.where.node == "inner"
+
+
+def test_the_state_of_a_scan_over_another_axis_may_be_a_captured_value() -> None:
+    """The second state is invariant, so the first one becomes a captured value."""
+    copies = [node("Identity", ["b"], ["a2"]), node("Identity", ["b"], ["b2"])]
+    sums = [node("ReduceSum", ["e"], ["total"], keepdims=0)]
+    taken = [value("a", (5,)), value("b", (5,)), value("e", (3,))]
+    body = graph([*copies, *sums], taken, [value(n, None) for n in ("a2", "b2", "total")])
+    attrs = {"num_scan_inputs": 1, "scan_input_axes": [1]}
+    n = node("Scan", ["a0", "c", "x"], ["y", "w", "z"], body=body, **attrs)
+    inputs = [value("a0", (5,)), value("c", (5,)), value("x", (3, 4))]
+    made = model([n], inputs, [value(o, None) for o in "ywz"])
+    c = np.linspace(-1, 2, 5, dtype=np.float32)
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    found = compiler.compile(checked(made)).run({"a0": np.zeros_like(c), "c": c, "x": x})
+    np.testing.assert_array_equal(found["y"], c)
+    np.testing.assert_array_equal(found["w"], c)
+    np.testing.assert_array_equal(found["z"], x.sum(0))
