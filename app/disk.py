@@ -5,9 +5,13 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from compiler.errors import CompileError
+
+_POOL = ThreadPoolExecutor(16, "disk")
+"""Threads that wait for the disk: file systems combine the commits of simultaneous waits."""
 
 
 def full_disk(error: OSError) -> CompileError | None:
@@ -17,14 +21,25 @@ def full_disk(error: OSError) -> CompileError | None:
     return None
 
 
-def sync(paths: Iterable[Path]) -> None:
-    """Wait until these files and folders are on the disk, so that they survive a power cut.
+def begin_sync(path: Path) -> Future[None]:
+    """Begin to write a file or folder to the disk, so that it survives a power cut."""
+    return _POOL.submit(_sync, path)
 
-    Errors: OSError.
-    """
-    for path in paths:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+
+def sync(paths: Iterable[Path]) -> None:
+    """Wait until these files and folders are on the disk. Errors: OSError."""
+    finish_sync([begin_sync(path) for path in paths])
+
+
+def finish_sync(begun: Iterable[Future[None]]) -> None:
+    """Wait for the end of these writes. Errors: OSError."""
+    for each in begun:
+        each.result()
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -108,9 +108,11 @@ class Listener:
             self.frames.end()
         elif event == "error":
             raise rebuilt_error(data)
+        elif event == "slot" and data.get("wanted") is True:
+            self.how.store.settle()
+            self.slot.ask(self.member)
         elif event == "slot":
-            take = self.slot.ask if data.get("wanted") is True else self.slot.give_back
-            take(self.member)
+            self.slot.give_back(self.member)
         else:
             check_event(event, data)
             if event == "phase":

@@ -50,4 +50,5 @@ def places() -> Iterator[Place]:
     if objects := ObjectStore.default().directory:
         yield Place(objects, "the cache of machine code", is_written=True)
     yield Place(Path("/proc/stat"), "the load of the processors during a measurement")
+    yield Place(Path("/etc/os-release"), "the name of the system, which other runtimes report")
     yield Place(Path("/proc/self/statm"), "the memory of the child, while it bisects")

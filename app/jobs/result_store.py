@@ -10,16 +10,19 @@ import itertools
 import os
 import re
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from app.disk import sync
+from app.disk import begin_sync, finish_sync, sync
 from app.jobs.frames import frame
 from app.jobs.limits import invalid_message, output_limit
 from app.jobs.parts import PART_LIMIT_BYTES, is_name, part_file
 
 MOST_FILES = 100_000
 """Maximum number of names under which a child stores parts and files."""
+SETTLE_S = 1.0
+"""Maximum time in seconds that a measurement waits for the disk."""
 REWRITES = 8
 """Parts may be replaced: a child sends at most this many times the size that it may store."""
 
@@ -36,6 +39,8 @@ class ResultStore:
         self.folder, self.limit_bytes = folder, limit_bytes
         self.names = re.compile("|".join(files) or r"(?!)", re.ASCII)
         self.sizes: dict[Path, int] = {}
+        self.begun: dict[Path, Future[None]] = {}
+        self.replaced: set[Path] = set()
         self.n_stored = self.n_received = 0
         self.open: Incoming | None = None
 
@@ -66,10 +71,23 @@ class ResultStore:
             raise output_limit(self.limit_bytes)
         self.sizes[path] = n_bytes
 
+    def stored(self, path: Path) -> None:
+        """Begin to write a complete file to the disk; a replaced file is written at the end."""
+        self.open = None
+        if path in self.begun:
+            self.replaced.add(path)
+        else:
+            self.begun[path] = begin_sync(path)
+
+    def settle(self) -> None:
+        """Wait for the disk, at most `SETTLE_S`, so that it does not disturb a measurement."""
+        wait(self.begun.values(), SETTLE_S)
+
     def sync(self) -> None:
         """Wait until all results are on the disk. Errors: OSError."""
-        sync(self.sizes)
-        sync({path.parent for path in self.sizes} | {self.folder})
+        folders = {path.parent for path in self.sizes} | {self.folder}
+        finish_sync([*self.begun.values(), *map(begin_sync, self.replaced)])
+        sync(folders)
 
     def close(self) -> None:
         """Remove a file that is incomplete."""
@@ -96,7 +114,7 @@ class Incoming:
         """Give the complete file its name. Errors: OSError."""
         self.file.close()
         os.replace(self.partial, self.path)
-        self.store.open = None
+        self.store.stored(self.path)
 
     def remove(self) -> None:
         """Remove the incomplete file."""

@@ -50,8 +50,8 @@ class Watch:
             if event == "open":
                 self.open(args[0], isinstance(args[2], int) and bool(args[2] & _CHANGES))
             elif event == "sqlite3.connect":
-                self.open(str(args[0]).removeprefix("file:").partition("?")[0],
-                          "mode=ro" not in str(args[0]))  # fmt: skip
+                path, _, how = str(args[0]).removeprefix("file:").partition("?")
+                self.open(path, "mode=ro" not in how)
             else:
                 for path in args[: _PATHS.get(event, 0)]:
                     self.open(path, True)
@@ -59,8 +59,11 @@ class Watch:
             self.is_idle = True
 
     def open(self, path: Any, is_change: bool) -> None:
-        """Note a path; refuse a change in the watched folder."""
-        if isinstance(path, int):
+        """Note a path; refuse a change in the watched folder.
+
+        A relative path names an entry of an open folder, which was noted before.
+        """
+        if isinstance(path, int) or not os.path.isabs(path):
             return
         real = os.path.realpath(os.fsdecode(path))
         os.write(self.opened, f"{'change' if is_change else 'read'} {real}\n".encode())
