@@ -8,7 +8,6 @@ the API's description are derived from the row.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import compiler.driver
@@ -34,7 +33,7 @@ from app.wire.asked import Asked
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of job: its function, the names of its inputs, and patterns of its files' names."""
+    """A kind of job: its function, and the names of its inputs and of the files it gives back."""
 
     work: Work
     inputs: tuple[str, ...]
@@ -48,15 +47,15 @@ _OF_TWO = (*_OF_PROGRAM, OTHER, OTHER_SCHEDULES)
 ABOUT_A_RESULT: dict[type[Asked], Kind] = {
     PlaceRequest: Kind(place_model, (COMPILED,)),
     CheckRequest: Kind(check_compiled, _OF_MODEL),
-    BisectRequest: Kind(bisect_compiled, _OF_MODEL, (re.escape(bisect.FILE),)),
+    BisectRequest: Kind(bisect_compiled, _OF_MODEL, (bisect.FILE,)),
     ProfileRequest: Kind(profile_model, _OF_PROGRAM),
     ComparisonRequest: Kind(compare_compiled, _OF_TWO),
     PeerRequest: Kind(compare_with_peer, _OF_PROGRAM),
     TargetsRequest: Kind(make_targets, (COMPILED,)),
-    TuneRequest: Kind(tune_model, _OF_MODEL, (re.escape(tune.SCHEDULES),)),
+    TuneRequest: Kind(tune_model, _OF_MODEL, (tune.SCHEDULES,)),
     ScheduleRequest: Kind(run_schedule, (COMPILED,)),
-    ExportRequest: Kind(export_stage, _OF_MODEL, (re.escape(export.FILE),)),
-    RunRequest: Kind(run_compiled, (*_OF_PROGRAM, ARRAYS), run.FILES),
+    ExportRequest: Kind(export_stage, _OF_MODEL, (export.FILE,)),
+    RunRequest: Kind(run_compiled, (*_OF_PROGRAM, ARRAYS), (run.FILES,)),
 }
 
 KINDS: dict[str, Kind] = {

@@ -6,26 +6,27 @@ other places, a job gives the same results, apart from speed and stated disturba
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from compiler.codegen.jit import ObjectStore
 from compiler.machine import keep
 from compiler.machine.database import default_path
+from compiler.memory.planners import native
 from compiler.targets.memory import machine_bytes
 from compiler.targets.target import CACHES_FOLDER, host
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file or folder of the machine, and what a child finds there.
+    """A file or folder of the machine, its name in documents, and what a child finds there.
 
-    `is_loaded`: the fork server reads the place, so a child need not. `is_written`: a child also
-    writes there.
+    `path` is None if caching is disabled. `is_loaded`: the fork server reads the place, so a child
+    need not. `is_written`: a child also writes there.
     """
 
-    path: Path
+    name: str
+    path: Path | None
     words: str
     is_loaded: bool = False
     is_written: bool = False
@@ -39,16 +40,39 @@ def load_facts() -> None:
     keep.refresh()
 
 
-def places() -> Iterator[Place]:
-    """Yield the places of the machine that children read; disabled caches are omitted."""
-    yield Place(Path("/proc/cpuinfo"), "the name of the processor", is_loaded=True)
-    yield Place(Path(CACHES_FOLDER), "the sizes of the caches", is_loaded=True)
-    if speeds := keep.path():
-        yield Place(speeds, "the measured speeds of this machine", is_loaded=True)
-    if database := default_path():
-        yield Place(database, "the user's schedules, tuned on this machine")
-    if objects := ObjectStore.default().directory:
-        yield Place(objects, "the cache of machine code", is_written=True)
-    yield Place(Path("/proc/stat"), "the load of the processors during a measurement")
-    yield Place(Path("/etc/os-release"), "the name of the system, which other runtimes report")
-    yield Place(Path("/proc/self/statm"), "the memory of the child, while it bisects")
+def places() -> tuple[Place, ...]:
+    """Return the places of the machine that children read."""
+    return (
+        _system("/proc/cpuinfo", "the name of the processor", is_loaded=True),
+        _system(CACHES_FOLDER, "the sizes of the caches", is_loaded=True),
+        _system("/proc/stat", "the load of the processors during a measurement"),
+        _system("/proc/self/statm", "the memory of the child, during a bisection"),
+        _system("/etc/os-release", "the name of the system, for other runtimes"),
+        Place(
+            "`measured/machine-*.json` in the cache folder",
+            keep.path(),
+            "the measured speeds of this machine",
+            is_loaded=True,
+        ),
+        Place(
+            "`measured/schedules.sqlite` in the cache folder",
+            default_path(),
+            "the schedules that the user has tuned on this machine",
+        ),
+        Place(
+            "`objects` in the cache folder",
+            ObjectStore.default().directory,
+            "the cache of machine code",
+            is_written=True,
+        ),
+        Place(
+            "`__pycache__` of the memory planners",
+            Path(native.__file__).parent / "__pycache__",
+            "the compiled searches of planners, if the package numba is installed",
+            is_written=True,
+        ),
+    )
+
+
+def _system(path: str, words: str, *, is_loaded: bool = False) -> Place:
+    return Place(f"`{path}`", Path(path), words, is_loaded)

@@ -49,7 +49,7 @@ def _weights(sample: Sample, maker: TaskMaker, limits: Limits) -> Preparation:
     most = max(limits.output_bytes, WEIGHTS_LIMIT_BYTES)
     request = {"kind": "draw_weights", "seed": sample.seed, "file": file.name}
     task = Task(request, replace(limits, output_bytes=most), {MODEL: sample.path.resolve()})
-    store = ResultStore(file.parent, most, files=(file.name.replace(".", r"\."),))
+    store = ResultStore(file.parent, most, files=(file.name,))
     return Preparation(task, store, lambda: remove_older(file), is_optional=True)
 
 

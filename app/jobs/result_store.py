@@ -30,14 +30,14 @@ _numbers = itertools.count()
 
 
 class ResultStore:
-    """Stores the results of one child. `files` are patterns of the names that files may have.
+    """Stores the results of one child. `files` are the names that files may have; `*` is a number.
 
     Units: `limit_bytes` is the maximum total size of all parts and files, in bytes.
     """
 
     def __init__(self, folder: Path, limit_bytes: int, files: Sequence[str] = ()) -> None:
         self.folder, self.limit_bytes = folder, limit_bytes
-        self.names = re.compile("|".join(files) or r"(?!)", re.ASCII)
+        self.names = re.compile("|".join(map(_pattern, files)) or r"(?!)")
         self.sizes: dict[Path, int] = {}
         self.begun: dict[Path, Future[None]] = {}
         self.replaced: set[Path] = set()
@@ -93,6 +93,10 @@ class ResultStore:
         """Remove a file that is incomplete."""
         if self.open is not None:
             self.open.remove()
+
+
+def _pattern(name: str) -> str:
+    return re.escape(name).replace(r"\*", "[0-9]{1,6}")
 
 
 class Incoming:

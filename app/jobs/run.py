@@ -30,8 +30,8 @@ from compiler.runtime.program import Program
 
 MOST_ROUNDS = 20_000
 MOST_SECONDS = 10.0
-FILES = (r"output-[0-9]{1,6}\.npy",)
-"""Pattern of the names of stored outputs."""
+FILES = "output-*.npy"
+"""Names of the files of outputs, which have the number of the output."""
 OUTPUTS_BYTES = 128_000_000
 """Maximum size of all stored outputs of a run; further outputs are only summarised."""
 
@@ -53,7 +53,7 @@ class RunRequest(Asked):
 
 def output_name(output: int) -> str:
     """Return the name of the file of a stored output."""
-    return f"output-{output}.npy"
+    return FILES.replace("*", str(output))
 
 
 def run_compiled(task: Task, results: Results) -> None:

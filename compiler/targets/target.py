@@ -197,9 +197,7 @@ def _n_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _cache_bytes(
-    level: int, fallback: int, root: str = CACHES_FOLDER
-) -> int:
+def _cache_bytes(level: int, fallback: int, root: str = CACHES_FOLDER) -> int:
     """Return the size in bytes of the first processor's data cache at a level, or `fallback` if
     unknown."""
     for index in sorted(Path(root).glob("index*")):

@@ -124,7 +124,7 @@ def test_jobs_of_every_kind_change_no_file_of_the_server(
     assert next(data.glob(f"jobs/*/{SCHEDULES}")).stat().st_size > 0
     (drawn,) = (data / "models").iterdir()
     assert drawn.name.startswith("squeezenet-")
-    caches = [place.path for place in machine_facts.places() if place.is_written]
+    caches = [p.path for p in machine_facts.places() if p.path and p.is_written]
     others = [
         path for path in changed if not is_within(path, [*caches, Path(tempfile.gettempdir())])
     ]
@@ -137,8 +137,8 @@ def test_jobs_read_their_inputs_the_program_and_the_listed_places(
     watched: FlaskClient, opened: Path
 ) -> None:
     data = jobs_of(watched).folder.parent
-    places = [p.path for p in machine_facts.places()]
-    loaded = [p.path for p in machine_facts.places() if p.is_loaded]
+    places = [p.path for p in machine_facts.places() if p.path]
+    loaded = [p.path for p in machine_facts.places() if p.path and p.is_loaded]
     program = [REPOSITORY, Path(sys.prefix), Path(sys.base_prefix), Path(np.__file__).parents[1]]
     scratch = Path(tempfile.gettempdir())
     own = [*places, *(p.resolve() for p in (*places, *program)), scratch]
