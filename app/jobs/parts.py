@@ -65,7 +65,11 @@ class Parts:
 
     def read(self, name: str) -> dict[str, Any]:
         """Read the payload of a part. Errors: E-RESULT-ABSENT."""
-        return json.loads(decompress(self.read_compressed(name)))
+        raw = decompress(self.read_compressed(name))
+        try:
+            return json.loads(raw)
+        except (ValueError, RecursionError):
+            raise _damaged() from None
 
     def payload(self, name: str, shape: type[T]) -> T:
         """Return a part that is a declared payload. Errors: E-RESULT-ABSENT."""
@@ -83,5 +87,9 @@ def decompress(data: bytes) -> bytes:
     except zlib.error:
         raw = b""
     if not stream.eof or len(raw) > PART_LIMIT_BYTES:
-        raise CompileError("E-RESULT-ABSENT", "the stored part of the result is damaged")
+        raise _damaged()
     return raw
+
+
+def _damaged() -> CompileError:
+    return CompileError("E-RESULT-ABSENT", "the stored part of the result is damaged")

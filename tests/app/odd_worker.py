@@ -55,6 +55,9 @@ def work(task: Task, results: Results) -> None:
     step = Step("drop_double_negation", "applied", "because", "b", ("a", "b"), ())
     recorder.passed(Event("simplify", BEFORE, AFTER, 0.02, 0.01, (step,), "words"))
     recorder.passed(Event("dead_code_elimination", AFTER, AFTER, 0.02, 0.01, (), "words"))
+    if request["pipeline"] == "until_stopped":
+        task.is_stopped.wait(FOR_EVER_S)
+        return
     TROUBLE[request["pipeline"]](results)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,15 @@ def test_a_part_that_grows_beyond_all_measure_is_not_read() -> None:
     for data in (BODY[:-1], b"", b"no gzip", bomb[:100]):
         with pytest.raises(CompileError, match="damaged"):
             decompress(data)
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b"{", b"\xff"])
+def test_a_part_that_is_no_json_is_damaged(tmp_path: Path, text: bytes) -> None:
+    body = gzip.compress(text)
+    Reader(tmp_path).frames.take(announced("a", len(body)) + body)
+    with pytest.raises(CompileError) as caught:
+        Parts(tmp_path).read("a")
+    assert caught.value.code == "E-RESULT-ABSENT"
 
 
 HOSTILE = [

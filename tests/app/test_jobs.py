@@ -112,6 +112,15 @@ def test_a_running_job_can_be_cancelled(client, monkeypatch):
     assert (result["state"], result["complete"], len(result["stages"])) == ("cancelled", False, 3)
 
 
+def test_a_job_can_be_asked_to_end_early_while_it_waits_or_runs(client):
+    running, waiting = submit(client, "until_stopped"), submit(client, "until_stopped")
+    wait_until(client, running["id"], lambda j: j["n_stages"] == 3)
+    jobs_of(client).find(waiting["id"]).ask_to_stop()
+    jobs_of(client).find(running["id"]).ask_to_stop()
+    for job in (running, waiting):
+        assert wait(client, job["id"])["state"] == "succeeded"
+
+
 def test_waiting_jobs_know_their_place_and_can_be_cancelled(client):
     first = submit(client, "sleep")
     wait_until(client, first["id"], lambda j: j["state"] == "running")
