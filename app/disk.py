@@ -10,7 +10,7 @@ from pathlib import Path
 
 from compiler.errors import CompileError
 
-_POOL = ThreadPoolExecutor(16, "disk")
+_POOL = ThreadPoolExecutor(32, "disk")
 """Threads that wait for the disk: file systems combine the commits of simultaneous waits."""
 
 
@@ -24,11 +24,6 @@ def full_disk(error: OSError) -> CompileError | None:
 def begin_sync(path: Path) -> Future[None]:
     """Begin to write a file or folder to the disk, so that it survives a power cut."""
     return _POOL.submit(_sync, path)
-
-
-def sync(paths: Iterable[Path]) -> None:
-    """Wait until these files and folders are on the disk. Errors: OSError."""
-    finish_sync([begin_sync(path) for path in paths])
 
 
 def finish_sync(begun: Iterable[Future[None]]) -> None:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.disk import sync
+from app.disk import begin_sync, finish_sync
 from app.wire.shapes.jobs import JobState as State
 from compiler.errors import CompileError
 
@@ -122,7 +122,7 @@ class Job:
 
     def sync(self) -> None:
         """Wait until the state of the job is on the disk. Errors: OSError."""
-        sync((self.folder / "job.json", self.folder))
+        finish_sync([begin_sync(path) for path in (self.folder / "job.json", self.folder)])
 
     def save(self) -> None:
         """Write the job to disk, except its events."""

@@ -14,13 +14,15 @@ from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from app.disk import begin_sync, finish_sync, sync
+from app.disk import begin_sync, finish_sync
 from app.jobs.frames import frame
 from app.jobs.limits import invalid_message, output_limit
 from app.jobs.parts import PART_LIMIT_BYTES, is_name, part_file
 
 MOST_FILES = 100_000
 """Maximum number of names under which a child stores parts and files."""
+SYNC_TOGETHER = 128
+"""Number of files that are written to the disk together, since each wait costs milliseconds."""
 SETTLE_S = 1.0
 """Maximum time in seconds that a measurement waits for the disk."""
 REWRITES = 8
@@ -39,8 +41,9 @@ class ResultStore:
         self.folder, self.limit_bytes = folder, limit_bytes
         self.names = re.compile("|".join(map(_pattern, files)) or r"(?!)")
         self.sizes: dict[Path, int] = {}
-        self.begun: dict[Path, Future[None]] = {}
-        self.replaced: set[Path] = set()
+        self.folders: set[Path] = set()
+        self.unsynced: set[Path] = set()
+        self.begun: list[Future[None]] = []
         self.n_stored = self.n_received = 0
         self.open: Incoming | None = None
 
@@ -72,22 +75,25 @@ class ResultStore:
         self.sizes[path] = n_bytes
 
     def stored(self, path: Path) -> None:
-        """Begin to write a complete file to the disk; a replaced file is written at the end."""
+        """Note a complete file, and begin to write files to the disk when they are many."""
         self.open = None
-        if path in self.begun:
-            self.replaced.add(path)
-        else:
-            self.begun[path] = begin_sync(path)
+        self.unsynced.add(path)
+        if len(self.unsynced) >= SYNC_TOGETHER:
+            self._begin_sync()
+
+    def _begin_sync(self) -> None:
+        self.begun += map(begin_sync, self.unsynced)
+        self.unsynced.clear()
 
     def settle(self) -> None:
         """Wait for the disk, at most `SETTLE_S`, so that it does not disturb a measurement."""
-        wait(self.begun.values(), SETTLE_S)
+        wait(self.begun, SETTLE_S)
 
     def sync(self) -> None:
         """Wait until all results are on the disk. Errors: OSError."""
-        folders = {path.parent for path in self.sizes} | {self.folder}
-        finish_sync([*self.begun.values(), *map(begin_sync, self.replaced)])
-        sync(folders)
+        self.unsynced |= self.folders | {self.folder}
+        self._begin_sync()
+        finish_sync(self.begun)
 
     def close(self) -> None:
         """Remove a file that is incomplete."""
@@ -104,7 +110,9 @@ class Incoming:
 
     def __init__(self, store: ResultStore, path: Path, n_bytes: int) -> None:
         self.store, self.path, self.n_left = store, path, n_bytes
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        if path.parent not in store.folders:
+            store.folders.add(path.parent)
+            path.parent.mkdir(mode=0o700, exist_ok=True)
         self.partial = path.with_name(f"{path.name}.{os.getpid()}-{next(_numbers)}.partial")
         self.file: BinaryIO = self.partial.open("xb", buffering=0)
 

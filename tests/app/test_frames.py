@@ -283,7 +283,7 @@ def test_a_disk_that_is_full_for_events_or_at_the_end_fails_the_job(
         raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
 
     client = make_app().test_client()
-    for name in ("app.jobs.records.Job._write", "app.jobs.result_store.sync"):
+    for name in ("app.jobs.records.Job._write", "app.jobs.result_store.finish_sync"):
         with monkeypatch.context() as patch:
             first = submit(client, "sleep")  # `submit` itself needs the disk
             wait_until(client, first["id"], lambda job: job["n_stages"] == 3)

@@ -23,7 +23,8 @@ from tests.app.conftest import compiled_job, jobs_of, started
 from tests.app.direct import task_of
 
 DRAWN = "shufflenet"
-COMPILE: dict[str, Any] = {"kind": "compile", "model": {"sample": "digits_cnn"}, "shapes": {}, "options": {}}
+MODEL_OF_SAMPLE = {"sample": "digits_cnn"}
+COMPILE: dict[str, Any] = {"kind": "compile", "model": MODEL_OF_SAMPLE, "shapes": {}, "options": {}}
 
 
 def inspected(client: FlaskClient) -> str:
