@@ -3,9 +3,10 @@
 `app` imports `compiler`, and `compiler` never imports `app`. Child processes compile models: see
 jobs/. A module of `app` imports only modules before it in this list:
 
-    paths -> glossary -> textdiff -> grouping -> drawing -> store -> rate -> security -> rounds
-          -> arrays -> wire -> samples -> config -> errors -> assets -> chains -> union -> uploads
-          -> written_child -> written -> jobs -> report -> api -> serve -> fixtures -> contract
+    paths -> disk -> glossary -> textdiff -> grouping -> drawing -> store -> rate -> security
+          -> rounds -> arrays -> wire -> samples -> config -> errors -> assets -> chains -> union
+          -> uploads -> written_child -> written -> jobs -> report -> api -> serve -> fixtures
+          -> contract
 """
 
 from __future__ import annotations
@@ -43,13 +44,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = settings.request_limit_bytes
 
     app.extensions["jobs"] = JobQueue(settings.data_folder / "jobs", settings)
-    app.extensions["uploads"] = UploadStore(
-        settings.data_folder / "uploads",
-        limit_bytes=settings.upload_limit_bytes,
-        limit_s=settings.upload_limit_s,
-        kept_bytes=settings.uploads_kept_bytes,
-        pinned_bytes=settings.linked_models_bytes,
-    )
+    app.extensions["uploads"] = UploadStore.of(settings)
     app.extensions["database"] = Database(settings.database_url or sqlite_url(settings.data_folder))
     app.extensions["links"] = LinkStore(
         app.extensions["database"], settings.links_limit, settings.links_bytes

@@ -86,12 +86,10 @@ def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
                 yield from _nodes(a.g)
 
 
-def labelled(sample: Sample) -> Labelled | None:
-    """Return the held-out data of a sample; None if the sample has no such data."""
-    if sample.test is None or not sample.test.is_file():
-        return None
-    with np.load(sample.test, allow_pickle=False) as data:
-        return Labelled(sample.input, data["images"], data["labels"])
+def read_labelled(file: Path, input_name: str) -> Labelled:
+    """Read the held-out data of a sample for the input with this name."""
+    with np.load(file, allow_pickle=False) as data:
+        return Labelled(input_name, data["images"], data["labels"])
 
 
 def _sample(folder: Path, row: Mapping[str, Any]) -> Sample:

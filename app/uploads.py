@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
+from app.config import Settings
 from compiler.errors import CompileError, Where
 from compiler.frontend.written import language_of
 from compiler.units import bytes_text
@@ -72,6 +73,17 @@ class UploadStore:
         self.kept_bytes = kept_bytes
         self.pinned_bytes = pinned_bytes
         self._pinning = threading.Lock()
+
+    @staticmethod
+    def of(settings: Settings) -> UploadStore:
+        """Return the store of an installation; all its stores share the folder."""
+        return UploadStore(
+            settings.data_folder / "uploads",
+            limit_bytes=settings.upload_limit_bytes,
+            limit_s=settings.upload_limit_s,
+            kept_bytes=settings.uploads_kept_bytes,
+            pinned_bytes=settings.linked_models_bytes,
+        )
 
     def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
         """Store a stream.

@@ -20,6 +20,7 @@ from setup.command_line import commands_table, options_table
 from setup.diagnosis import causes_table
 from setup.figures import figures_table
 from setup.glossary import levels_table, panes_table, terms_table
+from setup.jobs import kinds_table, places_table
 
 assert replay.__doc__, "importing replay declares all moves"
 
@@ -37,6 +38,7 @@ TABLES: Mapping[str, tuple[Callable[[], str], ...]] = {
     "docs/schedules.md": (moves_table,),
     "docs/figures.md": (figures_table,),
     "docs/diagnosis.md": (causes_table,),
+    "docs/jobs.md": (kinds_table, places_table),
 }
 """The generators of the tables of each document."""
 

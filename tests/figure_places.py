@@ -17,15 +17,15 @@ import onnx
 import pytest
 
 from app.jobs import measures
-from app.jobs.check import check_compiled
-from app.jobs.compile import compile_model
 from app.jobs.parts import Parts
+from app.jobs.task import COMPILED, MODEL, Source, Task
 from app.samples import operators
 from compilarium import compile as compile_command
 from compilarium import inspect as inspect_command
 from compilarium import run as run_command
 from compilarium.output import print_json
 from compiler.figures.figure import Figure
+from tests.app.direct import LIMITS, run_directly
 from tests.compilarium.commands import invoke, told
 
 MEASURE_S = 0.02
@@ -83,22 +83,17 @@ def _job(
     request = {
         "kind": "compile",
         "model": {"upload": "model"},
-        "path": str(path),
-        "name": path.name,
         "pipeline": "default",
         "shapes": {name: list(dims) for name, dims in shapes.items()},
         "options": OPTIONS,
-        "cache": str(folder),
     }
-    (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
-
-    def say(event: str, data: Any) -> None:
-        """Drop an event."""
-
-    compile_model(request, folder, {}, say)
+    source = Source("upload", "model", path.name, path.stat().st_size)
+    run_directly(Task(request, LIMITS, {MODEL: path}, model=source), folder)
     names = ["result", "profile"]
     if with_check:
-        check_compiled({"compiled": str(folder), "job": "job", "seed": 0}, folder, {}, say)
+        checked = {"kind": "check", "job": "job", "seed": 0}
+        inputs = {MODEL: path, COMPILED: folder}
+        run_directly(Task(checked, LIMITS, inputs, {COMPILED: request}, source), folder)
         names.append("numerics")
     parts = Parts(folder)
     found = {name: parts.read(name) for name in names if parts.has(name)}

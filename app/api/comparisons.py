@@ -28,7 +28,7 @@ def new_comparison(job_id: str) -> Response:
     for each in (a, b):
         each.require("profile", "run to compare")
     _check_comparable(a, b)
-    return queued_after(a, wanted, again=wanted.again, compiled_other=b.folder)
+    return queued_after(a, wanted, again=wanted.again)
 
 
 @ROUTES.route("GET", _OF_JOB, Comparison, fails=(404, 409))

@@ -15,7 +15,6 @@ from app.config import Settings
 from app.jobs.payloads import job_payload
 from app.jobs.queue import JobQueue
 from app.jobs.records import Event, Job
-from app.jobs.tune import SCHEDULES
 from app.samples import find_sample
 from app.wire import VERSION
 from app.wire.fields import whole_number
@@ -43,24 +42,14 @@ def new_job() -> Response:
     parse_pipeline(wanted.pipeline)
     if "sample" in wanted.model:
         name = find_sample(wanted.model["sample"]).id
-        private = {"cache": str(settings().data_folder.resolve() / "models")}
     else:
-        store = uploads()
-        kept = store.find(wanted.model["upload"])
+        kept = uploads().find(wanted.model["upload"])
+        uploads().path(kept.id)  # marks the upload as used
         name = kept.name
-        private = {"path": str(store.path(kept.id).resolve()), "name": name}
     reuse = whole_number(request.args.get("reuse"), "reuse", 0, 0, 1)
     if wanted.tuned:
-        private["schedules"] = _schedules(wanted.tuned)
-    return accepted(queue().obtain(wanted.to_json(), name, private, done=bool(reuse)))
-
-
-def _schedules(tuning_id: str) -> str:
-    """Return the file with a tuning job's schedules. Errors: E-RESULT-ABSENT."""
-    file = queue().find(tuning_id).folder / SCHEDULES
-    if not file.is_file():
-        raise CompileError("E-RESULT-ABSENT", f"the job {tuning_id} has found no schedules")
-    return str(file.resolve())
+        queue().runner.maker.places.schedules(wanted.tuned)  # refuses a job without schedules
+    return accepted(queue().obtain(wanted.to_json(), name, done=bool(reuse)))
 
 
 @ROUTES.route("GET", "/jobs/<job_id>", shapes.Job, fails=(404,))

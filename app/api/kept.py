@@ -25,11 +25,6 @@ class Kept:
         self.parts = Parts(self.job.folder)
 
     @property
-    def folder(self) -> str:
-        """The folder of the parts, for child processes."""
-        return str(self.job.folder.resolve())
-
-    @property
     def final(self) -> bool:
         """Whether the job has ended, so no part of the result changes any more."""
         return self.job.is_over

@@ -26,6 +26,5 @@ def queued_after(compiled: Kept, asked: Asked, *, again: bool = False, **private
     With `again`, a finished job is not used; an equal queued or running job is shared in any case.
     Only the child process that runs the job receives `private`. Errors: E-LIMIT-QUEUE.
     """
-    private = {"compiled": compiled.folder, **private}
     name = compiled.job.model_name
     return accepted(queue().obtain(asked.to_json(), name, private, done=not again))

@@ -10,7 +10,7 @@ from app.api.answers import binary_answer, body, uploads
 from app.api.kept import Kept
 from app.api.queued import queued_after
 from app.api.table import Table
-from app.jobs.run import RunRequest, output_file
+from app.jobs.run import RunRequest, output_name
 from app.wire.shapes.runs import RunResult
 from compiler.errors import CompileError
 
@@ -25,9 +25,10 @@ def new_run(job_id: str) -> Response:
     wanted = RunRequest.from_json(compiled.job.id, body())
     compiled.require("provenance", "program to run")
     store = uploads()
-    files = {name: str(store.path(each).resolve()) for name, each in wanted.inputs.items()}
     names = {name: store.find(each).name for name, each in wanted.inputs.items()}
-    return queued_after(compiled, wanted, files=files, names=names)
+    for each in wanted.inputs.values():
+        store.path(each)  # marks the upload as used
+    return queued_after(compiled, wanted, names=names)
 
 
 @ROUTES.route("GET", _OF_JOB, RunResult, fails=(404, 409))
@@ -46,4 +47,4 @@ def run_output(job_id: str, output: int) -> Response:
     if output >= len(rows) or not rows[output]["is_stored"]:
         raise CompileError("E-REQUEST-UNKNOWN", f"the run has stored no output {output}")
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", rows[output]["name"]).strip("-.")
-    return binary_answer(output_file(kept.job.folder, output), f"{plain[:80] or 'output'}.npy")
+    return binary_answer(kept.job.folder / output_name(output), f"{plain[:80] or 'output'}.npy")

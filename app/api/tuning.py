@@ -8,7 +8,7 @@ from app.api.answers import body, file_answer, settings
 from app.api.kept import Kept
 from app.api.queued import accepted, queued_after
 from app.api.table import Table
-from app.jobs.tune import BUDGET_S, SCHEDULES, STOP, TuneRequest, schedules_name
+from app.jobs.tune import BUDGET_S, SCHEDULES, TuneRequest, schedules_name
 from app.wire.fields import number
 from app.wire.shapes.jobs import Job
 from app.wire.shapes.tuning import Tuning
@@ -57,5 +57,5 @@ def stop_tuning(job_id: str) -> Response:
     kept = Kept(job_id)
     if kept.job.request["kind"] != "tune":
         raise kept.absent("search to stop")
-    (kept.job.folder / STOP).touch()
+    kept.job.ask_to_stop()
     return accepted(kept.job)

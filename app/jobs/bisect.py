@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import compiler
 from app.jobs.check import refused
-from app.jobs.models import asked_of, model_file, options_of
+from app.jobs.models import Compilation, compilation_of, model_file, options_of
 from app.jobs.parts import Parts
-from app.jobs.worker import Say
+from app.jobs.results import Results
+from app.jobs.task import COMPILED, Task
 from app.wire import bisect as wire
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import MOST_SEED, number, or_null, whole
@@ -54,19 +54,18 @@ class BisectRequest(Asked):
     moved: float | None = asked(or_null(number(0, 1)), None)
 
 
-def bisect_compiled(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
-    """Search for the rewrites, store them, then reduce the model.
+def bisect_compiled(task: Task, results: Results) -> None:
+    """Search for the rewrites, give them back, then reduce the model.
 
     Errors: E-RESULT-ABSENT if the compilation was evicted; the errors of reading the model;
     E-RUN-*, E-OP-* and E-INPUT-* if the model refuses random inputs.
     """
-    end = monotonic() + task["seconds"] - _SPARE_S
-    compiled, parts = Path(request["compiled"]), Parts(folder)
-    kept = Parts(compiled).payload("result", Result)
+    request, say, seconds = task.request, results.say, task.limits.seconds
+    end = monotonic() + seconds - _SPARE_S
+    parts = task.parts_of(COMPILED)
+    kept = parts.payload("result", Result)
     say("phase", {"phase": "read", "words": "reading the model"})
-    probe = _probe(request, compiled, kept, task["seconds"])
+    probe = _probe(request, compilation_of(task), kept, seconds)
 
     def tell(text: str) -> None:
         words = f"{text}, {probe.n_runs} runs so far"
@@ -74,22 +73,21 @@ def bisect_compiled(
 
     settings = probe.settings
     answer = search(probe, tell)
-    found = wire.found(request, answer, _places(kept, compiled, answer), kept)
-    parts.write("bisect", found)
+    found = wire.found(request, answer, _places(kept, parts, answer), kept)
+    results.write("bisect", found)
     say("ready", {"part": "bisect"})
     if not answer.broken or not answer.stable:
         return
     say("phase", {"phase": "reduce", "words": "reducing the model"})
     small = reduced(probe, settings, answer, max(0.0, min(REDUCE_S, end - monotonic())))
-    parts.write("bisect", {**found, "reduced": _small(small, folder)})
+    results.write("bisect", {**found, "reduced": _small(small, results)})
     say("ready", {"part": "reduced"})
 
 
-def _probe(request: Mapping[str, Any], compiled: Path, kept: Result, seconds: float) -> Probe:
+def _probe(request: Mapping[str, Any], made: Compilation, kept: Result, seconds: float) -> Probe:
     """Create the probe of the bisection, with the first inputs of the numerical check."""
-    how = asked_of(compiled)
-    options = options_of(how)
-    graph, given = compiler.load(model_file(how)), how["shapes"]
+    options = options_of(made.request)
+    graph, given = compiler.load(model_file(made)), made.shapes
     moved = request["moved"]
     settings = Settings(
         options.passes,
@@ -98,7 +96,7 @@ def _probe(request: Mapping[str, Any], compiled: Path, kept: Result, seconds: fl
         moved=moved,
         limit_seconds=seconds,
         ways=WAYS if moved is None else WAYS[:1],
-        without=tuple(how.get("without", ())),
+        without=tuple(made.request.get("without", ())),
     )
     try:
         shapes = {**shapes_that_fit(graph, given), **given}
@@ -109,14 +107,14 @@ def _probe(request: Mapping[str, Any], compiled: Path, kept: Result, seconds: fl
         raise refused(e, kept["model"]["name"]) from e
 
 
-def _places(kept: Result, compiled: Path, answer: Answer) -> wire.Places:
+def _places(kept: Result, parts: Parts, answer: Answer) -> wire.Places:
     """Map each rewrite of the compilation to its stage and step."""
     wanted = {(d.pass_name, d.rule, d.at): d for d in answer.decisions}
     found: wire.Places = {}
     for row in kept["stages"]:
         if row["name"] not in {pass_name for pass_name, _, _ in wanted}:
             continue
-        steps = Parts(compiled).payload(f"stage-{row['stage']}-steps", Steps)["steps"]
+        steps = parts.payload(f"stage-{row['stage']}-steps", Steps)["steps"]
         for place, step in enumerate(steps):
             decision = wanted.get((row["name"], step["rule"], step["at"]))
             if decision is not None and step["outcome"] == "applied":
@@ -124,12 +122,12 @@ def _places(kept: Result, compiled: Path, answer: Answer) -> wire.Places:
     return found
 
 
-def _small(repro: Repro, folder: Path) -> ReducedModel:
-    """Return the reduced model, with its text, and store its ONNX file if the export succeeds."""
+def _small(repro: Repro, results: Results) -> ReducedModel:
+    """Return the reduced model, with its text; give back its ONNX file if the export succeeds."""
     graph = repro.case.graph
     text = str(replace(graph, name="reduced"))
     draft = LANGUAGES["ir"](text, "", PAGE_LIMITS)
     data = as_onnx(graph)
     if data is not None:
-        (folder / FILE).write_bytes(data)
+        results.write_file(FILE, data)
     return wire.reduced(repro, text, opens=not draft.problems, n_bytes=len(data or b""))

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import compiler
-from app.jobs.models import asked_of, model_file, options_of
-from app.jobs.parts import Parts
-from app.jobs.worker import Say
+from app.jobs.models import compilation_of, model_file, options_of
+from app.jobs.results import Results
+from app.jobs.task import COMPILED, Task
 from app.wire import numerics
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import MOST_SEED, whole
@@ -65,11 +65,10 @@ class CheckRequest(Asked):
 class _Job:
     """A running check."""
 
-    def __init__(self, request: Mapping[str, Any], folder: Path, say: Say) -> None:
-        self.request, self.say = request, say
-        self.compiled = Path(request["compiled"])
-        self.parts = Parts(folder)
-        self.kept = Parts(self.compiled).payload("result", Result)
+    def __init__(self, task: Task, results: Results) -> None:
+        self.request, self.results, self.say = task.request, results, results.say
+        self.compiled = compilation_of(task)
+        self.kept = task.parts_of(COMPILED).payload("result", Result)
         self.phase_name = ""
 
     def phase(self, name: str) -> None:
@@ -85,16 +84,15 @@ class _Job:
 
     def ready(self, part: str) -> None:
         """Announce a new part of the result."""
-        self.parts.write("numerics", self.summary)
+        self.results.write("numerics", self.summary)
         self.say("ready", {"part": part})
 
     def begin(self) -> Check:
         """Read the model and run the passes. Errors: the errors of the model on random inputs."""
         self.phase("read")
-        how = asked_of(self.compiled)
-        options = options_of(how)
-        model = model_file(how)
-        graph, given = compiler.load(model), how["shapes"]
+        options = options_of(self.compiled.request)
+        model = model_file(self.compiled)
+        graph, given = compiler.load(model), self.compiled.shapes
         shapes = {**shapes_that_fit(graph, given), **given}
         wanted = Wanted(
             self.request["seed"],
@@ -144,7 +142,7 @@ class _Job:
                 if found.nodes is not None:
                     values_stage = stage
                     payload = numerics.values(stage, now, found.nodes)
-                    self.parts.write(numerics.part_of(stage), payload)
+                    self.results.write(numerics.part_of(stage), payload)
             self.summary["rows"].append(numerics.row(stage, found, check, values_stage))
             seen = [row["stage"] for row in self.summary["rows"]]
             numerics.with_stages(self.summary, check, findings, seen)
@@ -164,15 +162,13 @@ class _Job:
         self.ready("program")
 
 
-def check_compiled(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
-    """Check a compiled model on random inputs, storing each finding at once.
+def check_compiled(task: Task, results: Results) -> None:
+    """Check a compiled model on random inputs, and give back each finding at once.
 
     Errors: E-RESULT-ABSENT if the compilation was evicted. E-RUN-*, E-OP-* and E-INPUT-* if the
     model refuses random inputs. The errors of reading the model.
     """
-    _Job(request, folder, say).run()
+    _Job(task, results).run()
 
 
 def _second_opinion(model: Path | bytes) -> dict[str, Run]:

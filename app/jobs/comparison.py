@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from app.jobs.parts import Parts
+from app.jobs.models import compilation_of, other_compilation
 from app.jobs.recompile import recompiled
+from app.jobs.results import Results
+from app.jobs.task import COMPILED, OTHER, Task
 from app.jobs.telling import sparsely
-from app.jobs.worker import Say
 from app.jobs.worker_slot import Slot, measuring
 from app.rounds import interleaved_rounds
 from app.wire import comparisons
@@ -42,16 +42,16 @@ class ComparisonRequest(Asked):
     again: bool = asked(FLAG, False)
 
 
-def compare_compiled(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
+def compare_compiled(task: Task, results: Results) -> None:
     """Repeat two finished compilations of one model, and time both programs.
 
     Errors: E-RESULT-ABSENT if a compilation was evicted or would now give other kernels, and the
     errors of the model or its inputs.
     """
+    request, say = task.request, results.say
     say("phase", {"phase": "code", "words": "generating the code again"})
-    a, b = recompiled(Path(request["compiled"])), recompiled(Path(request["compiled_other"]))
+    a = recompiled(compilation_of(task), task.parts_of(COMPILED))
+    b = recompiled(other_compilation(task), task.parts_of(OTHER))
     seed, threads = a.options["seed"], a.options["threads"]
     inputs = a.inputs()
     programs = (a.program, b.program)
@@ -75,7 +75,7 @@ def compare_compiled(
         slot.disturbance(),
         is_native=is_native,
     )
-    Parts(folder).write("comparison", payload)
+    results.write("comparison", payload)
     say("ready", {"part": "comparison"})
 
 

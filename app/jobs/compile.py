@@ -7,26 +7,27 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import compiler
 from app.jobs.measures import accuracy, check, measure
 from app.jobs.models import (
+    Compilation,
     Model,
     empty_row,
     options_of,
+    own_compilation,
     read_model,
     shape_rows,
     try_random_inputs,
 )
-from app.jobs.parts import Parts
 from app.jobs.place import tasks_part
 from app.jobs.recorder import Recorder, empty_summary
+from app.jobs.results import Results
 from app.jobs.targets import computations_part
+from app.jobs.task import LABELLED, Task
 from app.jobs.tune import schedules_name
-from app.jobs.worker import Say
 from app.wire import kernels, programs
 from app.wire.links import kernel_links
 from app.wire.neighbours import neighbours
@@ -59,16 +60,15 @@ _PHASES = {"import": "read", "specialise": "passes", "passes": "passes"}
 class _Job:
     """A running compilation with its measurements and checks."""
 
-    def __init__(
-        self, request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-    ) -> None:
-        self.request, self.say = request, say
-        self.options = request["options"]
-        self.summary = empty_summary(request)
+    def __init__(self, task: Task, results: Results) -> None:
+        self.task, self.results, self.say = task, results, results.say
+        self.made = own_compilation(task)
+        self.request, self.options = task.request, self.made.options
+        self.summary = empty_summary(self.request)
         self.summary["versions"] = versions()
         self.summary["host"] = host_facts()
-        self.parts = Parts(folder)
-        self.recorder = Recorder(self.parts, say, self.summary)
+        self.recorder = Recorder(results, self.summary)
+        self.listing = ""
         self.phase_name = ""
         self.phase_start = perf_counter()
         self.shapes: Shapes = {}
@@ -96,16 +96,16 @@ class _Job:
         """Read the model, store its facts, and return it with the shapes for the compilation."""
         self.phase("read")
         start = perf_counter()
-        model = read_model(self.request)
+        model = read_model(self.made, self.task.inputs.get(LABELLED))
         seconds = perf_counter() - start
-        graph, given = model.graph, self.request["shapes"]
+        graph, given = model.graph, self.made.shapes
         self.summary["model"] = model.facts
         self.summary["inputs"] = programs.typed(graph.inputs)
         self.summary["outputs"] = programs.typed(graph.outputs)
         self.recorder.imported(graph, seconds)
         assumed = shapes_that_fit(graph, given)
         self.summary["shapes"] = shape_rows(graph, given, assumed)
-        return model, {**assumed, **{k: tuple(v) for k, v in given.items()}}
+        return model, {**assumed, **given}
 
     def compile(self) -> None:
         """Run the whole compilation."""
@@ -121,7 +121,7 @@ class _Job:
             self.request.get("tuned", ""),
             self.request.get("without", ()),
         )
-        program = compiled(model.graph, self.request, shapes, self.progress)
+        program = compiled(model.graph, self.made, shapes, self.progress)
         self.recorder.close()
         self.summary["empty"] = empty_row(model.graph, program.source)
         if program.is_open and self.options["target"] == "host":
@@ -140,12 +140,13 @@ class _Job:
         self.summary["running"] = kernels.running_row(program)
         self.summary["memory"] = programs.memory_row(program)
         for name, payload in programs.texts(program):
-            self.parts.write(name, payload)
-        self.parts.write("tasks", tasks_part(last))
+            self.results.write(name, payload)
+        self.results.write("tasks", tasks_part(last))
         computations = computations_part(program, self.options["precision"])
-        self.parts.write("computations", computations)
+        self.results.write("computations", computations)
         stages = self.recorder.graphs
-        self.parts.write("provenance", programs.provenance(stages, program, self.recorder.arrow))
+        provenance = programs.provenance(stages, program, self.recorder.arrow)
+        self.results.write("provenance", provenance)
         self.ready("code")
 
     def ready(self, part: str) -> None:
@@ -161,11 +162,13 @@ class _Job:
             self.phase("measure")
             profile = measure(program, inputs, why_none, self.options, self.summary, self.say)
             if profile is not None:
-                self.parts.write("profile", profile)
+                self.results.write("profile", profile)
             self.ready("measure")
         self.phase("listing")
         for name, payload in programs.assembly(program):
-            self.parts.write(name, payload)
+            self.results.write(name, payload)
+            if name == programs.LISTING:
+                self.listing = programs.listing_text(payload)
         self.ready("listing")
         if runs_here and self.options["check"]:
             self.phase("check")
@@ -182,21 +185,17 @@ class _Job:
 
     def relate(self, program: Program) -> None:
         """Store the links between lines, and the fusion verdict of each edge."""
-        kept = self.parts.has("download-asm")
-        listing = self.parts.read("download-asm")["text"] if kept else ""
-        for name, payload in kernel_links(program, self.options["threads"], listing):
-            self.parts.write(name, payload)
+        for name, payload in kernel_links(program, self.options["threads"], self.listing):
+            self.results.write(name, payload)
         first = self.recorder.graphs[0].graph
         stages, ways = self.recorder.event_stages, self.recorder.event_ways
         answers = neighbours(first, program.trace, stages, ways)
-        self.parts.write("neighbours", answers)
+        self.results.write("neighbours", answers)
 
 
-def compiled(
-    graph: Graph, request: Mapping[str, Any], shapes: Shapes, progress: Progress
-) -> Program:
+def compiled(graph: Graph, made: Compilation, shapes: Shapes, progress: Progress) -> Program:
     """Compile an imported graph as requested."""
-    options = options_of(request)
+    options = options_of(made.request)
     return compiler.compile(
         graph,
         pipeline=options.pipeline,
@@ -204,7 +203,7 @@ def compiled(
         threads=options.threads,
         precision=options.precision,
         inputs=shapes or None,
-        tuned=request.get("schedules", True),
+        tuned=True if made.schedules is None else str(made.schedules),
         progress=progress,
         gate=options.gate,
     )
@@ -218,19 +217,15 @@ def first_run(program: Program, graph: Graph, shapes: Shapes, seed: int) -> None
             program.run(inputs)
 
 
-def compile_model(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
-    """Compile a model and store every part of the result. Errors: the errors of the model or the
-    pipeline."""
-    _Job(request, folder, task, say).compile()
+def compile_model(task: Task, results: Results) -> None:
+    """Compile a model and give back every part of the result. Errors: the errors of the model or
+    the pipeline."""
+    _Job(task, results).compile()
 
 
-def inspect_model(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
-    """Read a model, and store its facts and stage 0, the imported graph."""
-    job = _Job(request, folder, task, say)
+def inspect_model(task: Task, results: Results) -> None:
+    """Read a model, and give back its facts and stage 0, the imported graph."""
+    job = _Job(task, results)
     job.read()
     job.phase("")
     job.recorder.write_summary()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import compiler
-from app.jobs.parts import Parts
+from app.jobs.models import compilation_of
+from app.jobs.results import Results
 from app.jobs.stages import stages_up_to
-from app.jobs.worker import Say
+from app.jobs.task import COMPILED, Task
 from app.wire import exports
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import FLAG
@@ -36,27 +35,26 @@ class ExportRequest(Asked):
     fused: bool = asked(FLAG, False)
 
 
-def export_stage(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
+def export_stage(task: Task, results: Results) -> None:
     """Write a stage of a compiled model as an ONNX file and run onnx's checker on it.
 
     Errors: E-EXPORT-*, with a hint that names the nearest earlier exportable stage; E-LIMIT-OUTPUT;
     E-RESULT-ABSENT if the compilation was evicted; the errors of reading the model.
     """
-    stage, compiled = request["stage"], Path(request["compiled"])
+    request, say, kept = task.request, results.say, task.parts_of(COMPILED)
+    stage = request["stage"]
     say("phase", {"phase": "passes", "words": "running the passes up to this stage"})
-    made = stages_up_to(compiled, stage)
+    made = stages_up_to(compilation_of(task), kept, stage)
     say("phase", {"phase": "export", "words": "writing the ONNX file"})
     try:
-        data = _written(made[stage], request["fused"], task["output_bytes"])
+        data = _written(made[stage], request["fused"], task.limits.output_bytes)
     except CompileError as e:
         if not e.code.startswith("E-EXPORT-"):
             raise
-        rows = Parts(compiled).payload("result", Result)["stages"]
+        rows = kept.payload("result", Result)["stages"]
         raise with_way_out(e, made[:stage], rows, request["fused"]) from e
-    (folder / FILE).write_bytes(data)
-    Parts(folder).write("exported", exports.facts(request, data, _objection(data)))
+    results.write_file(FILE, data)
+    results.write("exported", exports.facts(request, data, _objection(data)))
     say("ready", {"part": "exported"})
 
 

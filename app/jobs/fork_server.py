@@ -2,7 +2,7 @@
 
 Importing the compiler takes most of a second. Forking a process that has imported the compiler
 takes a few milliseconds. Requests and answers are JSON lines on a socket, one request at a time:
-`{"do": "fork"}` with three open files, `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`.
+`{"do": "fork"}` with three pipes, `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`.
 See fork_server_process.py for the code of the fork server.
 """
 
@@ -18,11 +18,13 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from compiler.errors import CompileError
 
 _LOOK_EVERY_S = 0.01
+_PIPE_BYTES = 1024 * 1024
+"""Size of the pipes: the child rarely waits for the server, and the server for the child."""
 
 
 class ForkServer:
@@ -39,19 +41,18 @@ class ForkServer:
         with self.lock:
             self._living()
 
-    def fork(self, log_file: Path) -> Forked:
-        """Fork a process that waits for a job; its output, except messages, goes to the log file.
+    def fork(self) -> Forked:
+        """Fork a process that waits for a task.
 
         Errors: E-SERVER-BUG if no process can be started.
         """
-        log_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self.lock, log_file.open("wb") as log:
+        with self.lock:
             try:
                 try:
-                    return Forked(self._living(), log)
+                    return Forked(self._living())
                 except ConnectionError:
                     self._end()  # the process was killed: start a new one
-                    return Forked(self._living(), log)
+                    return Forked(self._living())
             except OSError as e:
                 message = f"no process can be started for the job: {e}"
                 raise CompileError("E-SERVER-BUG", message) from None
@@ -128,22 +129,25 @@ class Door:
 class Forked:
     """A forked process, leader of its own group, with pipes to and from it.
 
-    The process id is not reused before `stop`, even if the process has ended.
+    Messages come on `stdout`, all other output on `stderr`. The process id is not reused before
+    `stop`, even if the process has ended.
     """
 
-    def __init__(self, door: Door, log: BinaryIO) -> None:
-        task_out, task_in = os.pipe()
-        said_out, said_in = os.pipe()
+    def __init__(self, door: Door) -> None:
+        task_out, task_in = _pipe()
+        said_out, said_in = _pipe()
+        log_out, log_in = os.pipe()
         self.door = door
         self.stdin, self.stdout = os.fdopen(task_in, "wb"), os.fdopen(said_out, "rb")
+        self.stderr = os.fdopen(log_out, "rb")
         try:
-            self.pid: int = door.ask("fork", files=(task_out, said_in, log.fileno()))
+            self.pid: int = door.ask("fork", files=(task_out, said_in, log_in))
         except BaseException:
             self._close()
             raise
         finally:
-            os.close(task_out)
-            os.close(said_in)
+            for end in (task_out, said_in, log_in):
+                os.close(end)
         self.is_released = False
 
     def wait(self, timeout_s: float) -> int | None:
@@ -170,6 +174,16 @@ class Forked:
         self._close()
 
     def _close(self) -> None:
-        for pipe in (self.stdin, self.stdout):
+        for pipe in (self.stdin, self.stdout, self.stderr):
             with contextlib.suppress(OSError):
                 pipe.close()
+
+
+def _pipe() -> tuple[int, int]:
+    """Return the ends of a pipe of `_PIPE_BYTES`, if the system permits this size."""
+    out, into = os.pipe()
+    with contextlib.suppress(OSError, AttributeError):
+        import fcntl
+
+        fcntl.fcntl(into, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+    return out, into

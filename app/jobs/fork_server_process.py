@@ -11,15 +11,22 @@ import json
 import os
 import socket
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
 from app.jobs.worker import Work, work_once
 
 
-def serve(kinds: Mapping[str, Work]) -> NoReturn:
-    """Fork a child for each request on the standard input, which is a socket."""
+def _nothing() -> None:
+    pass
+
+
+def serve(kinds: Mapping[str, Work], before_fork: Callable[[], None] = _nothing) -> NoReturn:
+    """Fork a child for each request on the standard input, which is a socket.
+
+    `before_fork` loads what all children need and what may have changed since the last fork.
+    """
     gc.freeze()  # otherwise the first garbage collection of a child would copy all pages
     # Python warns about the threads of BLAS, but BLAS itself ends them before a fork.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
@@ -29,6 +36,8 @@ def serve(kinds: Mapping[str, Work]) -> NoReturn:
         if not line:
             os._exit(0)
         request = json.loads(line)
+        if request["do"] == "fork":
+            before_fork()
         try:
             answer = {"answer": _answer(kinds, door, request["do"], request["pid"], files)}
         except OSError as e:
@@ -74,7 +83,8 @@ def _fork(kinds: Mapping[str, Work], door: socket.socket, files: Sequence[int]) 
 
 
 if __name__ == "__main__":
-    from app.jobs.kinds import KINDS, warm_up
+    from app.jobs.kinds import WORKS, warm_up
+    from app.jobs.machine_facts import load_facts
 
     warm_up()
-    serve(KINDS)
+    serve(WORKS, load_facts)

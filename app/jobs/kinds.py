@@ -1,13 +1,18 @@
 """The kinds of jobs. Importing this module imports everything that a job may need.
 
 To add a kind of job, write a file in this folder with its request and function, and add a row here.
-The worker's table, the route's request body and the API's description are derived from the row.
+The row declares the inputs that the job reads (task.py has their names), and the names of the files
+that it gives back. The worker's table, the server's search for inputs, the route's request body and
+the API's description are derived from the row.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import compiler.driver
 import compiler.runtime.build
+from app.jobs import bisect, export, run, tune
 from app.jobs.bisect import BisectRequest, bisect_compiled
 from app.jobs.check import CheckRequest, check_compiled
 from app.jobs.comparison import ComparisonRequest, compare_compiled
@@ -19,29 +24,48 @@ from app.jobs.profile import ProfileRequest, profile_model
 from app.jobs.run import RunRequest, run_compiled
 from app.jobs.schedule import ScheduleRequest, run_schedule
 from app.jobs.targets import TargetsRequest, make_targets
+from app.jobs.task import ARRAYS, COMPILED, LABELLED, MODEL, OTHER, OTHER_SCHEDULES, SCHEDULES
+from app.jobs.trusted import TRUSTED
 from app.jobs.tune import TuneRequest, tune_model
 from app.jobs.worker import Work
 from app.wire.asked import Asked
 
-ABOUT_A_RESULT: dict[type[Asked], Work] = {
-    PlaceRequest: place_model,
-    CheckRequest: check_compiled,
-    BisectRequest: bisect_compiled,
-    ProfileRequest: profile_model,
-    ComparisonRequest: compare_compiled,
-    PeerRequest: compare_with_peer,
-    TargetsRequest: make_targets,
-    TuneRequest: tune_model,
-    ScheduleRequest: run_schedule,
-    ExportRequest: export_stage,
-    RunRequest: run_compiled,
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of job: its function, and the names of its inputs and of the files it gives back."""
+
+    work: Work
+    inputs: tuple[str, ...]
+    files: tuple[str, ...] = ()
+
+
+_OF_MODEL = (COMPILED, MODEL)
+_OF_PROGRAM = (COMPILED, MODEL, SCHEDULES)
+_OF_TWO = (*_OF_PROGRAM, OTHER, OTHER_SCHEDULES)
+
+ABOUT_A_RESULT: dict[type[Asked], Kind] = {
+    PlaceRequest: Kind(place_model, (COMPILED,)),
+    CheckRequest: Kind(check_compiled, _OF_MODEL),
+    BisectRequest: Kind(bisect_compiled, _OF_MODEL, (bisect.FILE,)),
+    ProfileRequest: Kind(profile_model, _OF_PROGRAM),
+    ComparisonRequest: Kind(compare_compiled, _OF_TWO),
+    PeerRequest: Kind(compare_with_peer, _OF_PROGRAM),
+    TargetsRequest: Kind(make_targets, (COMPILED,)),
+    TuneRequest: Kind(tune_model, _OF_MODEL, (tune.SCHEDULES,)),
+    ScheduleRequest: Kind(run_schedule, (COMPILED,)),
+    ExportRequest: Kind(export_stage, _OF_MODEL, (export.FILE,)),
+    RunRequest: Kind(run_compiled, (*_OF_PROGRAM, ARRAYS), (run.FILES,)),
 }
 
-KINDS: dict[str, Work] = {
-    "compile": compile_model,
-    "inspect": inspect_model,
-    **{asked.kind: work for asked, work in ABOUT_A_RESULT.items()},
+KINDS: dict[str, Kind] = {
+    "compile": Kind(compile_model, (MODEL, LABELLED, SCHEDULES)),
+    "inspect": Kind(inspect_model, (MODEL, LABELLED)),
+    **{asked.kind: kind for asked, kind in ABOUT_A_RESULT.items()},
 }
+
+WORKS: dict[str, Work] = {name: kind.work for name, kind in KINDS.items()} | TRUSTED
+"""The functions that a child may run."""
 
 
 def warm_up() -> None:

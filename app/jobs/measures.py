@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import compiler
-from app.jobs.worker import Say
+from app.jobs.results import Say
 from app.jobs.worker_slot import measuring
 from app.rounds import timed_rounds
 from app.samples import Labelled

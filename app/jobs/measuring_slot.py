@@ -4,6 +4,10 @@ A child asks for the slot with the message `slot`, and waits for the answer on i
 The server stops the process groups of the other children (SIGSTOP) and continues them when the
 child gives the slot back. The limits on a child's time do not count the time in which the child was
 stopped or waited for the slot. See worker_slot.py for the child's side.
+
+Before it grants the slot, the server takes the slot of the machine, which it shares with other
+servers and commands of the user. It waits for this slot at most `MACHINE_WAIT_S`; then the child
+measures without it, and is told so.
 """
 
 from __future__ import annotations
@@ -14,12 +18,19 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
+from typing import Any
 
 from app.jobs.fork_server import Forked
+from compiler.bench.machine_slot import MachineSlot
+
+MACHINE_WAIT_S = 2.0
+"""Maximum time in seconds to wait for a measurement of another server or command."""
+_LOOK_EVERY_S = 0.1
+_LOOK_AT_MACHINE_EVERY_S = 0.02
 
 
 @dataclass(slots=True, eq=False)
@@ -35,16 +46,27 @@ class Member:
         """Return the seconds until now in which the child was stopped or waited for the slot."""
         return self.idle_s + (0.0 if self.idle_since_s is None else now - self.idle_since_s)
 
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Send a message to the child; a child that has ended needs none."""
+        with contextlib.suppress(OSError, ValueError):
+            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.flush()
+
 
 class MeasuringSlot:
     """Grants the machine to one child at a time, in the order of their requests.
+
+    `machine` is the slot of the machine; None if the server does not share the machine.
 
     After a measurement, the other children run for as long as they were stopped. Only then can the
     next measurement start.
     """
 
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        self.clock = clock
+    def __init__(
+        self, clock: Callable[[], float] = monotonic, machine: MachineSlot | None = None
+    ) -> None:
+        self.clock, self.machine = clock, machine
+        self.machine_since_s: float | None = None
         self.lock = threading.Lock()
         self.members: list[Member] = []
         self.waiting: deque[Member] = deque()
@@ -67,6 +89,8 @@ class MeasuringSlot:
                 self.members.remove(each)
                 with contextlib.suppress(ValueError):
                     self.waiting.remove(each)
+                if not self.waiting:
+                    self.machine_since_s = None
                 if self.holder is each:
                     self._free()
 
@@ -76,6 +100,8 @@ class MeasuringSlot:
         If the child was stopped after it sent its request, it is continued: it then only waits.
         """
         with self.lock:
+            if member is self.holder or member in self.waiting:
+                return
             self._continue(member)
             if member.idle_since_s is None:
                 member.idle_since_s = self.clock()
@@ -88,6 +114,11 @@ class MeasuringSlot:
             if self.holder is member:
                 self._free()
 
+    @property
+    def look_every_s(self) -> float:
+        """The interval between two calls of `look`, in seconds."""
+        return _LOOK_EVERY_S if self.machine_since_s is None else _LOOK_AT_MACHINE_EVERY_S
+
     def look(self) -> None:
         """Grant the slot if it is free and the other children have run for long enough."""
         with self.lock:
@@ -97,16 +128,28 @@ class MeasuringSlot:
         now = self.clock()
         if self.holder is not None or not self.waiting or now < self.next_grant_s:
             return
+        has_machine = self.machine is None or self.machine.take()
+        if not has_machine and not self._has_waited(now):
+            return
+        self.machine_since_s = None
         self.holder, self.granted_s = self.waiting.popleft(), now
         for each in self.members:
             if each is not self.holder and each not in self.waiting:
                 self._stop(each)
         self._end_idle(self.holder)
-        _tell(self.holder, {"slot": True})
+        self.holder.tell({"slot": True} if has_machine else {"slot": True, "shared": True})
+
+    def _has_waited(self, now: float) -> bool:
+        """Return whether the slot of the machine was in use during the whole waiting time."""
+        if self.machine_since_s is None:
+            self.machine_since_s = now
+        return now - self.machine_since_s >= MACHINE_WAIT_S
 
     def _free(self) -> None:
         now = self.clock()
         self.holder = None
+        if self.machine is not None:
+            self.machine.give_back()
         stopped = [each for each in self.members if each.is_stopped]
         self.next_grant_s = now + (now - self.granted_s if stopped else 0.0)
         for each in stopped:
@@ -129,7 +172,7 @@ class MeasuringSlot:
         seconds = self.clock() - member.idle_since_s
         member.idle_s += seconds
         member.idle_since_s = None
-        _tell(member, {"idle_s": seconds})
+        member.tell({"idle_s": seconds})
 
 
 def _signal(member: Member, number: int) -> None:
@@ -137,10 +180,3 @@ def _signal(member: Member, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if not member.process.is_released:
             os.killpg(member.process.pid, number)
-
-
-def _tell(member: Member, message: dict[str, float | bool]) -> None:
-    """Send a message to a child; a child that has ended needs none."""
-    with contextlib.suppress(OSError, ValueError):
-        member.process.stdin.write(json.dumps(message).encode() + b"\n")
-        member.process.stdin.flush()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import compiler
-from app.samples import Labelled, Sample, find_sample, labelled
+from app.jobs.task import COMPILED, MODEL, OTHER, OTHER_SCHEDULES, SCHEDULES, Source, Task
+from app.samples import Labelled, read_labelled
 from app.wire.shapes.jobs import Empty, Shape
 from app.wire.shapes.jobs import Model as Facts
 from compiler.errors import CompileError
@@ -38,16 +36,44 @@ class Model:
     file_name: str
 
 
-def asked_of(compilation: Path) -> dict[str, Any]:
-    """Return the request of an earlier job; the request contains the path of the job's model.
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """A compilation that a task runs or repeats: its request, its model and its tuned schedules."""
 
-    Errors: E-RESULT-ABSENT if the earlier job was evicted.
-    """
-    try:
-        return json.loads((compilation / "request.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        message = "the server no longer keeps the compilation"
-        raise CompileError("E-RESULT-ABSENT", message) from None
+    request: Mapping[str, Any]
+    source: Source
+    file: Path
+    schedules: Path | None
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the request."""
+        return self.request["options"]
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of inputs that the request gives."""
+        return {name: tuple(dims) for name, dims in self.request["shapes"].items()}
+
+
+def own_compilation(task: Task) -> Compilation:
+    """Return the compilation that this job runs."""
+    return _compilation(task, task.request, SCHEDULES)
+
+
+def compilation_of(task: Task) -> Compilation:
+    """Return the compilation that this job examines."""
+    return _compilation(task, task.compilations[COMPILED], SCHEDULES)
+
+
+def other_compilation(task: Task) -> Compilation:
+    """Return the second compilation of a comparison."""
+    return _compilation(task, task.compilations[OTHER], OTHER_SCHEDULES)
+
+
+def _compilation(task: Task, request: Mapping[str, Any], schedules: str) -> Compilation:
+    assert task.model is not None, f"a job of kind {task.request['kind']} declares no model"
+    return Compilation(request, task.model, task.inputs[MODEL], task.inputs.get(schedules))
 
 
 def options_of(request: Mapping[str, Any]) -> Options:
@@ -62,31 +88,35 @@ def options_of(request: Mapping[str, Any]) -> Options:
     )
 
 
-def read_model(request: Mapping[str, Any]) -> Model:
-    """Read the model of a request. Errors: E-REQUEST-UNKNOWN, and the errors of the importer."""
-    choice = request["model"]
-    if "sample" in choice:
-        sample = find_sample(choice["sample"])
-        graph = compiler.load(_sample_file(sample, Path(request["cache"])))
-        facts = _facts(graph, sample.id, "sample", sample.id, sample.path)
-        return Model(graph, facts, labelled(sample), sample.id)
-    path = Path(request["path"])
-    graph = _load_upload(path, request["name"])
-    facts = _facts(graph, request["name"], "upload", choice["upload"], path)
-    return Model(graph, facts, None, request["name"])
+def read_model(made: Compilation, images: Path | None = None) -> Model:
+    """Read the model of a compilation; `images` is the file of its labelled images.
 
-
-def model_file(request: Mapping[str, Any]) -> Path | bytes:
-    """Return the ONNX file of the requested model; a model written as text is exported.
-
-    Errors: E-REQUEST-UNKNOWN, and the errors of reading and exporting.
+    Errors: the errors of the importer.
     """
-    choice = request["model"]
-    if "sample" in choice:
-        return _sample_file(find_sample(choice["sample"]), Path(request["cache"]))
-    path = Path(request["path"])
-    is_text = language_of(request["name"])
-    return compiler.to_onnx(_load_upload(path, request["name"])) if is_text else path
+    source = made.source
+    if source.kind == "sample":
+        graph = compiler.load(_sample_file(made))
+    else:
+        graph = _load_upload(made.file, source.name)
+    held_out = read_labelled(images, source.labelled) if images and source.labelled else None
+    return Model(graph, _facts(graph, source), held_out, source.name)
+
+
+def model_file(made: Compilation) -> Path | bytes:
+    """Return the ONNX file of the model; a model written as text is exported.
+
+    Errors: the errors of reading and exporting.
+    """
+    if made.source.kind == "sample":
+        return _sample_file(made)
+    is_text = language_of(made.source.name)
+    return compiler.to_onnx(_load_upload(made.file, made.source.name)) if is_text else made.file
+
+
+def _sample_file(made: Compilation) -> Path | bytes:
+    """Return the file of a sample; weights that the server could not store are drawn again."""
+    seed = made.source.seed
+    return made.file if seed is None else random_weights(made.file, seed)
 
 
 def _load_upload(path: Path, name: str) -> Graph:
@@ -104,50 +134,12 @@ def _load_upload(path: Path, name: str) -> Graph:
     return graph_of(decoded(path.read_bytes(), name), language, name, PAGE_LIMITS)
 
 
-def _sample_file(sample: Sample, cache: Path) -> Path | bytes:
-    """Return the file of a sample; its random weights are drawn once and cached."""
-    if sample.seed is None:
-        return sample.path
-    kept = cache / f"{sample.id}-{_weights_key(sample)}.onnx"
-    if not kept.is_file():
-        model = random_weights(sample.path, sample.seed)
-        if not _keep(kept, model):
-            return model
-    return kept
-
-
-def _weights_key(sample: Sample) -> str:
-    """Derive the cache key of random weights from the file, the seed and the method."""
-    digest = hashlib.sha256(sample.path.read_bytes())
-    digest.update(f"{sample.seed}".encode())
-    digest.update(Path(random_weights.__code__.co_filename).read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _keep(path: Path, data: bytes) -> bool:
-    """Write a file atomically; return whether it was stored."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    partial = path.with_suffix(f".{os.getpid()}.partial")
-    try:
-        partial.write_bytes(data)
-        os.replace(partial, path)
-        for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.onnx"):
-            if old != path:  # drawn from another file, seed or method
-                old.unlink(missing_ok=True)
-    except OSError:  # a full disk, or a model above the limit of a job's output
-        partial.unlink(missing_ok=True)
-        return False
-    return True
-
-
-def _facts(
-    graph: Graph, name: str, source: Literal["sample", "upload"], model_id: str, path: Path
-) -> Facts:
+def _facts(graph: Graph, source: Source) -> Facts:
     return {
-        "name": name,
-        "source": source,
-        "id": model_id,
-        "bytes": path.stat().st_size,
+        "name": source.name,
+        "source": "sample" if source.kind == "sample" else "upload",
+        "id": source.id,
+        "bytes": source.n_bytes,
         "n_onnx_nodes": models.n_onnx_nodes(graph),
         "n_nodes": models.n_nodes(graph),
         "n_constants": models.n_constants(graph),

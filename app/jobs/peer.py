@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from app.jobs.models import asked_of, model_file
-from app.jobs.parts import Parts
+from app.jobs.models import compilation_of, model_file
 from app.jobs.recompile import recompiled
-from app.jobs.worker import Say
+from app.jobs.results import Results
+from app.jobs.task import COMPILED, Task
 from app.jobs.worker_slot import measuring
 from app.wire import peers as wire
 from app.wire.asked import Asked, Sent, asked
@@ -31,21 +28,19 @@ class PeerRequest(Asked):
     seconds: float = asked(number(0.5, 20.0), 3.0)
 
 
-def compare_with_peer(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
+def compare_with_peer(task: Task, results: Results) -> None:
     """Repeat a finished compilation, and time its program and a peer on the same inputs.
 
     Errors: E-OPTION-VALUE if the peer is not installed or rejects the model, E-RESULT-ABSENT if the
     compilation was evicted, and the errors of the model or its inputs.
     """
+    request, say, made = task.request, results.say, compilation_of(task)
     say("phase", {"phase": "code", "words": "generating the code again"})
-    again = recompiled(Path(request["compiled"]))
+    again = recompiled(made, task.parts_of(COMPILED))
     seed, threads = again.options["seed"], again.options["threads"]
     inputs = again.inputs()
     say("phase", {"phase": "peer", "words": "loading the model in the other runtime"})
-    model = model_file(asked_of(Path(request["compiled"])))
-    peer = peers.load_peer(request["peer"], model, threads)
+    peer = peers.load_peer(request["peer"], model_file(made), threads)
     ours, theirs = again.program.run(inputs), peers.first_run(peer, inputs)
     error = worst(compare(ours, theirs))
     say("phase", {"phase": "measure", "words": "timing both programs, interleaved"})
@@ -54,5 +49,5 @@ def compare_with_peer(
         found = versus([calls[0]], [calls[1]], request["seconds"], slot.pause)
     options = {"threads": threads, "seed": seed}
     payload = wire.peer_comparison(peer, found, error, options, slot.disturbance())
-    Parts(folder).write("peer", payload)
+    results.write("peer", payload)
     say("ready", {"part": "peer"})

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from app.jobs.parts import Parts
-from app.jobs.worker import Say
+from app.jobs.results import Results
+from app.jobs.task import COMPILED, Task
 from app.wire import VERSION, placements
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import FLAG, choice, or_null, whole
@@ -57,19 +56,18 @@ def tasks_part(last: Identified) -> dict[str, Any]:
     return {"version": VERSION, "text": str(replace(tasks, tasks=named))}
 
 
-def place_model(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
+def place_model(task: Task, results: Results) -> None:
     """Place the tasks of a compiled model with the requested scheduler, then with all quick
-    schedulers for comparison. Each schedule is stored as soon as it is complete.
+    schedulers for comparison. Each schedule is given back as soon as it is complete.
 
     Errors: E-RESULT-ABSENT if the compilation's tasks were evicted.
     """
+    request, say = task.request, results.say
     say("phase", {"phase": "place", "words": "placing the kernels"})
-    tasks = parse_tasks(Parts(Path(request["compiled"])).read("tasks")["text"])
+    tasks = parse_tasks(task.parts_of(COMPILED).read("tasks")["text"])
     platform = load_platform(request["platform"])
     conduct = Conduct(request["ahead"], request["contention"])
-    parts, summary = Parts(folder), placements.placed_tasks(request, tasks, platform)
+    summary = placements.placed_tasks(request, tasks, platform)
     for name in _asked(request["scheduler"]):
         start = perf_counter()
         try:
@@ -78,10 +76,10 @@ def place_model(
             row = placements.refusal(name, perf_counter() - start, e)
         else:
             row = placements.row(name, perf_counter() - start, tasks, made)
-            parts.write(placements.part_of(name), placements.placement(name, tasks, made))
+            results.write(placements.part_of(name), placements.placement(name, tasks, made))
             say("ready", {"part": name})
         summary["rows"].append(row)
-        parts.write("placements", summary)
+        results.write("placements", summary)
 
 
 def _asked(chosen: str) -> Iterator[str]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from app.jobs.parts import Parts
+from app.jobs.models import compilation_of
 from app.jobs.recompile import recompiled
+from app.jobs.results import Results
+from app.jobs.task import COMPILED, Task
 from app.jobs.telling import sparsely
-from app.jobs.worker import Say
 from app.jobs.worker_slot import measuring
-from app.rounds import Tell, timed_rounds
+from app.rounds import timed_rounds
 from app.wire import profiles
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import FLAG, number
-from compiler.machine.keep import keep, processor
-from compiler.machine.measure import ROUNDS, measure
 
 MOST_ROUNDS = 20_000
 
@@ -36,20 +32,15 @@ class ProfileRequest(Asked):
     machine: bool = asked(FLAG, False)
 
 
-def profile_model(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
-    """Repeat a finished compilation, and time the program.
+def profile_model(task: Task, results: Results) -> None:
+    """Repeat a finished compilation, and time the program; see trusted.py for the machine.
 
     Errors: E-RESULT-ABSENT if the compilation was evicted or would now give other kernels, and the
     errors of the model or its inputs.
     """
-    if request["machine"]:
-        say("phase", {"phase": "machine", "words": "measuring this machine"})
-        with measuring(say, 1):
-            keep(measure(processor(), _counted(sparsely(say))))
+    request, say = task.request, results.say
     say("phase", {"phase": "code", "words": "generating the code again"})
-    again = recompiled(Path(request["compiled"]))
+    again = recompiled(compilation_of(task), task.parts_of(COMPILED))
     program, options = again.program, again.options
     inputs = again.inputs()
     say("phase", {"phase": "measure", "words": "timing the kernels"})
@@ -59,18 +50,5 @@ def profile_model(
             program, inputs, request["seconds"], MOST_ROUNDS, sparsely(say), slot.pause
         )
     payload = profiles.profile(program, rounds, options, slot.disturbance())
-    Parts(folder).write("profile", payload)
+    results.write("profile", payload)
     say("ready", {"part": "profile"})
-
-
-def _counted(tell: Tell) -> Callable[[str], None]:
-    """Return a function that counts measurements of the machine, and reports each as a finished
-    round."""
-    done = -1  # the first message is about compiling the probes
-
-    def told(what: str) -> None:
-        nonlocal done
-        done += 1
-        tell(done, done / ROUNDS)
-
-    return told

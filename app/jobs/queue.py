@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import json
 import logging
 import shutil
 import threading
@@ -15,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from app.config import Settings
-from app.jobs.child import Child, Limits
-from app.jobs.fork_server import ForkServer
+from app.disk import full_disk
 from app.jobs.interest import Interests
-from app.jobs.measuring_slot import MeasuringSlot
 from app.jobs.records import Event, Job, is_id, load, new_id, request_in
+from app.jobs.runner import Runner
 from app.jobs.waiting import Durations
 from app.wire import form
 from compiler.errors import CompileError
@@ -47,10 +44,8 @@ class JobQueue:
         self.threads: list[threading.Thread] = []
         self.watcher: threading.Thread | None = None
         self.stopped = threading.Event()
-        self.logs = folder.parent / "logs"
-        self.fork_server = ForkServer(settings.worker_module, self.logs)
-        self.child_numbers = itertools.count()
-        self.slot = MeasuringSlot()
+        self.private: dict[str, Mapping[str, Any]] = {}
+        self.runner = Runner(settings, folder.parent / "logs", self.find)
         self.is_stopping = False
         self.interests = Interests()
         self.durations = Durations()
@@ -92,8 +87,8 @@ class JobQueue:
                     "E-LIMIT-QUEUE",
                     f"jobs waiting: {len(self.waiting)}, which is the limit of this server",
                 )
-            job = self._make(request, model_name, private or {})
-            self.jobs[job.id] = job
+            job = self._make(request, model_name)
+            self.jobs[job.id], self.private[job.id] = job, private or {}
             self.cancels[job.id] = threading.Event()
             self.waiting.append(job.id)
             self.interests.requested(job.id)
@@ -213,7 +208,7 @@ class JobQueue:
 
     def warm_up(self) -> None:
         """Import the compiler in advance, so that the first job starts at once."""
-        self.fork_server.warm_up()
+        self.runner.fork_server.warm_up()
 
     def stop(self) -> None:
         """Cancel all jobs and end the child processes, when the server or a test ends."""
@@ -226,16 +221,14 @@ class JobQueue:
             self.changed.notify_all()
         for thread in self.threads:
             thread.join(timeout=10.0)
-        self.fork_server.stop()
+        self.runner.fork_server.stop()
 
     # Methods that the threads of the queue call.
 
-    def _make(self, request: Mapping[str, Any], model_name: str, private: Mapping[str, Any]) -> Job:
+    def _make(self, request: Mapping[str, Any], model_name: str) -> Job:
         job_id = new_id()
         folder = self.folder / job_id
         folder.mkdir(parents=True, mode=0o700)
-        task = json.dumps({**request, **private})
-        (folder / "request.json").write_text(task, encoding="utf-8")
         job = Job(job_id, folder, request, model_name, form=form())
         job.save()
         return job
@@ -289,37 +282,41 @@ class JobQueue:
                 job = self.jobs[self.waiting.popleft()]
                 job.state, job.position, job.wait_s = "running", 0, None
                 job.started_s = time.time()
-                job.save()
-                job.add("started", {})
-                self._renumber()
-                self.changed.notify_all()
             self._run(job)
             with contextlib.suppress(OSError):
                 self.prune()
 
     def _run(self, job: Job) -> None:
         cancelled = self.cancels[job.id]
-        limits = Limits(
-            self.settings.job_limit_s,
-            self.settings.memory_limit_bytes,
-            self.settings.output_limit_bytes,
-        )
-        error: CompileError | None = None
-        try:
-            self._new_child().run(
-                job.folder, limits, lambda name, data: self._heard(job, name, data), cancelled
-            )
-        except CompileError as e:
-            error = e
-        except Exception:
-            log.exception("job %s failed in the server", job.id)
-            error = CompileError("E-SERVER-BUG", "the server failed to run the job")
+        error = self._failure(job, cancelled)
         with self.changed:
             if error is not None:
                 log.info("job %s failed: %s", job.id, error.code)
                 self._end(job, "failed", error)
             else:
                 self._end(job, "cancelled" if cancelled.is_set() else "succeeded")
+        with contextlib.suppress(OSError):  # logged by `_end`
+            job.sync()
+
+    def _failure(self, job: Job, cancelled: threading.Event) -> CompileError | None:
+        """Run a job to its end, and return its error if it fails."""
+        try:
+            with self.changed:
+                job.save()
+                job.add("started", {})
+                self._renumber()
+                self.changed.notify_all()
+            private = self.private[job.id]
+            self.runner.run(job, private, lambda *event: self._heard(job, *event), cancelled)
+        except CompileError as e:
+            return e
+        except OSError as e:
+            log.exception("job %s failed in the server", job.id)
+            return full_disk(e) or _bug()
+        except Exception:
+            log.exception("job %s failed in the server", job.id)
+            return _bug()
+        return None
 
     def _end(self, job: Job, state: Any, error: CompileError | None = None) -> None:
         """End a job, even if a full disk prevents its storage."""
@@ -331,6 +328,7 @@ class JobQueue:
             self.durations.add(str(job.request["kind"]), job.seconds)
         self.interests.ended(job.id)
         self.cancels.pop(job.id, None)
+        self.private.pop(job.id, None)
         self.changed.notify_all()
 
     def _heard(self, job: Job, name: str, data: Mapping[str, Any]) -> None:
@@ -342,10 +340,6 @@ class JobQueue:
                 job.n_stages = int(data["stage"]) + 1
             job.add(name, data)
             self.changed.notify_all()
-
-    def _new_child(self) -> Child:
-        log_file = self.logs / f"child-{next(self.child_numbers) % 50}.txt"
-        return Child(self.fork_server, log_file, self.slot)
 
     def prune(self) -> None:
         """Evict the oldest finished jobs beyond the limit."""
@@ -360,3 +354,7 @@ class JobQueue:
                 self.jobs.pop(path.name, None)
         for path in gone:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _bug() -> CompileError:
+    return CompileError("E-SERVER-BUG", "the server failed to run the job")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from app.jobs.compile import compiled, first_run
-from app.jobs.models import asked_of, read_model, try_random_inputs
+from app.jobs.models import Compilation, read_model, try_random_inputs
 from app.jobs.parts import Parts
 from app.wire.shapes.jobs import Result
 from compiler.errors import CompileError
@@ -35,21 +34,19 @@ class Recompiled:
         return inputs
 
 
-def recompiled(earlier: Path) -> Recompiled:
-    """Repeat the compilation whose job has this folder.
+def recompiled(earlier: Compilation, kept: Parts) -> Recompiled:
+    """Repeat a compilation with these stored parts.
 
     Errors: E-RESULT-ABSENT if the compilation was evicted or would now give other kernels, and the
     errors of the model.
     """
-    wanted = asked_of(earlier)
-    options = wanted["options"]
-    graph = read_model(wanted).graph
-    given = {name: tuple(dims) for name, dims in wanted["shapes"].items()}
+    options, given = earlier.options, earlier.shapes
+    graph = read_model(earlier).graph
     shapes = {**shapes_that_fit(graph, given), **given}
-    program = compiled(graph, wanted, shapes, lambda name, event: None)
+    program = compiled(graph, earlier, shapes, lambda name, event: None)
     if program.is_open:
         first_run(program, graph, shapes, options["seed"])
-    _check_same(program, Parts(earlier).payload("result", Result))
+    _check_same(program, kept.payload("result", Result))
     return Recompiled(graph, program, shapes, options)
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.jobs.parts import Parts
-from app.jobs.worker import Say
+from app.jobs.results import Results
 from app.wire import VERSION, graphs, texts
 from app.wire.deltas import delta_of
 from app.wire.identities import Identified
@@ -28,9 +27,9 @@ _SPECIALISE = "Open sizes were replaced by numbers, and types inferred again."
 class Recorder:
     """Writes each stage and the summary as parts of the result, and reports events."""
 
-    def __init__(self, parts: Parts, say: Say, summary: Result) -> None:
-        self.parts = parts
-        self.say = say
+    def __init__(self, results: Results, summary: Result) -> None:
+        self.results = results
+        self.say = results.say
         self.summary = summary
         self.rows: list[Stage] = []
         self.graphs: dict[int, Identified] = {}
@@ -95,7 +94,7 @@ class Recorder:
             "seconds": passes.passes_seconds(self.events),
             "verify_seconds": passes.passes_verify_seconds(self.events),
         }
-        self.parts.write("result", {**self.summary, "stages": self.rows, "passes": made})
+        self.results.write("result", {**self.summary, "stages": self.rows, "passes": made})
 
     def _stage(
         self,
@@ -114,13 +113,13 @@ class Recorder:
         if changed:
             self.graphs[stage] = now
             whole = graphs.stage_graph(stage, graph_stage, name, now, before, self.arrow)
-            self.parts.write(f"stage-{stage}-delta", delta_of(self.last_payload, whole))
+            self.results.write(f"stage-{stage}-delta", delta_of(self.last_payload, whole))
             self.last_payload = whole
             text = texts.stage_text(stage, graph_stage, now, self.arrow)
-            self.parts.write(f"stage-{stage}-text", text)
-            self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(now, self.arrow))
+            self.results.write(f"stage-{stage}-text", text)
+            self.results.write(f"stage-{stage}-skeleton", graphs.skeleton(now, self.arrow))
         self.ways = Ways.of(before or now, now, self.arrow)
-        self.parts.write(f"stage-{stage}-steps", steps_payload(stage, steps, self.ways))
+        self.results.write(f"stage-{stage}-steps", steps_payload(stage, steps, self.ways))
         row: Stage = {
             "stage": stage,
             "name": name,

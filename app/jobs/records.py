@@ -1,4 +1,4 @@
-"""Jobs in memory and on disk: `job.json`, `events.jsonl` and the parts of the result.
+"""Jobs in memory and on disk: `job.json` and `events.jsonl`; result_store.py writes the results.
 
 A job's folder outlives the server; a job that was running when its server died counts as failed.
 """
@@ -15,10 +15,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app.disk import begin_sync, finish_sync
 from app.wire.shapes.jobs import JobState as State
 from compiler.errors import CompileError
 
 OVER: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
+_STOP = "stop"
+"""File in a job's folder: a user has asked the job to end early, with its results so far."""
 _ID = re.compile(r"\d{8}-[0-9a-f]{20}")
 
 
@@ -108,6 +111,18 @@ class Job:
         event = self._append("finished" if state == "succeeded" else state, data)
         self.save()
         self._write(event)
+
+    def ask_to_stop(self) -> None:
+        """Ask the job to end early, with its results so far."""
+        (self.folder / _STOP).touch()
+
+    def is_asked_to_stop(self) -> bool:
+        """Return whether a user has asked the job to end early."""
+        return (self.folder / _STOP).exists()
+
+    def sync(self) -> None:
+        """Wait until the state of the job is on the disk. Errors: OSError."""
+        finish_sync([begin_sync(path) for path in (self.folder / "job.json", self.folder)])
 
     def save(self) -> None:
         """Write the job to disk, except its events."""

@@ -11,10 +11,10 @@ import numpy as np
 
 from app.arrays import as_input, npy_bytes, read_array
 from app.jobs.compile import compiled
-from app.jobs.models import asked_of, read_model
-from app.jobs.parts import Parts
+from app.jobs.models import compilation_of, read_model
+from app.jobs.results import Results
+from app.jobs.task import COMPILED, Task, array_input
 from app.jobs.telling import sparsely
-from app.jobs.worker import Say
 from app.jobs.worker_slot import measuring
 from app.rounds import timed_rounds
 from app.wire import profiles, runs
@@ -30,6 +30,8 @@ from compiler.runtime.program import Program
 
 MOST_ROUNDS = 20_000
 MOST_SECONDS = 10.0
+FILES = "output-*.npy"
+"""Names of the files of outputs, which have the number of the output."""
 OUTPUTS_BYTES = 128_000_000
 """Maximum size of all stored outputs of a run; further outputs are only summarised."""
 
@@ -49,26 +51,24 @@ class RunRequest(Asked):
     seconds: float = asked(number(0.0, MOST_SECONDS), 0.5)
 
 
-def output_file(folder: Path, output: int) -> Path:
-    """Return the path of a stored output."""
-    return folder / f"output-{output}.npy"
+def output_name(output: int) -> str:
+    """Return the name of the file of a stored output."""
+    return FILES.replace("*", str(output))
 
 
-def run_compiled(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
-    """Run a compiled model, store the outputs, and time the run.
+def run_compiled(task: Task, results: Results) -> None:
+    """Run a compiled model, give back the outputs, and time the run.
 
     Errors: E-INPUT-* for the given files, E-RESULT-ABSENT if the compilation was evicted,
     E-TARGET-RUN for code for another machine, and the errors of the model.
     """
-    earlier, parts = Path(request["compiled"]), Parts(folder)
-    wanted = asked_of(earlier)
-    options = wanted["options"]
+    request, say, wanted = task.request, results.say, compilation_of(task)
+    options = wanted.options
     say("phase", {"phase": "code", "words": "generating the code again"})
     graph = read_model(wanted).graph
-    given = given_inputs(graph, request["files"])
-    shapes = {name: tuple(dims) for name, dims in wanted["shapes"].items()}
+    files = {name: task.inputs[array_input(i)] for i, name in enumerate(request["inputs"])}
+    given = given_inputs(graph, files)
+    shapes = wanted.shapes
     inputs = whole_inputs(graph, shapes, given, options["seed"])
     shapes |= open_shapes(graph, inputs)
     shapes = {**shapes_that_fit(graph, shapes), **shapes}
@@ -76,10 +76,14 @@ def run_compiled(
     say("phase", {"phase": "run", "words": "running the model"})
     found = program.run(inputs)
     payload = runs.run(request["job"], options["seed"], inputs, request["names"])
+    capacity = min(OUTPUTS_BYTES, task.limits.output_bytes // 2)
     for i, (name, value) in enumerate(found.items()):
-        is_stored = _stored(folder, i, value, task["output_bytes"])
-        payload["outputs"].append(runs.output(i, name, value, is_stored=is_stored))
-    parts.write("run", payload)
+        data = _file_content(value, capacity)
+        capacity -= len(data)
+        if data:
+            results.write_file(output_name(i), data)
+        payload["outputs"].append(runs.output(i, name, value, is_stored=bool(data)))
+    results.write("run", payload)
     say("ready", {"part": "run"})
     if request["seconds"]:
         say("phase", {"phase": "measure", "words": "timing the run"})
@@ -88,13 +92,13 @@ def run_compiled(
             rounds = timed_rounds(program, inputs, seconds, MOST_ROUNDS, sparsely(say), slot.pause)
         profile = profiles.profile(program, rounds, options, slot.disturbance())
         payload["times"], payload["disturbance"] = profile["run"], profile["disturbance"]
-        if _has_same_kernels(program, Parts(earlier).payload("result", Result)):
+        if _has_same_kernels(program, task.parts_of(COMPILED).payload("result", Result)):
             payload["has_profile"] = True
-            parts.write("profile", profile)
-        parts.write("run", payload)
+            results.write("profile", profile)
+        results.write("run", payload)
 
 
-def given_inputs(graph: Graph, files: Mapping[str, str]) -> dict[str, Any]:
+def given_inputs(graph: Graph, files: Mapping[str, Path]) -> dict[str, Any]:
     """Read the files of inputs. Errors: E-INPUT-NAME, E-INPUT-FILE, E-INPUT-DTYPE."""
     types = {v.name: v.type for v in graph.inputs}
     for name in files:
@@ -103,8 +107,7 @@ def given_inputs(graph: Graph, files: Mapping[str, str]) -> dict[str, Any]:
             message = f"no input is named {name!r:.80}; inputs: {listed:.400}"
             raise CompileError("E-INPUT-NAME", message)
     return {
-        name: as_input(read_array(Path(path), name), name, types[name])
-        for name, path in files.items()
+        name: as_input(read_array(path, name), name, types[name]) for name, path in files.items()
     }
 
 
@@ -134,17 +137,14 @@ def open_shapes(graph: Graph, inputs: Mapping[str, Any]) -> Shapes:
     }
 
 
-def _stored(folder: Path, output: int, value: Any, limit_bytes: int) -> bool:
-    """Store an output as a file; return whether it was stored."""
+def _file_content(value: Any, capacity: int) -> bytes:
+    """Return the file of an output; b"" if it is no array, or larger than the capacity in bytes."""
     if not isinstance(value, np.ndarray):
-        return False
-    stored = sum(path.stat().st_size for path in folder.glob("output-*.npy"))
-    room = min(OUTPUTS_BYTES, limit_bytes // 2) - stored
+        return b""
     longest = max((len(str(v)) for v in value.flat), default=1) if value.dtype.kind == "O" else 1
-    if value.size * max(value.dtype.itemsize, 4 * longest) > room:
-        return False
-    output_file(folder, output).write_bytes(npy_bytes(value))
-    return True
+    if value.size * max(value.dtype.itemsize, 4 * longest) > capacity:
+        return b""
+    return npy_bytes(value)
 
 
 def _has_same_kernels(program: Program, result: Result) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from app.jobs.parts import Parts
+from app.jobs.results import Results
+from app.jobs.task import COMPILED, Task
 from app.jobs.telling import sparsely
-from app.jobs.worker import Say
 from app.jobs.worker_slot import Slot, measuring
 from app.wire import schedules as wire
 from app.wire.asked import Asked, Sent, asked
@@ -43,16 +42,15 @@ class ScheduleRequest(Asked):
     text: str = asked(wire.TEXT)
 
 
-def run_schedule(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
+def run_schedule(task: Task, results: Results) -> None:
     """Compile a kernel with the edited and the original schedule; compare the results and times.
 
-    The code is stored as soon as it exists. Errors: E-SCHEDULE-* and E-LIMIT-CODE for the text,
+    The code is given back as soon as it exists. Errors: E-SCHEDULE-* and E-LIMIT-CODE for the text,
     E-RESULT-ABSENT if the computation was evicted.
     """
+    request, say = task.request, results.say
     say("phase", {"phase": "schedule", "words": "compiling the edited schedule"})
-    of = Parts(Path(request["compiled"]))
+    of = task.parts_of(COMPILED)
     kept = of.read("computations")
     wanted = kept["kernels"][str(request["text_kernel"])]
     computation = parse_computation(wanted["text"])
@@ -66,9 +64,8 @@ def run_schedule(
     )  # fmt: skip
     made = wire.edited(request, wanted["name"], code_of(original, options.target),
                        code_of(edited, options.target))  # fmt: skip
-    parts = Parts(folder)
     made["because"] = why_not_run(computation, edited, options)
-    parts.write("edited", made)
+    results.write("edited", made)
     say("ready", {"part": "edited"})
     if made["because"]:
         return
@@ -76,7 +73,7 @@ def run_schedule(
     judge = Judge(computation, constants, options, original)
     with measuring(say, 1) as slot:
         found, turns = _measured(judge, Runnable(edited, judge), sparsely(say), slot)
-    parts.write("edited", {**made, **wire.verdict(found, turns)})
+    results.write("edited", {**made, **wire.verdict(found, turns)})
 
 
 def why_not_run(computation: Computation, edited: Scheduled, options: CodeOptions) -> str:

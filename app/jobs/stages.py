@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
-from app.jobs.models import asked_of, options_of, read_model
+from app.jobs.models import Compilation, options_of, read_model
 from app.jobs.parts import Parts
 from app.wire.identities import Identified
 from app.wire.shapes.stages import StageText
@@ -19,18 +17,17 @@ from compiler.runtime.assumed import shapes_that_fit
 from compiler.trace import Event
 
 
-def stages_up_to(compiled: Path, stage: int) -> list[Graph]:
-    """Return the graphs of stages 0 to `stage` of the compilation in this folder.
+def stages_up_to(compiled: Compilation, kept: Parts, stage: int) -> list[Graph]:
+    """Return the graphs of stages 0 to `stage` of a compilation with these stored parts.
 
     Errors: E-RESULT-ABSENT if the compilation was evicted or ran other passes; the errors of
     reading the model.
     """
-    asked = asked_of(compiled)
-    imported = read_model(asked).graph
+    imported = read_model(compiled).graph
     made = [imported]
     if stage > 0:
-        _run_passes(imported, asked, made, stage)
-    _check_same(Parts(compiled), stage, made)
+        _run_passes(imported, compiled, made, stage)
+    _check_same(kept, stage, made)
     return made
 
 
@@ -38,10 +35,10 @@ class _Enough(Exception):
     """Raised by the progress callback to stop compiling once the requested stage is reached."""
 
 
-def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage: int) -> None:
+def _run_passes(imported: Graph, compiled: Compilation, made: list[Graph], stage: int) -> None:
     """Add the specialised graph and the graphs after each pass, up to a stage."""
-    options, given = options_of(asked), asked["shapes"]
-    shapes = {**shapes_that_fit(imported, given), **{k: tuple(v) for k, v in given.items()}}
+    options, given = options_of(compiled.request), compiled.shapes
+    shapes = {**shapes_that_fit(imported, given), **given}
     source = specialize(imported, shapes) if shapes else imported
 
     def take(event: Event) -> None:

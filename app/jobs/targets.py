@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from app.jobs.parts import Parts
-from app.jobs.worker import Say
+from app.jobs.results import Results
+from app.jobs.task import COMPILED, Task
 from app.wire import VERSION, targets
 from app.wire.asked import Asked, Sent, asked
 from app.wire.fields import N_KERNELS, whole
@@ -43,20 +41,19 @@ def computations_part(program: Program, precision: str) -> dict[str, Any]:
     return {"version": VERSION, "precision": precision, "kernels": found}
 
 
-def make_targets(
-    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
-    """Compile a kernel for each target in turn, storing each result at once.
+def make_targets(task: Task, results: Results) -> None:
+    """Compile a kernel for each target in turn, and give back each result at once.
 
     Errors: E-RESULT-ABSENT if the kernel's computation was evicted.
     """
+    request, say = task.request, results.say
     say("phase", {"phase": "targets", "words": "generating code for other machines"})
-    kept = Parts(Path(request["compiled"])).read("computations")
+    kept = task.parts_of(COMPILED).read("computations")
     wanted = kept["kernels"][str(request["text_kernel"])]
     computation = parse_computation(wanted["text"])
     constants = frozenset(wanted["constants"])
     in_parts = precision_mode(kept["precision"]).in_parts
-    parts, summary = Parts(folder), targets.summary(request, wanted["name"])
+    summary = targets.summary(request, wanted["name"])
     for target in map(by_name, names()):
         start = perf_counter()
         try:
@@ -66,7 +63,7 @@ def make_targets(
         else:
             row = targets.row(target, perf_counter() - start, made)
             code = targets.code(target, request["kernel"], made)
-            parts.write(targets.part_of(target.name), code)
+            results.write(targets.part_of(target.name), code)
         summary["rows"].append(row)
-        parts.write("targets", summary)
+        results.write("targets", summary)
         say("ready", {"part": target.name})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from app.jobs.worker import Say
+from app.jobs.results import Say
 from app.rounds import Tell
 
 _EVERY_S = 0.05

@@ -1,20 +1,24 @@
 """The job that searches for faster schedules of a compiled model's kernels.
 
-The folder of the job stores the schedules found; no other result on the server changes.
+The job gives back the schedules found as a file; no other result on the server changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import secrets
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any, get_args
 
-from app.jobs.models import asked_of, read_model
-from app.jobs.parts import Parts
-from app.jobs.worker import Say
+from app.jobs.models import compilation_of, read_model
+from app.jobs.results import Results
+from app.jobs.task import Task as JobTask
 from app.jobs.worker_slot import measuring
 from app.wire import tuning as wire
 from app.wire.asked import Asked, Sent, asked
@@ -27,8 +31,8 @@ from compiler.tuning.explore import Trial
 from compiler.tuning.task import Task
 from compiler.tuning.tune import Watch, default_search, tune
 
-SCHEDULES, STOP = "schedules.sqlite", "stop"
-"""Files in the folder of a tuning job: the schedules found, and the request to stop."""
+SCHEDULES = "schedules.sqlite"
+"""Name of the file with the schedules found."""
 
 BUDGET_S = 20.0
 """Default duration of a search."""
@@ -57,10 +61,10 @@ def schedules_name(tuning_id: str) -> str:
 
 
 class _Telling:
-    """Writes the part `tuning` of the job's result during the search."""
+    """Gives back the part `tuning` of the job's result during the search."""
 
-    def __init__(self, request: Mapping[str, Any], folder: Path, say: Say) -> None:
-        self.request, self.parts, self.say = request, Parts(folder), say
+    def __init__(self, request: Mapping[str, Any], results: Results) -> None:
+        self.request, self.results, self.say = request, results, results.say
         self.tuning = wire.empty(request)
         self.places: dict[str, int] = {}
         self.start_s = perf_counter()
@@ -92,23 +96,23 @@ class _Telling:
         """Write and announce the current results."""
         self.told_s = perf_counter()
         self.tuning["searching_seconds"] = self.told_s - self.start_s
-        self.parts.write("tuning", self.tuning)
+        self.results.write("tuning", self.tuning)
         self.say("ready", {"part": "tuning"})
 
 
-def tune_model(request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say) -> None:
+def tune_model(task: JobTask, results: Results) -> None:
     """Tune the kernels of a compiled model for the requested duration.
 
     Errors: E-RESULT-ABSENT if the compilation was evicted, the errors of compiling the model,
     E-TUNE-MODEL.
     """
+    request, say = task.request, results.say
     say("phase", {"phase": "read", "words": "reading the model"})
-    made = asked_of(Path(request["compiled"]))
-    graph = read_model(made).graph
-    given = {k: tuple(v) for k, v in made["shapes"].items()}
-    telling = _Telling(request, folder, say)
+    made = compilation_of(task)
+    graph, given, options = read_model(made).graph, made.shapes, made.options
+    telling = _Telling(request, results)
     number = request["kernel"]
-    with measuring(say, made["options"]["threads"]) as slot:
+    with _temporary_file() as database, measuring(say, options["threads"]) as slot:
 
         def tried(trials: Sequence[Trial]) -> None:
             telling.tried(trials)
@@ -119,18 +123,21 @@ def tune_model(request: Mapping[str, Any], folder: Path, task: Mapping[str, Any]
             budget_seconds=request["budget_seconds"],
             search=request["search"],
             seed=request["seed"],
-            database=folder / SCHEDULES,
+            database=database,
             watch=Watch(
                 telling.began,
                 tried,
-                (folder / STOP).exists,
+                task.is_stopped.is_set,
                 () if number is None else (request["kernels"][number],),
             ),
             inputs={**shapes_that_fit(graph, given), **given} or None,
-            pipeline=parse_pipeline(made["pipeline"]),
-            precision=made["options"]["precision"],
-            threads=made["options"]["threads"],
+            pipeline=parse_pipeline(made.request["pipeline"]),
+            precision=options["precision"],
+            threads=options["threads"],
         )
+        found = database.read_bytes() if database.is_file() else b""
+    if found:
+        results.write_file(SCHEDULES, found)
     reports = {k.name: k for k in done.kernels}
     rows = telling.tuning["kernels"]
     telling.tuning["kernels"] = [
@@ -138,3 +145,16 @@ def tune_model(request: Mapping[str, Any], folder: Path, task: Mapping[str, Any]
     ]
     telling.tuning["model"] = wire.model_row(done.untuned_seconds, done.tuned_seconds, done.ratios)
     telling.tell()
+
+
+@contextmanager
+def _temporary_file() -> Generator[Path]:
+    """Yield a path in a folder that does not exist yet, and that is removed after the block.
+
+    The search creates the folder at its end, so a job that is killed earlier leaves nothing.
+    """
+    folder = Path(tempfile.gettempdir()) / f"compilarium-{secrets.token_hex(10)}"
+    try:
+        yield folder / SCHEDULES
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

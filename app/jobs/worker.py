@@ -1,7 +1,8 @@
-"""The child process: it runs one job under limits, and ends when the server ends."""
+"""The child process: it runs one task under limits, and ends when the server ends."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -9,40 +10,40 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NoReturn
 
+from app.disk import full_disk
 from app.jobs import worker_slot
+from app.jobs.frames import frame
+from app.jobs.limits import Limits, memory_limit, output_limit
+from app.jobs.results import Results, Send
+from app.jobs.task import Task
 from compiler.errors import CompileError
-from compiler.limits import Limits, limited
+from compiler.limits import Limits as CallLimits
+from compiler.limits import limited
 
-Say = Callable[[str, Mapping[str, Any]], None]
-Work = Callable[[Mapping[str, Any], Path, Mapping[str, Any], Say], None]
-"""The function of a kind of job. Its arguments are (request, folder, task, say), and it stores its
-results in the folder."""
+Work = Callable[[Task, Results], None]
+"""The function of a kind of job."""
 
 
 def work_once(kinds: Mapping[str, Work]) -> NoReturn:
-    """Run the job from the standard input, then end the process."""
-    say = _take_standard_output()
-    line = sys.stdin.buffer.readline()
-    if not line:
-        os._exit(0)
-    task = json.loads(line)
+    """Run the task from the standard input, then end the process."""
+    send = _take_standard_output()
+    task = _read_task()
+    limits = task.limits
     worker_slot.connect()
-    threading.Thread(target=_listen_to_parent, daemon=True).start()
-    _limit(task)
-    folder = Path(task["folder"])
-    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    threading.Thread(target=_listen_to_parent, args=(task,), daemon=True).start()
+    _limit(limits)
+    results = Results(send, limits.output_bytes)
+    say = results.say
     # The parent kills jobs that exceed limits; the compiler refuses such work in advance.
-    limits = Limits(seconds=task["seconds"], bytes=int(task["memory_bytes"]))
     try:
-        with limited(limits):
-            _work(kinds[request["kind"]], request, folder, task, say)
+        with limited(CallLimits(seconds=limits.seconds, bytes=int(limits.memory_bytes))):
+            _work(kinds[task.request["kind"]], task, results)
     except CompileError as e:
         say("error", e.to_json())
     except OSError as e:
-        say("error", _os_error(e, task).to_json())
+        say("error", _os_error(e, limits).to_json())
     except Exception as e:
         traceback.print_exc()
         message = f"the compiler failed on this model: {type(e).__name__}: {str(e)[:500]}"
@@ -53,45 +54,60 @@ def work_once(kinds: Mapping[str, Work]) -> NoReturn:
     os._exit(0)  # skip the slow teardown of the interpreter
 
 
-def _work(
-    work: Work, request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
-) -> None:
+def _read_task() -> Task:
+    """Read the task; end the process if there is none. Earlier messages do not concern the task."""
+    for line in iter(sys.stdin.buffer.readline, b""):
+        message = json.loads(line)
+        if "request" in message:
+            return Task.from_json(message)
+    os._exit(0)
+
+
+def _work(work: Work, task: Task, results: Results) -> None:
     try:
-        work(request, folder, task, say)
+        work(task, results)
     except MemoryError:
-        raise _memory_error(task) from None
+        raise memory_limit(task.limits.memory_bytes) from None
 
 
-def _take_standard_output() -> Say:
+def _take_standard_output() -> Send:
     """Return a function that writes messages, and redirect other output to the log."""
     pipe = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     lock = threading.Lock()
 
-    def say(event: str, data: Mapping[str, Any]) -> None:
-        line = json.dumps({"event": event, "data": data}, allow_nan=False).encode() + b"\n"
-        with lock:
-            view = memoryview(line)
-            while view:
-                view = view[pipe.write(view) or 0 :]
+    def send(event: str, data: Mapping[str, Any], body: bytes) -> None:
+        line = frame(event, data)
+        with lock:  # the body directly follows its line
+            for piece in (line + body,) if len(body) < _JOINED_BYTES else (line, body):
+                view = memoryview(piece)
+                while view:
+                    view = view[pipe.write(view) or 0 :]
 
-    return say
+    return send
 
 
-def _listen_to_parent() -> None:
+_JOINED_BYTES = 64 * 1024
+"""Shorter bodies are written together with their line."""
+
+
+def _listen_to_parent(task: Task) -> None:
     """Handle the parent's messages; end the process when the parent closes the standard input."""
-    for message in sys.stdin.buffer:
-        worker_slot.heard(json.loads(message))
+    for line in sys.stdin.buffer:
+        message = json.loads(line)
+        if message.get("stop"):
+            task.is_stopped.set()
+        worker_slot.heard(message)
     os._exit(1)
 
 
-def _limit(task: Mapping[str, Any]) -> None:
+def _limit(limits: Limits) -> None:
     """Set the job's limits in the operating system, in addition to the parent's monitoring."""
     n_cpus = os.cpu_count() or 1
-    _set(resource.RLIMIT_AS, int(task["memory_bytes"]))
+    _set(resource.RLIMIT_AS, int(limits.memory_bytes))
     # SIGXCPU identifies the soft limit, so the hard limit must come later.
-    _set(resource.RLIMIT_CPU, int(task["seconds"] * n_cpus) + 5, slack=5)
-    _set(resource.RLIMIT_FSIZE, int(task["output_bytes"]))
+    _set(resource.RLIMIT_CPU, int(limits.seconds * n_cpus) + 5, slack=5)
+    _set(resource.RLIMIT_FSIZE, int(limits.output_bytes))
     _set(resource.RLIMIT_CORE, 0)
 
 
@@ -101,22 +117,12 @@ def _set(which: int, value: int, slack: int = 0) -> None:
     resource.setrlimit(which, (min(value, top), top))
 
 
-def _memory_error(task: Mapping[str, Any]) -> CompileError:
-    from app.jobs.child import memory_limit
-
-    return memory_limit(task["memory_bytes"])
-
-
-def _os_error(error: OSError, task: Mapping[str, Any]) -> CompileError:
-    import errno
-
-    from app.jobs.child import output_limit
-
+def _os_error(error: OSError, limits: Limits) -> CompileError:
     if error.errno == errno.ENOMEM:
-        return _memory_error(task)
+        return memory_limit(limits.memory_bytes)
     if error.errno == errno.EFBIG:
-        return output_limit(task["output_bytes"])
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return CompileError("E-UPLOAD-DISK", "the server's disk is full")
+        return output_limit(limits.output_bytes)
+    if full := full_disk(error):  # the disk of temporary files
+        return full
     traceback.print_exc()
     return CompileError("E-SERVER-BUG", f"{type(error).__name__}: {error.strerror}")

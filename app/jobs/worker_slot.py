@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from compiler.bench.disturbance import Disturbance, Watch
-from compiler.bench.machine_slot import machine_slot
 from compiler.limits import not_counted
 
 if TYPE_CHECKING:
-    from app.jobs.worker import Say
+    from app.jobs.results import Say
 
 LONGEST_S = 1.0
 """Longest time in seconds that a measurement keeps the slot at a stretch."""
-MACHINE_WAIT_S = 2.0
-"""Maximum time in seconds to wait for a measurement of another server or command."""
 
 _connected = threading.Event()
 _granted = threading.Event()
+_shared = threading.Event()
+"""Set while the granted slot is shared with a measurement of another server or command."""
 
 
 def connect() -> None:
@@ -35,6 +34,7 @@ def heard(message: Mapping[str, Any]) -> None:
     if "idle_s" in message:
         not_counted(float(message["idle_s"]))
     if message.get("slot"):
+        (_shared.set if message.get("shared") else _shared.clear)()
         _granted.set()
 
 
@@ -44,7 +44,6 @@ class Slot:
     def __init__(self, say: Say, threads: int) -> None:
         self._say = say
         self._start_s = 0.0
-        self._machine = ExitStack()
         self._watch = Watch(threads)
 
     def take(self) -> None:
@@ -53,15 +52,14 @@ class Slot:
         if _connected.is_set():
             self._say("slot", {"wanted": True})
             _granted.wait()
-        if not self._machine.enter_context(machine_slot(MACHINE_WAIT_S)):
-            self._watch.is_exclusive = False
+            if _shared.is_set():
+                self._watch.is_exclusive = False
         self._start_s = perf_counter()
         self._watch.begin()
 
     def give_back(self) -> None:
         """Let the other jobs of the server continue."""
         self._watch.end()
-        self._machine.close()
         if _connected.is_set():
             self._say("slot", {"wanted": False})
 

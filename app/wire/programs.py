@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from app.wire import VERSION
 from app.wire.identities import Identified
@@ -78,6 +78,14 @@ def assembly(program: Program) -> Iterator[tuple[str, Payload]]:
 
 class _Download(Payload):
     text: str
+
+
+LISTING = "download-asm"
+
+
+def listing_text(payload: Payload) -> str:
+    """Return the text of the part `LISTING`."""
+    return cast(_Download, payload)["text"]
 
 
 def _download(kind: str, text: str) -> tuple[str, _Download]:

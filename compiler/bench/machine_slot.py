@@ -16,20 +16,44 @@ WAIT_S = 30.0
 _LOOK_EVERY_S = 0.02
 
 
+class MachineSlot:
+    """The machine's measuring slot, a lock on a file of the user.
+
+    The system releases the lock when the process ends. Without a writable folder, or on a file
+    system without locks, every process has the slot.
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+
+    def take(self) -> bool:
+        """Take the slot without waiting; return False if another process has it."""
+        if self._file is None:
+            self._file = _open()
+        return self._file is None or _is_locked(self._file)
+
+    def give_back(self) -> None:
+        """Release the slot; without effect if this process does not have it."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+
 @contextmanager
 def machine_slot(wait_seconds: float = WAIT_S) -> Generator[bool]:
     """Hold the machine's measuring slot during the block.
 
-    The slot is a lock on a file of the user. The block runs without the slot if another process
-    holds it for longer than `wait_seconds`, or if no folder is writable. Yields whether no other
-    measurement of this user runs during the block.
+    The block runs without the slot if another process holds it for longer than `wait_seconds`.
+    Yields whether no other measurement of this user runs during the block.
     """
-    file = _open()
-    if file is None:
-        yield True
-        return
-    with file:
-        yield _locked(file, wait_seconds)
+    slot = MachineSlot()
+    end = monotonic() + wait_seconds
+    try:
+        while not (has_slot := slot.take()) and monotonic() < end:
+            sleep(_LOOK_EVERY_S)
+        yield has_slot
+    finally:
+        slot.give_back()
 
 
 def _open() -> IO[bytes] | None:
@@ -43,20 +67,16 @@ def _open() -> IO[bytes] | None:
         return None
 
 
-def _locked(file: IO[bytes], wait_seconds: float) -> bool:
-    """Lock the file until it is closed; return whether the lock was granted in time."""
+def _is_locked(file: IO[bytes]) -> bool:
+    """Lock the file until it is closed; return False if another process has locked it."""
     if os.name != "posix":
         return True
     import fcntl
 
-    end = monotonic() + wait_seconds
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if monotonic() >= end:
-                return False
-            sleep(_LOOK_EVERY_S)
-        except OSError:
-            return True  # a file system without locks
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks
+    return True

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from os import PathLike
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import llvmlite
 
@@ -113,12 +113,12 @@ class Database:
         """Return all entries for a machine, by computation; {} if the file does not exist."""
         if not self.path.exists():
             return {}
-        with self._open() as connection:
-            rows = connection.execute(
-                "select computation, name, schedule, seconds, untuned_seconds, n_tried, "
-                "why_stopped, search, seed from schedules where machine = ?",
-                (machine,),
-            ).fetchall()
+        import sqlite3  # imported only here, since most compilations find no database
+
+        try:
+            rows = self._rows(machine)
+        except sqlite3.Error as e:
+            raise self._broken(str(e)) from e
         found = (Entry(*row) for row in rows)
         return {e.computation: e for e in found}
 
@@ -137,15 +137,33 @@ class Database:
             )
             connection.commit()
 
+    def _rows(self, machine: str) -> list[tuple[Any, ...]]:
+        """Read the rows of a machine from the file, which may be read-only."""
+        import sqlite3
+
+        address = f"{self.path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, timeout=10, uri=True)) as connection:
+            if self._version(connection) == 0:
+                return []  # an empty file
+            return connection.execute(
+                "select computation, name, schedule, seconds, untuned_seconds, n_tried, "
+                "why_stopped, search, seed from schedules where machine = ?",
+                (machine,),
+            ).fetchall()
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        (version,) = connection.execute("pragma user_version").fetchone()
+        if version not in (0, FORMAT):
+            raise self._broken(f"its format is {version}, this program needs {FORMAT}")
+        return version
+
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:
-        import sqlite3  # imported only here, since most compilations find no database
+        import sqlite3
 
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as connection:
-                (version,) = connection.execute("pragma user_version").fetchone()
-                if version not in (0, FORMAT):
-                    raise self._broken(f"its format is {version}, this program needs {FORMAT}")
+                self._version(connection)
                 connection.execute(_TABLE)
                 connection.execute(f"pragma user_version = {FORMAT}")
                 yield connection

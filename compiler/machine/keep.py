@@ -50,7 +50,7 @@ def path() -> Path | None:
 
 def keep(machine: Machine) -> Path | None:
     """Write the speeds; return the path of the file, or None if no directory is writable."""
-    _read.cache_clear()
+    _forget()
     file = path()
     if file is None:
         return None
@@ -71,11 +71,39 @@ def known() -> Machine:
     return estimated(host()) if file is None else _read(file)
 
 
+def refresh() -> None:
+    """Load the speeds again if their file has changed, for this process and its later forks."""
+    global _stamp
+    file = path()
+    try:
+        facts = file.stat() if file is not None else None
+    except OSError:
+        facts = None
+    stamp = (str(file), facts and (facts.st_mtime_ns, facts.st_size, facts.st_ino))
+    if stamp != _stamp:
+        _forget()
+        _stamp = stamp
+    measured_at()
+
+
+_stamp: object = None
+
+
+def _forget() -> None:
+    _read.cache_clear()
+    _written.cache_clear()
+
+
 def measured_at() -> float | None:
     """Return the time of the stored measurement, in Unix seconds; None for estimates."""
     file = path()
+    return _written(file) if file is not None and known().is_measured else None
+
+
+@cache
+def _written(file: Path) -> float | None:
     try:
-        return file.stat().st_mtime if file is not None and known().is_measured else None
+        return file.stat().st_mtime
     except OSError:
         return None
 

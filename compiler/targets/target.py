@@ -185,6 +185,8 @@ def host() -> Target:
     )
 
 
+CACHES_FOLDER = "/sys/devices/system/cpu/cpu0/cache"
+"""The folder in which Linux describes the caches of the first processor."""
 _FALLBACK_CACHES = ((1, 32 * _KIB), (2, 512 * _KIB), (3, 8 * _MIB))
 
 
@@ -195,9 +197,7 @@ def _n_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _cache_bytes(
-    level: int, fallback: int, root: str = "/sys/devices/system/cpu/cpu0/cache"
-) -> int:
+def _cache_bytes(level: int, fallback: int, root: str = CACHES_FOLDER) -> int:
     """Return the size in bytes of the first processor's data cache at a level, or `fallback` if
     unknown."""
     for index in sorted(Path(root).glob("index*")):

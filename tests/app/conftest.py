@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,11 @@ from flask.testing import FlaskClient
 from app import create_app
 from app.config import Settings
 from app.jobs.fork_server import ForkServer
+from app.jobs.inputs import TaskMaker
+from app.jobs.limits import Limits
 from app.jobs.queue import JobQueue
+from app.jobs.records import Job
+from app.jobs.task import Task
 from tests.app.schema import check_answers
 
 QUICK = {"measure": False, "check": False, "accuracy": False}
@@ -39,6 +43,20 @@ class SharedForkServer(ForkServer):
     def end(self) -> None:
         """End the process after the last test."""
         super().stop()
+
+
+class NoInputs(TaskMaker):
+    """Makes tasks without inputs, for the odd worker, which has no model."""
+
+    def __init__(self) -> None:
+        pass
+
+    def task(self, job: Job, private: Mapping[str, Any], limits: Limits) -> Task:
+        """Return a task of the request alone."""
+        return Task({**job.request, **private}, limits)
+
+    def undrawn(self, job: Job) -> None:
+        """Return no sample."""
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +96,8 @@ def make_app(tmp_path: Path, fork_servers: ForkServers) -> Iterator[MakeApp]:
         app = create_app(settings)
         app.testing = False  # bugs become error answers, as for users
         if settings["worker_module"] == ODD_WORKER:
-            jobs_of(app.test_client()).fork_server = fork_servers(ODD_WORKER)
+            runner = jobs_of(app.test_client()).runner
+            runner.fork_server, runner.maker = fork_servers(ODD_WORKER), NoInputs()
         # Tests queue requests that are not valid.
         made[app] = check_answers(app, loose={"request"})
         return app
@@ -103,7 +122,7 @@ def real(
     folder = tmp_path_factory.mktemp("data")
     app = create_app({"data_folder": folder, "job_limit_s": 120.0})
     jobs = app.extensions["jobs"]
-    jobs.fork_server = fork_servers(jobs.settings.worker_module)
+    jobs.runner.fork_server = fork_servers(jobs.settings.worker_module)
     wrong = check_answers(app)
     yield app.test_client()
     app.extensions["jobs"].stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from flask.testing import FlaskClient
 from onnx.reference import ReferenceEvaluator
 
 import compiler
-from app.jobs.export import FILE, export_stage, with_way_out
+from app.jobs.export import FILE, with_way_out
+from app.jobs.models import compilation_of
 from app.jobs.parts import Parts
 from app.jobs.stages import stages_up_to
 from app.samples import find_sample
 from compiler.errors import CompileError
-from tests.app.conftest import compiled_job, started
+from tests.app.conftest import compiled_job, jobs_of, started
+from tests.app.direct import LIMITS, replace_part, run_directly, task_of
 from tests.app.schema import check_shape
 
 NOT_IN_ONNX = """graph g(x: f32[2,3]) {
@@ -46,10 +49,8 @@ def written(
     client: FlaskClient, job: str, stage: int, folder: Path, fused: bool = False
 ) -> onnx.ModelProto:
     """Return the exported model of a stage, by calling the job's function directly."""
-    compiled = client.application.extensions["jobs"].find(job).folder
-    request = {"job": job, "stage": stage, "fused": fused, "compiled": compiled, "file": "f"}
     folder.mkdir(exist_ok=True)
-    export_stage(request, folder, {"output_bytes": 10**8}, lambda *_: None)
+    run_directly(task_of(client, kind="export", job=job, stage=stage, fused=fused), folder)
     assert Parts(folder).read("exported")["objection"] == ""
     model = onnx.load(folder / FILE)
     onnx.checker.check_model(model, full_check=True)
@@ -96,11 +97,12 @@ def test_a_stage_that_changed_nothing_is_that_of_the_stage_before(real, compiled
 def test_a_result_of_other_passes_is_not_written(real, compiled, tmp_path):
     text = "stage-0-text"
     folder = tmp_path / "compiled"
-    shutil.copytree(real.application.extensions["jobs"].find(compiled).folder, folder)
+    shutil.copytree(jobs_of(real).find(compiled).folder, folder)
     kept = Parts(folder)
-    kept.write(text, {**kept.read(text), "text": "graph of another compiler"})
+    replace_part(folder, text, {**kept.read(text), "text": "graph of another compiler"})
+    task = task_of(real, kind="export", job=compiled, stage=0, fused=False)
     with pytest.raises(CompileError) as caught:
-        stages_up_to(folder, 0)
+        stages_up_to(compilation_of(task), kept, 0)
     assert caught.value.code == "E-RESULT-ABSENT"
 
 
@@ -134,14 +136,14 @@ def test_the_nearest_stage_that_can_be_written_is_named():
 
 
 def test_a_model_beyond_the_limit_is_refused_with_the_numbers(real, compiled, tmp_path):
-    folder = real.application.extensions["jobs"].find(compiled).folder
-    request = {"job": compiled, "stage": 0, "fused": False, "compiled": folder, "file": "f"}
     for limit, size in (
         (20_000, "25,132 bytes of weights alone"),
         (25_200, r"2[5-9],\d{3} bytes,"),
     ):
+        limits = replace(LIMITS, output_bytes=limit)
+        task = task_of(real, limits, kind="export", job=compiled, stage=0, fused=False)
         with pytest.raises(CompileError, match=f"{size}.*limit of a job is {limit:,}") as caught:
-            export_stage(request, tmp_path, {"output_bytes": limit}, lambda *_: None)
+            run_directly(task, tmp_path)
         assert caught.value.code == "E-LIMIT-OUTPUT"
 
 

@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from app.jobs.fork_server import Door, Forked, ForkServer
+from app.jobs.parts import Parts
 from compiler.errors import CompileError
 from tests.app.conftest import ODD_WORKER, PATIENCE_S, jobs_of, submit, wait
 
@@ -24,29 +25,29 @@ def _ended(child: Forked) -> int | None:
 def test_jobs_are_forks_of_one_process(make_app):
     client = make_app().test_client()
     wait(client, submit(client)["id"])
-    first = jobs_of(client).fork_server.process
+    first = jobs_of(client).runner.fork_server.process
     wait(client, submit(client)["id"])
-    assert jobs_of(client).fork_server.process is first
+    assert jobs_of(client).runner.fork_server.process is first
     assert first.poll() is None
 
 
 def test_a_fork_server_that_was_killed_is_replaced(make_app):
     client = make_app().test_client()
     wait(client, submit(client)["id"])
-    killed = jobs_of(client).fork_server.process
+    killed = jobs_of(client).runner.fork_server.process
     killed.kill()
     assert wait(client, submit(client)["id"])["state"] == "succeeded"
-    assert jobs_of(client).fork_server.process.pid != killed.pid
+    assert jobs_of(client).runner.fork_server.process.pid != killed.pid
 
 
 def test_a_fork_that_is_refused_leaves_the_fork_server_to_its_children(
     fork_server, tmp_path, monkeypatch
 ):
-    child = fork_server.fork(tmp_path / "one.txt")
+    child = fork_server.fork()
     with monkeypatch.context() as patch:
         patch.setattr(Door, "ask", _refuse)
         with pytest.raises(CompileError, match="no more processes"):
-            fork_server.fork(tmp_path / "other.txt")
+            fork_server.fork()
     child.stdin.close()
     assert _ended(child) == 0
     child.stop()
@@ -60,7 +61,7 @@ def test_a_job_outlives_the_fork_server_that_forked_it(make_app):
     client = make_app().test_client()
     job = jobs_of(client).find(submit(client, "sleep")["id"])
     jobs_of(client).events_after(job, 3, PATIENCE_S)
-    jobs_of(client).fork_server.process.kill()
+    jobs_of(client).runner.fork_server.process.kill()
     assert client.delete(f"/api/v1/jobs/{job.id}").status_code == 200
     assert wait(client, job.id)["state"] == "cancelled"
 
@@ -68,14 +69,14 @@ def test_a_job_outlives_the_fork_server_that_forked_it(make_app):
 def test_a_worker_that_cannot_be_imported_is_an_error_of_ours(tmp_path):
     fork_server = ForkServer("tests.app.no_such_module", tmp_path)
     with pytest.raises(CompileError, match="no process can be started") as caught:
-        fork_server.fork(tmp_path / "log.txt")
+        fork_server.fork()
     assert caught.value.code == "E-SERVER-BUG"
     fork_server.stop()
     assert "no_such_module" in (tmp_path / "fork-server.txt").read_text()
 
 
 def test_the_number_of_an_ended_child_is_kept_until_it_is_released(fork_server, tmp_path):
-    child = fork_server.fork(tmp_path / "log.txt")
+    child = fork_server.fork()
     assert child.wait(timeout_s=0.0) is None
     child.stdin.close()  # without a task the child ends
     assert _ended(child) == 0
@@ -86,7 +87,7 @@ def test_the_number_of_an_ended_child_is_kept_until_it_is_released(fork_server, 
 
 
 def test_how_a_child_was_killed_is_known(fork_server, tmp_path):
-    child = fork_server.fork(tmp_path / "log.txt")
+    child = fork_server.fork()
     os.kill(child.pid, signal.SIGXCPU)
     assert _ended(child) == -signal.SIGXCPU
     child.stop()
@@ -94,7 +95,7 @@ def test_how_a_child_was_killed_is_known(fork_server, tmp_path):
 
 def test_nobody_knows_how_a_child_ends_whose_fork_server_has_gone(tmp_path):
     fork_server = ForkServer(ODD_WORKER, tmp_path)
-    child = fork_server.fork(tmp_path / "log.txt")
+    child = fork_server.fork()
     fork_server.stop()
     with pytest.raises(CompileError, match="was lost"):
         _ended(child)
@@ -102,7 +103,7 @@ def test_nobody_knows_how_a_child_ends_whose_fork_server_has_gone(tmp_path):
 
 
 def test_a_child_leads_a_group_of_its_own(fork_server, tmp_path):
-    one, other = (fork_server.fork(tmp_path / f"{i}.txt") for i in range(2))
+    one, other = (fork_server.fork() for _ in range(2))
     assert [os.getpgid(c.pid) for c in (one, other)] == [one.pid, other.pid]
     one.stop()
     os.kill(other.pid, 0)
@@ -112,6 +113,6 @@ def test_a_child_leads_a_group_of_its_own(fork_server, tmp_path):
 def test_a_child_holds_nothing_of_the_fork_server(make_app):
     client = make_app().test_client()
     job = wait(client, submit(client, "list_open_files")["id"])
-    files = (jobs_of(client).folder / job["id"] / "files").read_text().split()
-    # The task, the log twice, the output, and the listed folder.
+    files = Parts(jobs_of(client).folder / job["id"]).read("files")["files"]
+    # The task, the log twice, the messages, and the listed folder.
     assert len(files) == 5

@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from app.jobs.parts import Parts
 from app.jobs.records import load
 from tests.app.conftest import PATIENCE_S, jobs_of, submit, until, wait, wait_until
 
@@ -48,7 +49,7 @@ def test_a_job_that_fails_says_why_and_keeps_its_passes(make_app, trouble, limit
 @pytest.mark.parametrize("trouble", ["sleep", "compute_for_ever"])
 def test_a_job_that_does_not_end_is_stopped_and_keeps_its_passes(make_app, monkeypatch, trouble):
     clock = [0.0]
-    monkeypatch.setattr("app.jobs.child.monotonic", lambda: clock[0])
+    monkeypatch.setattr("app.jobs.listener.monotonic", lambda: clock[0])
     client = make_app(job_limit_s=100.0).test_client()
     job = submit(client, trouble)
     wait_until(client, job["id"], lambda j: j["n_stages"] == 3)
@@ -88,7 +89,7 @@ def test_what_libraries_print_does_not_disturb_the_messages(client):
 def test_what_a_child_has_started_dies_with_it(client):
     job = wait(client, submit(client, "leave_a_grandchild")["id"])
     assert job["state"] == "succeeded"
-    pid = int((jobs_of(client).folder / job["id"] / "grandchild").read_text())
+    pid = Parts(jobs_of(client).folder / job["id"]).read("grandchild")["pid"]
     until(lambda: not _runs(pid))
 
 
@@ -109,6 +110,15 @@ def test_a_running_job_can_be_cancelled(client, monkeypatch):
     assert cancelled.get_json()["state"] == "cancelled"
     result = client.get(f"/api/v1/jobs/{job['id']}/result").get_json()
     assert (result["state"], result["complete"], len(result["stages"])) == ("cancelled", False, 3)
+
+
+def test_a_job_can_be_asked_to_end_early_while_it_waits_or_runs(client):
+    running, waiting = submit(client, "until_stopped"), submit(client, "until_stopped")
+    wait_until(client, running["id"], lambda j: j["n_stages"] == 3)
+    jobs_of(client).find(waiting["id"]).ask_to_stop()
+    jobs_of(client).find(running["id"]).ask_to_stop()
+    for job in (running, waiting):
+        assert wait(client, job["id"])["state"] == "succeeded"
 
 
 def test_waiting_jobs_know_their_place_and_can_be_cancelled(client):
@@ -170,7 +180,7 @@ def test_a_job_of_another_version_is_not_there_and_says_why(make_app):
 
 def test_a_job_whose_server_died_has_failed(make_app):
     client = make_app().test_client()
-    job = jobs_of(client)._make({"kind": "compile"}, "a model", {})
+    job = jobs_of(client)._make({"kind": "compile"}, "a model")
     found = load(job.folder)
     assert found is not None
     assert found.state == "failed"

@@ -16,6 +16,7 @@ from compiler.check.stepwise import Wanted, begin_check
 from compiler.options import Options
 from compiler.passes.rules.calls import o
 from tests.app.conftest import QUICK, compiled_job, jobs_of, started, submit, wait
+from tests.app.direct import replace_part
 from tests.app.schema import check_shape
 from tests.compiler.check.test_stepwise import MODEL
 from tests.faults.fault import instead
@@ -149,10 +150,10 @@ def test_what_was_not_compiled_cannot_be_checked(client):
 
 def test_a_result_of_other_passes_is_not_mixed_with_these(real):
     job = compiled_job(real, **MLP)
-    parts = Parts(jobs_of(real).find(job).folder)
-    result = parts.read("result")
+    folder = jobs_of(real).find(job).folder
+    result = Parts(folder).read("result")
     result["stages"][3]["name"] = "another"
-    parts.write("result", result)
+    replace_part(folder, "result", result)
     error = checked(real, job)["error"]
     assert (error["code"], error["hint"]) == ("E-RESULT-ABSENT", "compile the model again")
 

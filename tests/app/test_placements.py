@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app.jobs.parts import Parts
 from app.wire import placements
 from compiler.place.place import SCHEDULERS
 from compiler.place.place import place as schedule
 from compiler.place.platform_text import load_platform
 from compiler.place.tasks_text import parse_tasks
 from tests.app.conftest import jobs_of, started, submit, wait
+from tests.app.direct import replace_part
 from tests.app.schema import check_shape
 
 QUICK = [s.name for s in SCHEDULERS.values() if s.is_quick]
@@ -110,7 +110,7 @@ def test_a_scheduler_that_refuses_leaves_the_others_their_rows(real, compiled):
     many = "\n".join(f"  v{i}: 8 bytes = t{i}()" for i in range(401))
     text = f"tasks many {{\n{many}\n}}"
     assert len(parse_tasks(text).tasks) == 401
-    Parts(kept).write("tasks", {"version": 1, "text": text})
+    replace_part(kept, "tasks", {"version": 1, "text": text})
     placing = place(real, compiled, platform="two-cores", scheduler="cp_sat")
     assert placing["state"] == "succeeded"
     rows = real.get(f"/api/v1/jobs/{placing['id']}/placements").get_json()["rows"]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
 from app.jobs.parts import Parts
-from app.jobs.profile import profile_model
+from app.jobs.task import COMPILED
 from compiler.errors import CompileError
 from compiler.machine.machine import estimated
 from compiler.targets.target import host
 from tests.app.conftest import QUICK, compiled_job, jobs_of, started, submit, wait
+from tests.app.direct import replace_part, run_directly, task_of
 
 
 @pytest.fixture(scope="module")
@@ -105,13 +107,13 @@ def test_a_trace_has_the_passes_and_the_sum_of_the_kernels(real, compiled):
 
 
 def test_other_kernels_than_before_are_not_timed_in_their_name(real, compiled):
-    kept = Parts(jobs_of(real).find(compiled).folder)
-    result = kept.read("result")
+    kept = jobs_of(real).find(compiled).folder
+    result = Parts(kept).read("result")
     renamed = [{**k, "name": f"{k['name']}_old"} for k in result["kernels"]]
-    kept.write("result", {**result, "kernels": renamed})
+    replace_part(kept, "result", {**result, "kernels": renamed})
     again = real.post(f"/api/v1/jobs/{compiled}/profile", json={"seconds": 0.1}).get_json()
     kept_error = wait(real, again["id"])["error"]
-    kept.write("result", result)
+    replace_part(kept, "result", result)
     assert kept_error["code"] == "E-RESULT-ABSENT"
     assert kept_error["hint"] == "compile the model again"
 
@@ -143,8 +145,16 @@ def test_what_did_not_run_has_no_profile(client):
     assert client.get("/api/v1/jobs/nothing/profile/trace").status_code == 404
 
 
-def test_a_compilation_that_is_gone_is_told(tmp_path):
-    request = {"compiled": str(tmp_path / "gone"), "machine": False, "seconds": 1.0}
+def test_a_compilation_that_is_gone_is_told(real, compiled):
+    gone = f"20260101-{'0' * 20}"
+    jobs = jobs_of(real)
+    request = {"kind": "profile", "job": gone, "machine": False, "seconds": 1.0}
+    ended = wait(real, jobs.submit(request, "a model").id)
+    assert ended["error"]["code"] == "E-RESULT-ABSENT"
+    assert gone in ended["error"]["notes"][0]
+    # The folder of the job may also go while the child reads it.
+    task = task_of(real, **{**request, "job": compiled})
+    task = replace(task, inputs={**task.inputs, COMPILED: jobs.folder})
     with pytest.raises(CompileError) as e:
-        profile_model(request, tmp_path, {}, lambda name, data: None)
+        run_directly(task, jobs.folder)
     assert e.value.code == "E-RESULT-ABSENT"

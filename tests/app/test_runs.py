@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 
 import compiler
 from app.arrays import as_input, npy_bytes, read_array
-from app.jobs.run import output_file, whole_inputs
+from app.jobs.run import output_name, whole_inputs
 from app.samples import find_sample
 from app.wire import runs
 from compiler.errors import CompileError
@@ -283,7 +283,7 @@ def test_outputs_are_summarised_with_their_range_and_classes():
 
 def test_stored_outputs_can_be_read_by_numpy(tmp_path: Path):
     for array in (np.arange(3), np.array(["a", "é"], object), np.array([1.5], DType.bf16.numpy)):
-        path = output_file(tmp_path, 0)
+        path = tmp_path / output_name(0)
         path.write_bytes(npy_bytes(array))
         np.testing.assert_array_equal(np.load(path), array.astype(np.load(path).dtype))
 

@@ -57,6 +57,15 @@ def test_a_database_of_another_format_is_not_read(tmp_path: Path) -> None:
     assert "99" in caught.value.message
 
 
+def test_reading_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "schedules.sqlite"
+    Database(path).put("m", ENTRY)
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    assert Database(path).entries("m") == {"abc": ENTRY}
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CompileError) as caught:

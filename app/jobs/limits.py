@@ -1,0 +1,51 @@
+"""The limits of a job's child, and the errors of a child that exceeds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.errors import CompileError
+from compiler.units import bytes_text
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of a child: seconds, bytes of address space, and bytes of results.
+
+    The limit counts wall-clock seconds, except those in which the child was stopped or waited for
+    the measurement of another job.
+    """
+
+    seconds: float
+    memory_bytes: int
+    output_bytes: int
+
+
+def seconds_limit(seconds: float, doing: str = "") -> CompileError:
+    """Return the error of a job that exceeded its time limit; `doing` is the job's last
+    activity."""
+    while_doing = f", while {doing}" if doing else ""
+    return CompileError(
+        "E-LIMIT-SECONDS", f"the job was stopped after its limit of {seconds:g} s{while_doing}"
+    )
+
+
+def memory_limit(n_bytes: int) -> CompileError:
+    """Return the error of a job that exceeded its memory limit."""
+    return CompileError(
+        "E-LIMIT-MEMORY", f"the job needed more memory than its limit of {bytes_text(n_bytes)}"
+    )
+
+
+def output_limit(n_bytes: int) -> CompileError:
+    """Return the error of a job that exceeded its output limit."""
+    return CompileError(
+        "E-LIMIT-OUTPUT", f"the job wrote more than its limit of {bytes_text(n_bytes)}"
+    )
+
+
+def invalid_message(text: bytes) -> CompileError:
+    """Return the error of a child that sent a message of a wrong form."""
+    return CompileError(
+        "E-LIMIT-CRASH", f"the child process sent an invalid message: {text[:80]!r}"
+    )

@@ -1,0 +1,79 @@
+"""Runs the tasks of a job in child processes, and stores what they give back."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from app.config import Settings
+from app.jobs.child import Child
+from app.jobs.fork_server import ForkServer
+from app.jobs.inputs import Places, TaskMaker
+from app.jobs.kinds import KINDS
+from app.jobs.limits import Limits
+from app.jobs.listener import OnEvent, Supervision
+from app.jobs.measuring_slot import MeasuringSlot
+from app.jobs.preparations import Preparation, preparations
+from app.jobs.records import Job
+from app.jobs.result_store import ResultStore
+from app.jobs.task import Task
+from compiler.bench.machine_slot import MachineSlot
+from compiler.errors import CompileError
+
+log = logging.getLogger("compilarium.jobs")
+
+_N_LOGS = 50
+
+
+class Runner:
+    """Runs jobs; `find` returns a job by its id."""
+
+    def __init__(self, settings: Settings, logs: Path, find: Callable[[str], Job]) -> None:
+        self.logs = logs
+        self.limits = Limits(
+            settings.job_limit_s, settings.memory_limit_bytes, settings.output_limit_bytes
+        )
+        self.maker = TaskMaker(Places.of(settings, find))
+        self.fork_server = ForkServer(settings.worker_module, logs)
+        self.slot = MeasuringSlot(machine=MachineSlot())
+        self.numbers = itertools.count()
+
+    def run(
+        self, job: Job, private: Mapping[str, Any], on_event: OnEvent, cancelled: threading.Event
+    ) -> None:
+        """Run the preparations of a job and then the job; return early if it is cancelled.
+
+        The results of a job that succeeds are on the disk. Errors: those of `Child.run`, and those
+        of finding the inputs.
+        """
+        for each in preparations(job, self.maker, self.limits):
+            self._prepare(each, on_event, cancelled)
+        if cancelled.is_set():
+            return
+        task = self.maker.task(job, private, self.limits)
+        files = KINDS[job.request["kind"]].files
+        store = ResultStore(job.folder, self.limits.output_bytes, files)
+        how = Supervision(self.limits, store, on_event, cancelled, job.is_asked_to_stop)
+        self._child(task, how)
+        if not cancelled.is_set():
+            store.sync()
+
+    def _prepare(self, each: Preparation, on_event: OnEvent, cancelled: threading.Event) -> None:
+        if cancelled.is_set():
+            return
+        try:
+            self._child(each.task, Supervision(each.task.limits, each.store, on_event, cancelled))
+            if not cancelled.is_set():
+                each.keep()
+        except (CompileError, OSError) as e:
+            if not each.is_optional:
+                raise
+            log.warning("%s: %s", each.task.request["kind"], e)
+
+    def _child(self, task: Task, how: Supervision) -> None:
+        log_file = self.logs / f"child-{next(self.numbers) % _N_LOGS}.txt"
+        Child(self.fork_server, log_file, self.slot).run(task, how)
