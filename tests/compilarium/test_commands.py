@@ -236,6 +236,23 @@ def test_doctor_names_a_cache_that_others_may_write(
     assert "0 programs, 0 objects" in finding.words
 
 
+def test_doctor_checks_the_database_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr("app.config.site_folder", lambda name: tmp_path / name)
+    (finding,) = doctor._database()
+    assert finding.state == "ok"
+    assert "does not exist yet" in finding.words
+    file = tmp_path / "compilarium" / "compilarium.db"
+    file.parent.mkdir()
+    file.write_bytes(b"no database" * 100)
+    (finding,) = doctor._database()
+    assert finding.state == "broken"
+    assert f"{file} is damaged" in finding.words
+    assert "backup" in finding.fix
+
+
 def test_doctor_finds_everything_needed_here() -> None:
     facts = told("doctor")
     topics = {f["topic"]: f for f in facts["findings"]}
