@@ -26,6 +26,11 @@ def begin_sync(path: Path) -> Future[None]:
     return _POOL.submit(_sync, path)
 
 
+def sync(paths: Iterable[Path]) -> None:
+    """Wait until these files and folders are on the disk. Errors: OSError."""
+    finish_sync([begin_sync(path) for path in paths])
+
+
 def finish_sync(begun: Iterable[Future[None]]) -> None:
     """Wait for the end of these writes. Errors: OSError."""
     for each in begun:

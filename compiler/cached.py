@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import json
 import mmap
 import os
 import platform
@@ -20,7 +19,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from compiler.targets.disk import kept_directory
+from compiler.cache.directory import kept_directory
+from compiler.cache.store import GuardedStore
 from compiler.targets.options import KernelSchedule
 from compiler.targets.target import Target, host
 
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 SETTLED_SECONDS = 2.0
 """Minimum age in seconds of a file whose time stamp is trusted; a younger file may change again
 within the same clock tick."""
+
+NOTES_BYTES = 4 << 20
+"""Maximum total size in bytes of the notes of model files' digests."""
 
 NOT_OF_THE_PROGRAM = {"tier", "limits"}
 """Options that are not part of the cache key; optimised code also serves requests for tier 0."""
@@ -212,28 +215,17 @@ def _content(model: str | PathLike[str] | bytes, directory: Path) -> str:
     path = Path(model).resolve()
     facts = path.stat()
     identity = (str(path), facts.st_size, facts.st_mtime_ns, facts.st_ino, facts.st_dev)
-    note = directory / hashlib.sha256(repr(identity).encode()).hexdigest()
-    try:
-        known = json.loads(note.read_text())
-        if known["identity"] == list(identity):
-            return str(known["content"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
+    notes = GuardedStore(directory, NOTES_BYTES)
+    note = hashlib.sha256(repr(identity).encode()).hexdigest()
+    known = notes.read(note)
+    if known is not None:
+        return known.decode("ascii")
     with path.open("rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as data:
         content = hashlib.sha256(data).hexdigest()
     if time.time() - facts.st_mtime > SETTLED_SECONDS:
-        _write(note, json.dumps({"identity": identity, "content": content}))
+        # Hashing the file again takes less time than waiting for the disk.
+        notes.write(note, content.encode("ascii"), is_durable=False)
     return content
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        own = path.with_name(f".new-{os.getpid()}-{path.name}")
-        own.write_text(text)
-        own.replace(path)
-    except OSError:
-        return
 
 
 @cache

@@ -6,6 +6,7 @@ instead of being skipped.
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 
@@ -19,3 +20,7 @@ needs_own_threads = pytest.mark.skipif(not OWN_THREADS, reason="threads come fro
 needs_fork = pytest.mark.skipif(not IS_LINUX, reason="elsewhere processes may not be forked")
 needs_file_locks = pytest.mark.skipif(sys.platform == "win32", reason="locks are of POSIX systems")
 needs_affinity = pytest.mark.skipif(not IS_LINUX, reason="elsewhere processors cannot be chosen")
+needs_user_ids = pytest.mark.skipif(os.name != "posix", reason="users have no numbers here")
+needs_root = pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="only root may give files to another user"
+)

@@ -10,19 +10,18 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from sqlite3 import Cursor, OperationalError
-from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
+
+from app.store.sqlite import READING, require_local, sqlite_engine
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
-_BUSY_S = 20.0
 _TABLES_LOCK = 0x636F6D70696C61
 """The key of the advisory lock that guards the tables in PostgreSQL."""
 
@@ -33,10 +32,15 @@ def sqlite_url(folder: Path) -> str:
 
 
 class Database:
-    """A database, with sessions from any thread."""
+    """A database, with sessions from any thread.
+
+    Errors: E-OPTION-VALUE for a SQLite file on a network file system.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = make_url(url)
+        if self.url.get_backend_name() == "sqlite" and self.url.database:
+            require_local(Path(self.url.database))
         self._engine: Engine | None = None
         self._opening = threading.Lock()
 
@@ -44,6 +48,12 @@ class Database:
     def session(self) -> Generator[Session]:
         """Open a session; commit at the end of the `with` block, or roll back on an exception."""
         with Session(self.engine) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def reading(self) -> Generator[Session]:
+        """Open a session that only reads: in SQLite it waits for no other session."""
+        with Session(self.engine.execution_options(**{READING: True})) as session, session.begin():
             yield session
 
     @property
@@ -69,12 +79,10 @@ class Database:
 def _alone(connection: Connection) -> None:
     """Lock the tables against other processes until this transaction commits.
 
-    Without this lock, SQLite locks only at the first write, and in PostgreSQL two processes may
-    create the same table.
+    Without this lock, two processes may create the same table in PostgreSQL. A transaction of
+    SQLite has this lock already.
     """
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-    elif connection.dialect.name == "postgresql":
+    if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TABLES_LOCK})")
 
 
@@ -108,27 +116,4 @@ def _engine(url: str) -> Engine:
     path = make_url(url).database
     if path:
         Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _BUSY_S})
-
-    @event.listens_for(engine, "connect")
-    def _(connection: object, _record: object) -> None:
-        cursor = connection.cursor()  # type: ignore[attr-defined]
-        _write_ahead(cursor)
-        cursor.execute("PRAGMA foreign_keys=ON")
-        cursor.close()
-
-    return engine
-
-
-def _write_ahead(cursor: Cursor) -> None:
-    """Enable the write-ahead log. SQLite does not wait for other processes at this statement, so
-    retry."""
-    until = monotonic() + _BUSY_S
-    while True:
-        try:
-            cursor.execute("PRAGMA journal_mode=WAL")
-            return
-        except OperationalError:
-            if monotonic() > until:
-                raise
-            sleep(0.01)
+    return sqlite_engine(url)

@@ -81,7 +81,7 @@ class LinkStore:
         stored."""
         if self._of_digest(shared.digest) is not None:
             return False
-        with self.database.session() as session:
+        with self.database.reading() as session:
             self._count(session, shared.n_bytes)
         return True
 
@@ -100,7 +100,7 @@ class LinkStore:
     def find(self, link_id: str) -> Link:
         """Find a link by id. Errors: E-REQUEST-UNKNOWN."""
         if _ID.fullmatch(link_id):
-            with self.database.session() as session:
+            with self.database.reading() as session:
                 row = session.get(LinkRow, link_id)
                 if row is not None:
                     return _link(row)
@@ -111,7 +111,7 @@ class LinkStore:
         )
 
     def _of_digest(self, digest: str) -> Link | None:
-        with self.database.session() as session:
+        with self.database.reading() as session:
             row = session.scalar(select(LinkRow).where(LinkRow.digest == digest))
             return _link(row) if row is not None else None
 

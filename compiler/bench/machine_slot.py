@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 from time import monotonic, sleep
 from typing import IO
 
-from compiler.targets.disk import kept_directory
+from compiler.cache.directory import kept_directory
+from compiler.cache.trust import make_folder, open_private
 
 WAIT_S = 30.0
 """Maximum time in seconds to wait for another measurement; then both run at the same time."""
@@ -61,8 +61,9 @@ def _open() -> IO[bytes] | None:
     if folder is None:
         return None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return open(Path(folder) / "measuring.lock", "wb")
+        make_folder(folder)
+        handle = open_private(folder / "measuring.lock", os.O_RDWR | os.O_CREAT)
+        return os.fdopen(handle, "wb")
     except OSError:
         return None
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,11 +14,12 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from compiler.cache.directory import kept_directory
+from compiler.cache.store import GuardedStore
 from compiler.codegen.threads.forks import NUMBER_OF_THREADS
 from compiler.codegen.threads.openmp import runtime
 from compiler.codegen.threads.pool_text import SHARE
 from compiler.codegen.threads.thread_pool import thread_pool
-from compiler.targets.disk import kept_directory
 from compiler.targets.target import Target, host
 
 _lock = threading.RLock()
@@ -78,30 +77,34 @@ def object_code(
     The default store is the store of this user.
     """
     store = store or ObjectStore.default()
+    return _object_code(ir, target, store, effort, store.put)
+
+
+def _object_code(
+    ir: str,
+    target: Target,
+    store: ObjectStore,
+    effort: int,
+    put: Callable[[str, bytes], object],
+) -> bytes:
     key = store.key(ir, target, effort)
     found = store.get(key)
     if found is None:
         with _lock:
             found = _machine(target, effort).emit_object(_parsed_after_start(ir))
-        store.put(key, found)
+        put(key, found)
     return found
-
-
-TRIM_EVERY = 64
-"""The number of writes after which a store checks its size; it also checks at the first write."""
 
 
 class ObjectStore:
     """A cache of object files on disk, keyed by text, target and version of LLVM.
 
-    Entries are written atomically, with a digest; a damaged entry counts as missing. A store in a
-    read-only directory caches nothing.
+    A damaged or foreign entry counts as missing (see `GuardedStore`). A store in a read-only
+    directory caches nothing.
     """
 
     def __init__(self, directory: Path | None, limit_bytes: int = 512 << 20) -> None:
-        self.directory = directory
-        self.limit_bytes = limit_bytes
-        self._n_put = 0
+        self.files = GuardedStore(directory, limit_bytes)
 
     @staticmethod
     @cache
@@ -118,47 +121,11 @@ class ObjectStore:
 
     def get(self, key: str) -> bytes | None:
         """Read an entry; None if it is missing or damaged."""
-        if self.directory is None:
-            return None
-        try:
-            data = (self.directory / key).read_bytes()
-        except OSError:
-            return None
-        digest, code = data[:32], data[32:]
-        return code if hashlib.sha256(code).digest() == digest else None
+        return self.files.read(key)
 
     def put(self, key: str, code: bytes) -> None:
         """Write an entry; do nothing in a read-only directory."""
-        if self.directory is None:
-            return
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.directory, prefix=".new-")
-            try:
-                with os.fdopen(handle, "wb") as f:
-                    f.write(hashlib.sha256(code).digest() + code)
-                os.replace(name, self.directory / key)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
-            if self._n_put % TRIM_EVERY == 0:
-                self.trim()
-            self._n_put += 1
-        except OSError:
-            return
-
-    def trim(self) -> None:
-        """Remove the oldest entries until the size is within the limit."""
-        if self.directory is None:
-            return
-        files = (p for p in self.directory.iterdir() if p.is_file())
-        entries = [(p.stat().st_mtime, p.stat().st_size, p) for p in files]
-        total = sum(size for _, size, _ in entries)
-        for _, size, path in sorted(entries):
-            if total <= self.limit_bytes:
-                return
-            path.unlink(missing_ok=True)
-            total -= size
+        self.files.write(key, code)
 
 
 class Library:
@@ -237,12 +204,14 @@ BATCH_CHARACTERS = 60_000
 class Objects:
     """Object files of functions; LLVM compiles them while later functions are emitted.
 
-    LLVM serves one caller at a time, so a single thread compiles, without holding the GIL.
+    LLVM serves one caller at a time, so a single thread compiles, without holding the GIL. Another
+    thread waits for the disk that stores the object files.
     """
 
     def __init__(self, target: Target, effort: int = EFFORT) -> None:
         self._target, self._effort = target, effort
         self._pool = ThreadPoolExecutor(1, "machine code")
+        self._disk = ThreadPoolExecutor(1, "object cache")
         self._made: list[Future[bytes]] = []
         self._symbols: list[str] = []
         self._texts: list[str] = []
@@ -260,7 +229,18 @@ class Objects:
         ir = "\n\n".join([triple, "\n".join(self._declarations), *self._texts]) + "\n"
         self._texts, self._declarations = [], {}
         self._symbols += defined_symbols(ir)
-        self._made.append(self._pool.submit(object_code, ir, self._target, None, self._effort))
+        self._made.append(self._pool.submit(self._make, ir))
+
+    def _make(self, ir: str) -> bytes:
+        store = ObjectStore.default()
+
+        def put(key: str, code: bytes) -> None:
+            try:
+                self._disk.submit(store.put, key, code)
+            except RuntimeError:  # dropped, or no threads available
+                store.put(key, code)
+
+        return _object_code(ir, self._target, store, self._effort, put)
 
     def close(self, callers: str, declarations: Sequence[str]) -> None:
         """Add the last module, whose functions call the functions of all previous modules."""
@@ -269,6 +249,7 @@ class Objects:
         self.add(callers, declarations)
         if self._texts:
             self._send()
+        self._pool.submit(self._disk.shutdown, wait=False)
         self._pool.shutdown(wait=False)
 
     def library(self) -> Library:
@@ -278,6 +259,7 @@ class Objects:
     def drop(self) -> None:
         """Discard the object files."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._disk.shutdown(wait=False)
 
 
 @cache

@@ -7,6 +7,7 @@ the entire table once. An object-relational mapper would only add a dependency t
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import field, replace
@@ -18,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 import llvmlite
 
 from compiler import __version__
+from compiler.cache.directory import kept_directory
+from compiler.cache.notices import say_refused
+from compiler.cache.trust import NotPrivate, make_folder, open_private, require
 from compiler.compute.computation import Computation
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.machine.keep import processor
-from compiler.targets.disk import kept_directory
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
@@ -125,7 +128,10 @@ class Database:
     def put(self, machine: str, entry: Entry) -> None:
         """Write an entry; replace any entry for the same computation and machine."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path == default_path():
+                make_folder(self.path.parent)
+            else:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as e:
             raise self._broken(str(e)) from e
         values = (entry.computation, machine, entry.name, entry.schedule, entry.seconds)
@@ -161,13 +167,32 @@ class Database:
     def _open(self) -> Generator[sqlite3.Connection]:
         import sqlite3
 
+        self._require_private()
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as connection:
+                connection.execute("pragma trusted_schema = off")
+                connection.execute("pragma cell_size_check = on")
                 self._version(connection)
                 connection.execute(_TABLE)
                 connection.execute(f"pragma user_version = {FORMAT}")
                 yield connection
         except sqlite3.Error as e:
+            raise self._broken(str(e)) from e
+
+    def _require_private(self) -> None:
+        """Check that no other user could have written the user's own database.
+
+        A file that the user names is trusted. Errors: E-TUNE-DATABASE.
+        """
+        if self.path != default_path():
+            return
+        try:
+            require(self.path.parent)
+            os.close(open_private(self.path, os.O_RDWR | os.O_CREAT))
+        except NotPrivate as e:
+            say_refused(self.path.parent, e.refusal)
+            raise self._broken(str(e.refusal)) from e
+        except OSError as e:
             raise self._broken(str(e)) from e
 
     def _broken(self, why: str) -> CompileError:

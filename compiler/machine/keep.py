@@ -5,20 +5,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
-import tempfile
 from functools import cache
 from pathlib import Path
 
 import llvmlite
 
 from compiler import __version__
+from compiler.cache.directory import kept_directory
+from compiler.cache.store import GuardedStore
 from compiler.machine.machine import Machine, estimated
-from compiler.targets.disk import kept_directory
 from compiler.targets.target import Target, host
 
 FORMAT = 2
+
+LIMIT_BYTES = 1 << 20
+"""Maximum size in bytes of a file of speeds."""
 
 
 @cache
@@ -54,15 +56,12 @@ def keep(machine: Machine) -> Path | None:
     file = path()
     if file is None:
         return None
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
-        with os.fdopen(handle, "w", encoding="utf-8") as f:
-            json.dump(machine.to_json(), f, indent=1)
-        os.replace(name, file)
-    except OSError:
-        return None
-    return file
+    text = json.dumps(machine.to_json(), indent=1)
+    return file if _files(file).write(file.name, text.encode()) else None
+
+
+def _files(file: Path) -> GuardedStore:
+    return GuardedStore(file.parent, LIMIT_BYTES)
 
 
 def known() -> Machine:
@@ -110,9 +109,10 @@ def _written(file: Path) -> float | None:
 
 @cache
 def _read(file: Path) -> Machine:
+    text = _files(file).read(file.name)
     try:
-        return Machine.from_json(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return estimated(host()) if text is None else Machine.from_json(json.loads(text))
+    except (ValueError, TypeError):  # written by another version
         return estimated(host())
 
 

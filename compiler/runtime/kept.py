@@ -1,27 +1,26 @@
 """The disk cache of programs: other processes can run a cached program without compiling it.
 
-A cached program is a folder: `program.json` (inputs, results, sizes), `code.o`, and the packed
-weights. Other facts about a program are not cached: on request, the deterministic compilation is
-repeated to compute them.
+A cached program is an entry of a `GuardedStore`: a line of JSON (inputs, results, sizes), then the
+object files; the packed weights are the bulk of this entry. Other facts about a program are not
+cached: on request, the deterministic compilation is repeated to compute them.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import json
 import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
 from pathlib import Path
 from threading import Lock, Thread, get_native_id
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from compiler.cache.store import GuardedStore, Seal
 from compiler.codegen.jit import Library
 from compiler.dataclass import dataclass
 from compiler.ir.constant import Array
@@ -32,15 +31,11 @@ from compiler.runtime.storage import aligned_bytes
 if TYPE_CHECKING:
     from compiler.runtime.program import Program
 
-FORMAT = 1
+FORMAT = 2
 """The version of the cache format."""
 
 LIMIT_BYTES = 2 << 30
 """Maximum total size of the cache in bytes; the least recently used programs are evicted first."""
-
-TRIM_EVERY = 64
-"""Number of programs written between two checks of the cache's size; each process also checks at
-its first program."""
 
 PROGRAM_LIMIT_BYTES = 512 << 20
 """Maximum size in bytes of a cached program's weights: writing more would take longer than the
@@ -130,42 +125,44 @@ def image_of(program: Program) -> Image | None:
 
 
 class ProgramStore:
-    """Folders of cached programs. A damaged or incomplete folder counts as missing."""
+    """The cached programs of a folder. A damaged, incomplete or foreign program counts as missing.
 
-    n_put: ClassVar[int] = 0
+    Units: bytes.
+    """
+
     writing: ClassVar[dict[tuple[Path | None, str], Thread]] = {}
     """Programs that this process is about to write."""
 
     def __init__(self, directory: Path | None, limit_bytes: int = LIMIT_BYTES) -> None:
         self.directory = directory
-        self.limit_bytes = limit_bytes
+        self.files = GuardedStore(directory, limit_bytes)
 
     def get(self, key: str) -> Image | None:
         """Return the cached program of a key; None if it is missing."""
-        if self.directory is None:
-            return None
         on_its_way = ProgramStore.writing.get((self.directory, key))
         if on_its_way is not None:
             on_its_way.join()
-        folder = self.directory / key
-        try:
-            facts = json.loads((folder / "program.json").read_bytes())
-            code = (folder / "code.o").read_bytes()
-            if facts["format"] != FORMAT or hashlib.sha256(code).hexdigest() != facts["code"]:
-                return None
-            ends = list(itertools.accumulate(facts["object_bytes"], initial=0))
-            weights = _read(folder / "weights", facts["weight_bytes"])
-            os.utime(folder)
-            return Image(
-                tuple(InputSpec(n, np.dtype(d), tuple(s)) for n, d, s in facts["inputs"]),
-                tuple((n, OutputSpec(np.dtype(d), tuple(s), b)) for n, d, s, b in facts["results"]),
-                facts["arena_bytes"],
-                facts["symbol"],
-                tuple(code[a:b] for a, b in itertools.pairwise(ends)),
-                weights,
-            )
-        except (OSError, ValueError, KeyError, TypeError):
+        entry = self.files.read(key)
+        if entry is None:
             return None
+        end = entry.index(b"\n") + 1
+        facts = json.loads(entry[:end])
+        if facts["format"] != FORMAT:
+            return None
+        seal = Seal(*facts["weights"])
+        weights = aligned_bytes(seal.n_bytes)
+        if not self.files.read_bulk(key, seal, weights.data):
+            return None
+        self.files.touch(key)
+        ends = list(itertools.accumulate(facts["object_bytes"], initial=end))
+        return Image(
+            tuple(InputSpec(n, np.dtype(d), tuple(s)) for n, d, s in facts["inputs"]),
+            tuple((n, OutputSpec(np.dtype(d), tuple(s), b)) for n, d, s, b in facts["results"]),
+            facts["arena_bytes"],
+            facts["symbol"],
+            tuple(entry[a:b] for a, b in itertools.pairwise(ends)),
+            weights,
+        )
 
     def put_beside(self, key: str, image: Image) -> Thread | None:
         """Write a program in a background thread; return the thread, or None if none could start.
@@ -194,45 +191,23 @@ class ProgramStore:
         """Write a program to the cache, if possible."""
         if self.directory is None or image.weights.nbytes > PROGRAM_LIMIT_BYTES:
             return
-        code = b"".join(image.objects)
+        seal = self.files.write_bulk(key, image.weights.data)
+        if seal is None:
+            return
         facts = {
             "format": FORMAT,
             "inputs": [(s.name, _text(s.dtype), s.shape) for s in image.inputs],
             "results": [(n, _text(o.dtype), o.shape, o.nbytes) for n, o in image.results],
             "arena_bytes": image.arena_bytes,
-            "weight_bytes": image.weights.nbytes,
+            "weights": astuple(seal),
             "symbol": image.symbol,
-            "code": hashlib.sha256(code).hexdigest(),
             "object_bytes": [len(o) for o in image.objects],
         }
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            folder = Path(tempfile.mkdtemp(dir=self.directory, prefix=".new-"))
-            try:
-                (folder / "weights").write_bytes(image.weights.data)
-                (folder / "code.o").write_bytes(code)
-                (folder / "program.json").write_text(json.dumps(facts))
-                shutil.rmtree(self.directory / key, ignore_errors=True)
-                folder.rename(self.directory / key)
-            except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
-            ProgramStore.n_put += 1
-            if ProgramStore.n_put % TRIM_EVERY == 1:
-                self.trim()
-        except OSError:
-            return
+        self.files.write(key, json.dumps(facts).encode(), b"\n", *image.objects)
 
     def trim(self) -> None:
         """Evict the least recently used programs until the cache is within the limit."""
-        if self.directory is None:
-            return
-        kept = sorted(_sizes(self.directory), reverse=True)
-        total = 0
-        for _, nbytes, folder in kept:
-            total += nbytes
-            if total > self.limit_bytes:
-                shutil.rmtree(folder, ignore_errors=True)
+        self.files.trim()
 
 
 def _give_way() -> None:
@@ -242,33 +217,10 @@ def _give_way() -> None:
             os.setpriority(os.PRIO_PROCESS, get_native_id(), LEAST_PRIORITY)
 
 
-def _sizes(directory: Path) -> Iterator[tuple[float, int, Path]]:
-    for folder in directory.iterdir():
-        if folder.is_dir():
-            files = [p.stat().st_size for p in folder.iterdir()]
-            yield folder.stat().st_mtime, sum(files), folder
-
-
 def _text(dtype: np.dtype[Any] | None) -> str:
     """Return a name that numpy can parse, including the small types of ml_dtypes."""
     assert dtype is not None, "only arrays are cached"
     return dtype.name
-
-
-def _read(path: Path, nbytes: int) -> Array:
-    """Read a file into aligned memory. Errors: ValueError if the file has another size."""
-    memory = aligned_bytes(nbytes)
-    with path.open("rb", buffering=0) as f:
-        view = memory.data
-        at = 0
-        while at < nbytes:
-            n = f.readinto(view[at:])
-            if not n:
-                raise ValueError("the file is too short")
-            at += n
-        if f.read(1):
-            raise ValueError("the file is too long")
-    return memory
 
 
 def load(store: ProgramStore, key: str, again: Callable[[], Program]) -> KeptProgram | None:

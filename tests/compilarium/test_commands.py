@@ -8,6 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from compilarium import doctor
 from compilarium.group import COMMANDS
 from compilarium.options import Bytes
 from compiler.machine import keep, measure
@@ -217,6 +218,39 @@ def test_doctor_measures_and_keeps_the_speeds_of_this_machine(
     facts = told("doctor", "--measure")
     assert Path(facts["file"]).is_file()
     assert keep.known().flops_per_second == facts["machine"]["flops_per_second"]
+
+
+def test_doctor_names_a_cache_that_others_may_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    (finding,) = doctor._cache()
+    assert (finding.topic, finding.state) == ("cache", "missing")
+    assert f"{tmp_path / 'cache'} may be written by other users" in finding.words
+    assert finding.fix == f"chmod go-w {tmp_path / 'cache'}"
+    (tmp_path / "cache").chmod(0o755)
+    (finding,) = doctor._cache()
+    assert finding.state == "ok"
+    assert "0 programs, 0 objects" in finding.words
+
+
+def test_doctor_checks_the_database_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr("app.config.site_folder", lambda name: tmp_path / name)
+    (finding,) = doctor._database()
+    assert finding.state == "ok"
+    assert "does not exist yet" in finding.words
+    file = tmp_path / "compilarium" / "compilarium.db"
+    file.parent.mkdir()
+    file.write_bytes(b"no database" * 100)
+    (finding,) = doctor._database()
+    assert finding.state == "broken"
+    assert f"{file} is damaged" in finding.words
+    assert "backup" in finding.fix
 
 
 def test_doctor_finds_everything_needed_here() -> None:

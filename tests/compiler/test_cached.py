@@ -46,8 +46,13 @@ def is_kept(program: object) -> bool:
     return type(program) is KeptProgram
 
 
-def folders(cache: Path) -> list[Path]:
-    return sorted((cache / "programs").iterdir())
+def entries(cache: Path) -> list[Path]:
+    """Return the files of cached programs; the bulk of each has the weights."""
+    return sorted(p for p in (cache / "programs").iterdir() if len(p.name) == 64)
+
+
+def bulk(entry: Path) -> Path:
+    return entry.with_name(f"{entry.name}.bulk")
 
 
 def test_the_second_program_comes_from_disk_and_gives_the_same(tmp_path: Path) -> None:
@@ -91,7 +96,7 @@ def test_the_end_of_a_process_waits_until_its_program_is_on_disk(
     path.write_bytes(model())
     script = f"import compiler; compiler.compile({str(path)!r})"
     subprocess.run([sys.executable, "-c", script], check=True)
-    assert len(folders(own_cache)) == 1
+    assert len(entries(own_cache)) == 1
     assert is_kept(compiler.compile(path))
 
 
@@ -120,33 +125,41 @@ def test_a_file_that_changed_is_another_model(tmp_path: Path) -> None:
         assert np.allclose(compiler.compile(path).run({"x": X})["y"], expected, rtol=1e-5)
 
 
-# Weights of the right size are accepted without a digest, which would take the time saved.
-@pytest.mark.parametrize(
-    ("name", "damage"),
-    [
-        *((n, d) for n in ("program.json", "code.o", "weights") for d in ("gone", "short", "long")),
-        ("program.json", "noise"),
-        ("code.o", "noise"),
-    ],
-)
-def test_a_damaged_program_is_made_again(own_cache: Path, name: str, damage: str) -> None:
+@pytest.mark.parametrize("damaged", ["entry", "bulk"])
+@pytest.mark.parametrize("damage", ["gone", "short", "long", "noise"])
+def test_a_damaged_program_is_made_again(own_cache: Path, damaged: str, damage: str) -> None:
     data = model()
     program = compiler.compile(data)
     expected = program.run({"x": X})["y"]
     program.settle()
-    (folder,) = folders(own_cache)
-    file = folder / name
+    (entry,) = entries(own_cache)
+    file = entry if damaged == "entry" else bulk(entry)
     was = file.read_bytes()
     if damage == "gone":
         file.unlink()
     elif damage == "noise":
-        file.write_bytes(bytes(b ^ 0x5A for b in was))
+        file.write_bytes(was[:-1] + bytes([was[-1] ^ 0x5A]))
     else:
         file.write_bytes(was[:-3] if damage == "short" else was + b"more")
     again = compiler.compile(data)
     assert not is_kept(again)
     assert np.array_equal(again.run({"x": X})["y"], expected)
     assert is_kept(compiler.compile(data))
+
+
+def test_a_copied_cache_is_accepted_and_weights_of_another_time_are_not(own_cache: Path) -> None:
+    data = model()
+    compiler.compile(data).settle()
+    (entry,) = entries(own_cache)
+    facts, content = bulk(entry).stat(), bulk(entry).read_bytes()
+    bulk(entry).unlink()
+    bulk(entry).write_bytes(content)
+    bulk(entry).chmod(0o600)
+    assert is_kept(compiler.compile(data))
+    with bulk(entry).open("r+b") as f:  # equal size, inode and times, but the time of change
+        f.write(bytes([content[0] ^ 1]))
+    os.utime(bulk(entry), ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert not is_kept(compiler.compile(data))
 
 
 def test_inputs_that_do_not_fit_are_told_as_ever() -> None:
@@ -229,9 +242,11 @@ def test_nothing_is_kept_where_nothing_can_be_written(
 def test_the_programs_used_longest_ago_go_first(own_cache: Path) -> None:
     for scale in (1.0, 2.0, 3.0):
         compiler.compile(model(scale)).settle()
-    first, second, third = sorted(folders(own_cache), key=lambda f: f.stat().st_mtime_ns)
-    for age, folder in ((30, second), (20, third), (10, first)):
-        os.utime(folder, (time.time() - age, time.time() - age))
-    nbytes = sum(p.stat().st_size for p in first.iterdir())
+    first, second, third = sorted(entries(own_cache), key=lambda f: f.stat().st_mtime_ns)
+    for age, entry in ((30, second), (20, third), (10, first)):
+        for file in (entry, bulk(entry)):
+            os.utime(file, (time.time() - age, time.time() - age))
+    nbytes = first.stat().st_size + bulk(first).stat().st_size
     ProgramStore(own_cache / "programs", limit_bytes=2 * nbytes + nbytes // 2).trim()
-    assert folders(own_cache) == sorted([first, third])
+    assert entries(own_cache) == sorted([first, third])
+    assert not bulk(second).exists()

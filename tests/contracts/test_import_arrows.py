@@ -18,6 +18,7 @@ ORDER = (
     "dataclass",
     "errors",
     "units",
+    "cache",
     "targets",
     "limits",
     "ir",

@@ -130,6 +130,7 @@ def test_tests_are_skipped_for_what_a_machine_is_and_for_nothing_else() -> None:
     text = (REPOSITORY / "tests" / "platforms.py").read_text(encoding="utf-8")
     assert set(re.findall(r"^(?:import|from) (\w+)", text, re.M)) == {
         "__future__",
+        "os",
         "platform",
         "pytest",
         "sys",

@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from compiler.memory.planners.native_cache import keep_on_disk
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -73,9 +75,10 @@ class Kept(Generic[P, R]):
     """A function that runs compiled; `interpreted` is the uncompiled Python function.
 
     Compiled and interpreted code give the same results. Machine code, including callees, is cached
-    on disk: next to the source if possible, else in the user's cache folder. If neither folder is
-    writable, the code is not cached. numba compiles again only if the function's own file changes.
-    So a function that calls functions of other files should close over `sources_digest`.
+    on disk: next to the source if possible, else in the user's cache folder (native_cache.py). If
+    neither folder is writable, the code is not cached. numba compiles again only if the function's
+    own file changes. So a function that calls functions of other files should close over
+    `sources_digest`.
     """
 
     def __init__(self, function: Callable[P, R]) -> None:
@@ -115,10 +118,8 @@ def _machine_code(function: Callable[P, R], args: tuple[Any, ...]) -> Callable[P
     while _called:
         # Only compiled code calls these functions, so they need no wrappers for Python or C.
         register_jitable(no_cpython_wrapper=True, no_cfunc_wrapper=True)(_called.pop())
-    try:
-        loaded = njit(cache=True)(function)
-    except RuntimeError:  # no writable cache folder
-        loaded = njit(function)
+    loaded = njit(function)
+    keep_on_disk(loaded)
     begin = time.monotonic()
     _Making.tell("compiling a search, once per machine")
     loaded.compile(tuple(map(loaded.typeof_pyval, args)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from compiler.bench.machine_slot import machine_slot
-from tests.platforms import needs_file_locks
+from tests.platforms import needs_file_locks, needs_user_ids
 
 HOLD = """
 import sys
@@ -41,3 +42,26 @@ def test_without_a_cache_folder_measurements_run(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("COMPILARIUM_CACHE", "")
     with machine_slot() as granted:
         assert granted
+
+
+@needs_user_ids
+@pytest.mark.parametrize("attack", ["link", "fifo", "folder"])
+def test_a_lock_that_another_user_placed_is_not_opened(
+    attack: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "cache" / "measured"
+    folder.mkdir(parents=True)
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    if attack == "link":
+        (folder / "measuring.lock").symlink_to(precious)
+    elif attack == "fifo":
+        os.mkfifo(folder / "measuring.lock")
+    else:
+        folder.chmod(0o777)
+    with machine_slot(0.05) as granted:
+        assert granted
+    assert precious.read_text() == "kept"
+    if attack == "folder":
+        assert list(folder.iterdir()) == []

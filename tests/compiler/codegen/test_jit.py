@@ -1,6 +1,8 @@
 """Tests of the JIT: the cache on disk, entry points, other targets, threads."""
 
 import ctypes
+import hashlib
+import os
 import threading
 from pathlib import Path
 
@@ -73,12 +75,32 @@ def test_an_object_is_compiled_once(store: ObjectStore, monkeypatch: pytest.Monk
 def test_damaged_entries_are_made_again(store: ObjectStore):
     ir = program()
     code = object_code(ir, host())
-    assert store.directory is not None
-    (entry,) = store.directory.iterdir()
+    assert store.files.directory is not None
+    entry = store.files.directory / store.key(ir, host())
     for damage in (b"", b"short", entry.read_bytes()[:-1], bytes(len(code) + 32)):
         entry.write_bytes(damage)
         assert store.get(entry.name) is None
         assert object_code(ir, host()) == code
+        assert store.get(entry.name) == code
+
+
+def test_a_crafted_object_under_a_valid_name_is_not_executed(store: ObjectStore):
+    """An attacker without the key stores other machine code under the name of an entry."""
+    ir = program()
+    code = object_code(ir, host())
+    other = object_code(program().replace("fadd", "fsub"), host())
+    assert other != code
+    assert store.files.directory is not None
+    entry = store.files.directory / store.key(ir, host())
+    foreign = ObjectStore(store.files.directory.parent / "attacker")
+    foreign.put(entry.name, other)
+    assert foreign.files.directory is not None
+    for crafted in (
+        hashlib.sha256(other).digest() + other,  # the entry of an earlier version
+        (foreign.files.directory / entry.name).read_bytes(),  # signed with another key
+    ):
+        entry.write_bytes(crafted)
+        run(Library.compile(ir), "run")
         assert store.get(entry.name) == code
 
 
@@ -90,17 +112,14 @@ def test_a_directory_that_cannot_be_written_only_costs_time(tmp_path: Path, monk
 
 
 def test_the_store_forgets_the_oldest_first(tmp_path: Path):
-    store = ObjectStore(tmp_path, limit_bytes=250)
-    import os
-
-    for i, name in enumerate("abc"):
+    names = [f"{i:064x}" for i in range(4)]
+    store = ObjectStore(tmp_path / "objects", limit_bytes=400)
+    for i, name in enumerate(names):
         store.put(name, bytes(60))
-        if (tmp_path / name).exists():
-            os.utime(tmp_path / name, (i, i))
-    store.put("d", bytes(60))
-    store.trim()
-    assert store.get("a") is None
-    assert store.get("d") == bytes(60)
+        os.utime(tmp_path / "objects" / name, (i, i))
+    store.files.trim()
+    assert store.get(names[0]) is None
+    assert store.get(names[3]) == bytes(60)
 
 
 def test_the_key_says_for_which_machine_and_text(store: ObjectStore):

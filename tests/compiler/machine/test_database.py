@@ -1,5 +1,6 @@
 """Tests of the schedule database: round trips, and damaged files."""
 
+import os
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from compiler.machine.database import (
 )
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
+from tests.platforms import needs_root, needs_user_ids
 
 ENTRY = Entry("abc", "matmul", "Y: split(i, 4, io, ii)\n", 1e-6, 2e-6, 17, "budget", "random", 3)
 HERE = machine_key(CodeOptions())
@@ -98,6 +100,33 @@ def test_nothing_is_kept_where_there_is_no_cache(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("COMPILARIUM_CACHE", "")
     assert default_path() is None
     assert tuned_schedules(None, CodeOptions()) is None
+
+
+@needs_user_ids
+@pytest.mark.parametrize(
+    "attack", ["folder", "file", "link", "fifo", pytest.param("stranger", marks=needs_root)]
+)
+def test_the_users_own_database_is_not_read_if_others_could_write_it(
+    attack: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path))
+    path = default_path()
+    assert path is not None
+    Database(path).put(HERE, ENTRY)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert tuned_schedules(None, CodeOptions()) is not None
+    if attack == "folder":
+        path.parent.chmod(0o777)
+    elif attack == "file":
+        path.chmod(0o622)
+    elif attack == "stranger":
+        os.chown(path, 54321, 54321)
+    else:
+        path.rename(tmp_path / "moved.sqlite")
+        path.symlink_to(tmp_path / "moved.sqlite") if attack == "link" else os.mkfifo(path)
+    assert tuned_schedules(None, CodeOptions()) is None
+    with pytest.raises(CompileError, match="E-TUNE-DATABASE"):
+        Database(path).put(HERE, ENTRY)
 
 
 def test_threads_and_machine_tell_keys_apart() -> None:

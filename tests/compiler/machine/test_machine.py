@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from compiler.cache.store import GuardedStore
 from compiler.codegen.jit import assembly
 from compiler.codegen.module import module_ir
 from compiler.machine import keep, measure
@@ -71,8 +72,18 @@ def test_damaged_figures_count_as_none(
     monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path))
     file = keep.path()
     assert file is not None
-    file.parent.mkdir()
-    file.write_text(damage)
+    assert GuardedStore(file.parent, 1 << 20).write(file.name, damage.encode())
+    assert keep.known() == estimated(host())
+
+
+def test_speeds_without_the_keyed_digest_count_as_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path))
+    file = keep.keep(replace(SLOW, is_measured=True))
+    assert file is not None
+    file.write_text(json.dumps(SLOW.to_json()))
+    keep._read.cache_clear()
     assert keep.known() == estimated(host())
 
 

@@ -60,12 +60,13 @@ def test_limits_do_not_count_what_machine_code_takes(monkeypatch: pytest.MonkeyP
             return 2 * n
 
     begin = native.now()
-    monkeypatch.setattr(native, "jit", lambda: lambda cache: lambda f: Loaded(1))
+    monkeypatch.setattr(native, "keep_on_disk", lambda loaded: None)
+    monkeypatch.setattr(native, "jit", lambda: lambda f: Loaded(1))
     with native.telling(told.append):
         assert kept(lambda n: n)(4) == 8
     assert (native.now() - begin, native.making_seconds()) == (0.0, 8.0)
     assert len(told) == 2
     # Loading from disk takes a moment of the limit.
-    monkeypatch.setattr(native, "jit", lambda: lambda cache: lambda f: Loaded(0))
+    monkeypatch.setattr(native, "jit", lambda: lambda f: Loaded(0))
     assert kept(lambda n: n)(4) == 8
     assert (native.now() - begin, native.making_seconds()) == (8.0, 8.0)

@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Literal, get_args
+
+Kind = Literal["measured", "models", "objects", "programs", "searches"]
+"""The kinds of cached files, each with a folder of its own."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-def kept_directory(kind: str) -> Path | None:
+def kept_directory(kind: Kind) -> Path | None:
     """Return the cache folder for one kind of data; None if caching is disabled.
 
     `COMPILARIUM_CACHE` replaces the system's cache folder; an empty value disables caching.

@@ -1,0 +1,77 @@
+"""Checks and copies of the database, for operators."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from app.store.database import Database
+from app.store.sqlite import BUSY_S
+from compiler.errors import CompileError
+
+
+def database_file(database: Database) -> Path | None:
+    """Return the file of a SQLite database; None for another database, or one in memory."""
+    if database.url.get_backend_name() != "sqlite":
+        return None
+    name = database.url.database
+    return Path(name) if name and name != ":memory:" else None
+
+
+def quick_check(file: Path) -> list[str]:
+    """Return the damages that SQLite finds in a database file; [] for a sound file.
+
+    A missing file is sound, since the server creates it at its first use.
+    """
+    return _check(file, "quick_check")
+
+
+def integrity_check(file: Path) -> list[str]:
+    """Return the damages of a database file, including its indexes; slower than `quick_check`."""
+    return _check(file, "integrity_check")
+
+
+def _check(file: Path, pragma: str) -> list[str]:
+    if not file.exists():
+        return []
+    try:
+        with closing(sqlite3.connect(file, timeout=BUSY_S)) as connection:
+            rows = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}")]
+    except sqlite3.Error as e:
+        return [str(e)]
+    return [] if rows == ["ok"] else rows
+
+
+def back_up(database: Database, target: Path) -> None:
+    """Copy a SQLite database into a new file, while servers use it.
+
+    The copy is a single transaction of the database, checked and on the disk when this function
+    returns. Errors: E-OPTION-VALUE if the file exists, or for another database; E-SERVER-BUG if the
+    copy is damaged; OSError if the file cannot be written.
+    """
+    source = database_file(database)
+    if source is None:
+        backend = database.url.get_backend_name()
+        message = f"the database is {backend}, and only SQLite databases are copied"
+        raise CompileError("E-OPTION-VALUE", message, hint="use pg_dump for PostgreSQL")
+    if target.exists():
+        message = f"{target} exists already"
+        raise CompileError("E-OPTION-VALUE", message, hint="name a new file")
+    _ = database.engine  # creates the database, or migrates its tables
+    partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
+    os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        with closing(sqlite3.connect(source, timeout=BUSY_S, isolation_level=None)) as connection:
+            connection.execute("VACUUM INTO ?", (str(partial),))
+        damages = integrity_check(partial)
+        if damages:
+            raise CompileError("E-SERVER-BUG", f"the copy of the database is damaged: {damages[0]}")
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        os.link(partial, target)  # fails if another process has created the file
+    except sqlite3.Error as e:
+        raise OSError(f"the database {source} cannot be copied: {e}") from e
+    finally:
+        partial.unlink(missing_ok=True)
