@@ -61,7 +61,7 @@ def places() -> tuple[Place, ...]:
         ),
         Place(
             "`objects` in the cache folder",
-            ObjectStore.default().directory,
+            ObjectStore.default().files.directory,
             "the cache of machine code",
             is_written=True,
         ),
