@@ -33,13 +33,22 @@ def seal(limits: Mapping[int, tuple[int, int]], landlock_version: int, program: 
     kernel.drop_capabilities()
     kernel.set_no_new_privileges()
     landlock.restrict(WRITABLE, landlock_version)
-    for which, (soft, hard) in limits.items():
-        _, most = resource.getrlimit(which)
-        if most != resource.RLIM_INFINITY:
-            soft, hard = min(soft, most), min(hard, most)
-        resource.setrlimit(which, (soft, hard))
+    # Code inside may write the memory of the other processes, so these must not have higher limits.
+    for pid in os.listdir("/proc"):
+        if pid.isdigit() and int(pid) != os.getpid():
+            _limit(int(pid), limits)
+    _limit(0, limits)
     if program:
         kernel.filter_system_calls(program)
+
+
+def _limit(pid: int, limits: Mapping[int, tuple[int, int]]) -> None:
+    """Set the limits of a process of the sandbox, 0 for this process."""
+    for which, (soft, hard) in limits.items():
+        _, most = resource.prlimit(pid, which)
+        if most != resource.RLIM_INFINITY:
+            soft, hard = min(soft, most), min(hard, most)
+        resource.prlimit(pid, which, (soft, hard))
 
 
 def close_others(keep: Iterable[int]) -> None:
