@@ -37,6 +37,7 @@ bundle: .venv/.serve ## bundle the page if its sources changed
 
 .PHONY: serve
 serve: bundle ## set up all requirements, and serve the playground (HOST=, PORT=)
+	@sh setup/bubblewrap.sh advised
 	$(BIN)/compilarium serve --host $(HOST) --port $(PORT)
 
 .PHONY: setup
@@ -45,6 +46,10 @@ setup: .venv/.dev ## set up the development environment, without a browser
 .PHONY: browser
 browser: .venv/.dev ## install Chromium for the browser tests, if missing
 	@$(BIN)/python tests/browser/chromium.py
+
+.PHONY: bubblewrap
+bubblewrap: ## install bubblewrap, which isolates the code of others, if missing
+	@sh setup/bubblewrap.sh required
 
 .PHONY: check
 check: .venv/.dev bundle ## check lint, formatting and types, and run the JavaScript tests
@@ -65,7 +70,7 @@ quick: .venv/.dev ## check a change: style, types, quick contracts, its tests (B
 # The check and the tests run concurrently; if the check fails, its output is printed and the tests stop. Background
 # processes of a shell ignore an interrupt, so the trap ends the tests.
 .PHONY: test
-test: browser bundle ## set up all requirements, check, and run all tests: contracts first, browser tests last
+test: browser bubblewrap bundle ## set up all requirements, check, and run all tests: contracts first, browser tests last
 	@mkdir -p var
 	@$(BIN)/python -m pytest -m "not slow" $(SHARED) $(TESTS) & tests=$$!; \
 	trap 'kill $$tests; exit 130' INT TERM; \

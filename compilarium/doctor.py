@@ -13,27 +13,16 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 from rich.console import Console
 
+from compilarium import isolation
+from compilarium.finding import Finding
 from compilarium.output import progress, report, reporting, table
-from compiler.dataclass import dataclass
 from compiler.units import bytes_text, rate_text
-
-State = Literal["ok", "missing", "broken"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check; the compiler requires that all `needed` checks are ok."""
-
-    topic: str
-    state: State
-    words: str
-    fix: str = ""
-    needed: bool = False
+from sandbox import selftest
 
 
 def examine() -> list[Finding]:
@@ -314,15 +303,22 @@ def command(ctx: click.Context, measure: bool) -> None:
         speeds = {"ok": True, "machine": machine.to_json(), "file": str(file) if file else None}
         report(speeds, lambda c: show_speeds(c, machine, file))
         return
-    findings = examine()
+    isolated = selftest.examine()  # before other checks start threads: it forks
+    findings = [*examine(), *isolation.findings_of(isolated)]
     ok = all(f.state == "ok" for f in findings if f.needed)
-    data: dict[str, Any] = {"ok": ok, "findings": [asdict(f) for f in findings]}
-    report(data, lambda c: _show(c, findings, ok))
+    data: dict[str, Any] = {
+        "ok": ok,
+        "findings": [asdict(f) for f in findings],
+        "sandbox": isolated.to_json(),
+    }
+    report(data, lambda c: _show(c, findings, isolated, ok))
     if not ok:
         ctx.exit(1)
 
 
-def _show(console: Console, findings: list[Finding], ok: bool) -> None:
+def _show(console: Console, findings: list[Finding], isolated: selftest.Report, ok: bool) -> None:
     rows = [(f.topic, f.state, f.words, f.fix) for f in findings]
     console.print(table(["check", "state", "found", "remedy"], rows))
+    if isolated.findings:
+        console.print(isolation.assertions(isolated))
     console.print("All requirements are met." if ok else "A requirement is missing.")

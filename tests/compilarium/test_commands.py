@@ -12,6 +12,7 @@ from compilarium import doctor
 from compilarium.group import COMMANDS
 from compilarium.options import Bytes
 from compiler.machine import keep, measure
+from sandbox import bubblewrap
 from tests.compilarium.commands import invoke, told
 
 
@@ -259,7 +260,37 @@ def test_doctor_finds_everything_needed_here() -> None:
     assert facts["ok"] is True
     assert topics["machine code"]["state"] == "ok"
     assert all(f["fix"] for f in facts["findings"] if f["state"] != "ok")
-    assert "machine code" in invoke("doctor").output
+    output = invoke("doctor").output
+    assert "machine code" in output
+    assert "The process has no capabilities and cannot gain any." in output
+
+
+def test_doctor_shows_the_self_test_of_the_sandbox() -> None:
+    facts = told("doctor")
+    topics = {f["topic"]: f for f in facts["findings"]}
+    assert topics["sandbox"]["state"] == "ok"
+    assert facts["sandbox"]["ok"] is True
+    assert {f["way"] for f in facts["sandbox"]["findings"]} == {"fresh", "joined", "outside"}
+
+
+def test_doctor_names_the_remedy_for_a_missing_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bubblewrap, "program", lambda: None)
+    facts = told("doctor")
+    topics = {f["topic"]: f for f in facts["findings"]}
+    assert facts["ok"] is True, "own models need no sandbox"
+    assert facts["sandbox"]["ok"] is False
+    assert topics["sandbox"]["state"] == "missing"
+    assert "apt-get install bubblewrap" in topics["sandbox"]["fix"]
+    assert "apt-get install bubblewrap" in " ".join(invoke("doctor").output.split())
+
+
+def test_doctor_names_a_failed_assertion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bubblewrap, "SHARED_MEMORY_BYTES", 64 << 20)
+    topics = {f["topic"]: f for f in told("doctor")["findings"]}
+    broken = topics["sandbox: shared memory is bounded"]
+    assert broken["state"] == "broken"
+    assert "holds 67,108,864 bytes" in broken["words"]
+    assert broken["fix"]
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,7 @@ def test_the_wheel_holds_templates_bundle_samples_and_lessons(wheel: Path) -> No
         for path in (REPOSITORY / folder).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
                 expected.add(f"app/_site/{path.relative_to(REPOSITORY).as_posix()}")
+    expected |= {f"sandbox/{path.name}" for path in (REPOSITORY / "sandbox").glob("*.py")}
     assert any(name.endswith(".html") for name in expected)
     assert expected <= names
     assert not [name for name in names if "node_modules" in name or name.startswith("tests/")]

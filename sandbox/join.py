@@ -1,0 +1,226 @@
+"""The second way in: a forked child joins a prepared sandbox, and keeps the modules of its parent.
+
+bubblewrap builds the sandbox around `cat`, whose end is the end of everything inside. A child of a
+single-threaded parent joins its namespaces, and forks once more: only children enter a namespace of
+process ids. Between both, a stand-in remains that returns the exit status to the parent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import selectors
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from sandbox import kernel, landlock, seal, staging
+from sandbox.availability import explain, facts
+from sandbox.cgroups import Group
+from sandbox.filters import filter_program
+from sandbox.inside import READY
+from sandbox.launch import environment_of, launched
+from sandbox.limits import Limits
+from sandbox.result import Result, SandboxError
+from sandbox.supervise import Stream, supervise
+from sandbox.view import Inputs
+
+_HOLDING = "/usr/bin/cat"
+_START_S, _END_S = 20.0, 1.0
+_MESSAGE_BYTES = 4096
+_ALL_KINDS = sum(bits for kind, bits in kernel.NEW_NAMESPACES.items() if kind != "time")
+
+
+class Holder:
+    """A complete, empty sandbox for one child. `close` kills everything inside.
+
+    The thread that creates a holder must outlive it: the sandbox ends with this thread.
+    Errors: SandboxError if the sandbox cannot be built.
+    """
+
+    def __init__(self, limits: Limits | None = None, inputs: Inputs | None = None) -> None:
+        self.limits, self.inputs = limits or Limits(), inputs or Inputs()
+        # Everything that needs time is done before the fork.
+        self.program = filter_program()
+        self.resource_limits = self.limits.resource_limits()
+        self.landlock_version = landlock.version()
+        self.environment = environment_of(self.inputs)
+        with contextlib.ExitStack() as stack:
+            self._start(stack)
+            self.stack = stack.pop_all()
+
+    def _start(self, stack: contextlib.ExitStack) -> None:
+        asked_end, asked = os.pipe()
+        stack.callback(os.close, asked)  # closed last but one: the sandbox is dead by then
+        answered, answered_end = os.pipe()
+        stack.callback(os.close, answered)
+        messages = os.memfd_create("messages")
+        stack.callback(os.close, messages)
+        try:
+            started = launched(
+                [_HOLDING],
+                self.limits,
+                self.inputs,
+                stdin=asked_end,
+                stdout=answered_end,
+                stderr=messages,
+            )
+            self.sandbox = stack.enter_context(started)
+        finally:
+            os.close(asked_end)
+            os.close(answered_end)
+        with contextlib.suppress(BrokenPipeError):
+            os.write(asked, b"\n")
+        with selectors.DefaultSelector() as selector:
+            selector.register(answered, selectors.EVENT_READ)
+            is_ready = bool(selector.select(_START_S)) and os.read(answered, 1) == b"\n"
+        if not is_ready or self.sandbox.init_end is None:
+            words = os.pread(messages, _MESSAGE_BYTES, 0)
+            raise explain(words.decode(errors="replace"), facts())
+
+    def enter(self, keep: Sequence[int] = (0, 1, 2)) -> None:
+        """Move a freshly forked child into the sandbox; only the descriptors `keep` stay open.
+
+        The function returns in a new process, and the calling process waits for its end. To end
+        both, close the holder: if the calling process is killed first, the end of the sandbox
+        waits until the machine's first process has noticed.
+        Errors: OSError if the sandbox has ended.
+        """
+        assert self.sandbox.init_end is not None
+        folders = self.sandbox.group.folders if self.sandbox.group is not None else ()
+        groups = [os.open(folder / "cgroup.procs", os.O_WRONLY) for folder in folders]
+        if self.sandbox.uid is not None:
+            staging.become(self.sandbox.uid)
+        kernel.setns(self.sandbox.init_end, _ALL_KINDS)
+        pid = os.fork()
+        if pid:
+            _stand_in(pid)
+        for group in groups:
+            os.write(group, b"0")
+        kernel.die_with_parent(signal.SIGKILL)
+        os.setsid()
+        seal.close_others(keep)
+        seal.replace_environment(self.environment)
+        seal.seal(self.resource_limits, self.landlock_version, self.program)
+
+    def close(self) -> None:
+        """Kill everything in the sandbox, and release it."""
+        self.stack.close()
+
+    def __enter__(self) -> Holder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _stand_in(pid: int) -> NoReturn:
+    """Wait for the child, and end in the same way."""
+    seal.close_others(())
+    kernel.drop_capabilities()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        os._exit(code)
+    if -code != signal.SIGKILL:
+        signal.signal(-code, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [-code])
+    os.kill(os.getpid(), -code)
+    os._exit(1)
+
+
+class _Joined:
+    """A child that has joined a sandbox, for the supervisor."""
+
+    def __init__(self, pid: int, holder: Holder) -> None:
+        self.pid, self.holder = pid, holder
+        self.end = os.pidfd_open(pid)
+        self.code: int | None = None
+        self.group: Group | None = holder.sandbox.group
+        self.init: int | None = holder.sandbox.init
+
+    def roots(self) -> Sequence[int]:
+        return [self.pid, *([self.init] if self.init is not None else [])]
+
+    def watched(self) -> int:
+        return self.end
+
+    def ended(self) -> int | None:
+        if self.code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.code = os.waitstatus_to_exitcode(status) if pid else None
+        return self.code
+
+    def kill(self) -> None:
+        self.holder.sandbox.kill()
+        if self.ended() is None:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self.end, selectors.EVENT_READ)
+                selector.select(_END_S)
+        if self.ended() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def call(
+    function: Callable[[], object],
+    limits: Limits | None = None,
+    inputs: Inputs | None = None,
+    *,
+    cancelled: threading.Event | None = None,
+) -> Result:
+    """Call a function in a forked child in a new sandbox, and return its end and its output.
+
+    The child exits with 0, or with 1 after an exception, which it prints. Its parent, this process,
+    should have no other threads. Errors: SandboxError if the sandbox cannot be built.
+    """
+    with Holder(limits, inputs) as holder, contextlib.ExitStack() as stack:
+        pipes = [os.pipe() for _ in range(3)]
+        pid = os.fork()
+        if not pid:
+            _child(function, holder, [writing for _, writing in pipes])
+        for reading, writing in pipes:
+            os.close(writing)
+            stack.callback(os.close, reading)
+        joined = _Joined(pid, holder)
+        stack.callback(os.close, joined.end)
+        stdout, stderr, status = (reading for reading, _ in pipes)
+        n_bytes = holder.limits.output_bytes
+        result = supervise(
+            joined, Stream(stdout, n_bytes), Stream(stderr, n_bytes), holder.limits, cancelled
+        )
+        if result.state in ("exited", "signalled") and os.read(status, len(READY)) != READY:
+            words = result.stderr.decode(errors="replace").strip()
+            raise SandboxError(f"a forked child cannot join the sandbox: {words}")
+        return result
+
+
+def _child(function: Callable[[], object], holder: Holder, ends: Sequence[int]) -> NoReturn:
+    code = 1
+    try:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for target, source in enumerate([nothing, ends[0], ends[1]]):
+            os.dup2(source, target)
+        # The parent may have replaced these, or may have text in their buffers.
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)
+        status = ends[2]
+        holder.enter(keep=(0, 1, 2, status))
+        os.write(status, READY)
+        os.close(status)
+        function()
+        code = 0
+    except SystemExit as e:
+        code = e.code if isinstance(e.code, int) else 1
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+    finally:
+        with contextlib.suppress(BaseException):
+            sys.stdout.flush()
+        os._exit(code)
