@@ -185,7 +185,7 @@ def _events(stream: str) -> list[dict[str, Any]]:
 
 
 _CAUSE = CAUSES["schedule"]
-_DIAGNOSIS = diagnosis_json(Diagnosis(_CAUSE, "It takes 1 ms without the launch.", _CAUSE.actions))
+_DIAGNOSIS = diagnosis_json(Diagnosis(_CAUSE, "It takes 1 ms without the call.", _CAUSE.actions))
 
 
 def steady(value: Any, job: str) -> Any:

@@ -77,7 +77,7 @@ def show_profile(console: Console, data: Mapping[str, Any]) -> None:
         console.print(f"The other {len(slowest) - SHOWN} kernels take {seconds_text(rest)}.")
     totals = data["totals"]
     console.print(
-        f"All kernels, each launched separately: {seconds_text(totals['kernels_s'])}; lower bound "
+        f"All kernels, each called separately: {seconds_text(totals['kernels_s'])}; lower bound "
         f"{seconds_text(totals['predicted_s'])}. Lower bound of a whole run in one call: "
         f"{seconds_text(totals['run_bound_s'])}."
     )

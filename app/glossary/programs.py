@@ -158,6 +158,12 @@ MEMORY_AND_RUNNING = Section(
             "CUDA: launch",
         ),
         Term(
+            "call",
+            "one entry from Python into a compiled program: a run is one call with many launches",
+            "`compiler/runtime/`",
+            is_marked=False,
+        ),
+        Term(
             "program",
             "kernels in launch order, an arena, packed constants, and one native entry point",
             "`compiler/runtime/`",

@@ -11,7 +11,7 @@ Action = Literal[
 
 ACTIONS: Mapping[Action, str] = {
     "fuse": "See why the kernel was not fused with its neighbours.",
-    "batch": "Give the model a larger batch, so that each launch computes more.",
+    "batch": "Give the model a larger batch, so that each call computes more.",
     "threads": "Compile for more threads.",
     "precision": "Compile with a lower precision.",
     "layout": "See the layouts of its operands, and why others were declined.",

@@ -24,8 +24,10 @@ from compiler.units import (
     seconds_text,
 )
 
-LAUNCHES = 4
-"""A kernel that takes longer than this number of launches has another cause than its launch."""
+CALLS = 4
+"""A kernel that takes longer than this number of calls has another cause than its call."""
+BUSY = 1.5
+"""A kernel that takes this many times its estimates was measured on a busy machine."""
 NEAR_ROOF = 0.7
 """Least share of the roofline from which the machine, not the code, is the limit."""
 EXPLAINED = 0.5
@@ -131,21 +133,26 @@ def control_flow(facts: Facts) -> str | None:
     return f"Its regions run {count_text(facts.n_inside, 'kernel')}."
 
 
-@cause("launch overhead", "fuse", "batch")
+@cause("call overhead", "fuse", "batch")
 def launch_overhead(facts: Facts) -> str | None:
-    """The kernel computes for less time than its launch takes.
+    """The kernel computes for less time than its call takes.
 
-    Kernels are launched separately only for measurements. A run launches all kernels in one call,
+    Kernels are called separately only for measurements. A run launches all kernels in one call,
     so that most of this overhead disappears.
     """
-    if facts.prediction is None or facts.times["median_s"] > LAUNCHES * facts.launch_s:
+    if facts.prediction is None or facts.times["median_s"] > CALLS * facts.call_s:
         return None
-    if facts.computing_s > facts.launch_s:
+    if facts.computing_s > facts.call_s:
         return None
     inside = seconds_text(facts.machine.launch_seconds)
+    busier = (
+        " The measured time is longer than both: the machine was busier than these speeds assume."
+        if facts.times["median_s"] > BUSY * (facts.computing_s + facts.call_s)
+        else ""
+    )
     return (
-        f"Its loops compute for about {seconds_text(facts.computing_s)}, and a separate launch "
-        f"takes about {seconds_text(facts.launch_s)}. Within a run, a launch takes {inside}."
+        f"By estimates, its loops compute for {seconds_text(facts.computing_s)}, and a separate "
+        f"call takes {seconds_text(facts.call_s)}.{busier} Within a run, a launch takes {inside}."
     )
 
 
@@ -189,7 +196,14 @@ def _explains(facts: Facts, seconds: float) -> bool:
 def _by_work(facts: Facts, kind: Kind, what: str) -> str | None:
     """Return the evidence that one kind of work, described by `what`, is the cause."""
     seconds = facts.work_s(kind)
-    return f"{what} take about {seconds_text(seconds)}." if _explains(facts, seconds) else None
+    return f"{what} take {_share(facts, seconds)}." if _explains(facts, seconds) else None
+
+
+def _share(facts: Facts, seconds: float) -> str:
+    """Return an estimated time in words, without a number above the measured time."""
+    if seconds >= facts.busy_s:
+        return "all of this time, by an estimate"
+    return f"about {seconds_text(seconds)}"
 
 
 @cause("functions", "precision", "assembly")
@@ -201,7 +215,7 @@ def functions(facts: Facts) -> str | None:
     seconds = facts.work_s("function")
     if facts.work is None or not _explains(facts, seconds):
         return None
-    return f"Its calls of {', '.join(facts.work.functions[:3])} take about {seconds_text(seconds)}."
+    return f"Its calls of {', '.join(facts.work.functions[:3])} take {_share(facts, seconds)}."
 
 
 @cause("accesses with a stride", "layout", "schedule")
@@ -240,7 +254,7 @@ def schedule(facts: Facts) -> str:
 
     Typical reasons are small extents, operands that arrive late, and too few independent sums.
     """
-    busy = f"It takes {seconds_text(facts.busy_s)} without the launch"
+    busy = f"It takes {seconds_text(facts.busy_s)} without the call"
     if not facts.reached or facts.prediction is None:
         return f"{busy}. It has no lower bound."
     roof = seconds_text(facts.prediction.roof_seconds)

@@ -12,7 +12,7 @@ from compiler.runtime.thunks.kernels import KernelInfo
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A launched kernel with its measured times.
+    """A separately called kernel with its measured times.
 
     `prediction` is None for a kernel without a bound, and `work` for one without Loop IR. `machine`
     has the speeds of all `threads` together. `n_processors` is the number of the machine's cores,
@@ -30,19 +30,19 @@ class Facts:
     n_inside: int = 0
 
     @property
-    def launch_s(self) -> float:
-        """The part of the time that is a separate launch. Units: seconds."""
-        launch = self.prediction.seconds - self.prediction.roof_seconds if self.prediction else 0.0
-        return min(launch, self.times["median_s"])
+    def call_s(self) -> float:
+        """The part of the time that is a separate call. Units: seconds."""
+        call = self.prediction.seconds - self.prediction.roof_seconds if self.prediction else 0.0
+        return min(call, self.times["median_s"])
 
     @property
     def busy_s(self) -> float:
-        """The time without the launch. Units: seconds."""
-        return self.times["median_s"] - self.launch_s
+        """The time without the call. Units: seconds."""
+        return self.times["median_s"] - self.call_s
 
     @property
     def computing_s(self) -> float:
-        """A lower estimate of the time without the launch. Units: seconds.
+        """A lower estimate of the time without the call. Units: seconds.
 
         The roofline counts a function as one operation, and an access with a stride as a part of a
         vector; work of these kinds may take longer.
@@ -56,7 +56,7 @@ class Facts:
 
     @property
     def reached(self) -> float:
-        """The roofline divided by the time without the launch; 0 for a kernel without a bound."""
+        """The roofline divided by the time without the call; 0 for a kernel without a bound."""
         if self.prediction is None:
             return 0.0
         return self.prediction.roof_seconds / self.busy_s if self.busy_s > 0 else 1.0

@@ -200,7 +200,7 @@ def kernel_bound(prediction: Prediction | None) -> float | None:
     """A lower bound of a kernel's time inside a run on this machine.
 
     It is the roofline of the kernel, plus the cost of one more kernel in a native call. Measured
-    kernels are launched separately: see the lower bound with a separate launch.
+    kernels are called separately: see the lower bound with a separate call.
     """
     return prediction.seconds if prediction else None
 

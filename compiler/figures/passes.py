@@ -106,7 +106,8 @@ def saved_bytes(step: Step) -> int | None:
 def saved_seconds(step: Step) -> float | None:
     """The estimated time of the matched nodes minus that of the created nodes, without launches.
 
-    The estimate is the roofline of a typical core, not of this machine.
+    The estimate is the roofline of a typical core, not of this machine. It assumes values in DRAM;
+    values in a cache save less.
     """
     a, b = step.cost_before, step.cost_after
     return None if a is None or b is None else CORE.seconds(a, 0) - CORE.seconds(b, 0)

@@ -17,7 +17,7 @@ _SLOWEST = 0.9
 
 
 class Times(TypedDict):
-    """Figures of a kernel that is launched separately, in seconds; None for unknown bounds."""
+    """Figures of a kernel that is called separately, in seconds; None for unknown bounds."""
 
     median_s: float
     min_s: float
@@ -181,9 +181,9 @@ def throughput(kernels: Sequence[KernelInfo], median_s: float) -> float | None:
     "run.profile[].median_s",
 )
 def kernel_median(profile: Profile, name: str) -> float:
-    """The median time of a kernel, launched separately within runs of the whole program.
+    """The median time of a kernel, called separately within runs of the whole program.
 
-    A separate launch adds about 1 us, so the times of all kernels exceed the time of a run.
+    A separate call adds about 1 us, so the times of all kernels exceed the time of a run.
     """
     return profile.medians[name]
 
@@ -195,7 +195,7 @@ def kernel_median(profile: Profile, name: str) -> float:
     "run.profile[].min_s",
 )
 def kernel_minimum(profile: Profile, name: str) -> float:
-    """The shortest time of a kernel, launched separately.
+    """The shortest time of a kernel, called separately.
 
     Other load makes kernels slower, never faster.
     """
@@ -218,7 +218,7 @@ def kernel_interval(profile: Profile, name: str) -> tuple[float, float]:
 
 @figure("sum of kernels", "s", "profile.totals.kernels_s", "run.totals.kernels_s")
 def kernels_sum(profile: Profile) -> float:
-    """The sum of the times of all kernels, each launched separately.
+    """The sum of the times of all kernels, each called separately.
 
     It exceeds the time of a run with many short kernels, since a run launches them in one call.
     """
@@ -244,12 +244,12 @@ def kernel_share(median_s: float, kernels_s: float) -> float:
 
 
 @figure(
-    "lower bound, separate launch",
+    "lower bound, separate call",
     "s",
     "profile.kernels[].predicted_s = run.profile[].predicted_s",
 )
 def separate_bound(prediction: Prediction | None) -> float | None:
-    """A lower bound of a kernel's time on this machine, with a separate launch as in measurements.
+    """A lower bound of a kernel's time on this machine, with a separate call as in measurements.
 
     It is the roofline of the kernel plus the cost of a call from Python.
     """
@@ -258,7 +258,7 @@ def separate_bound(prediction: Prediction | None) -> float | None:
 
 @figure("roofline of a kernel", "s", "profile.kernels[].roof_s = run.profile[].roof_s")
 def kernel_roof(prediction: Prediction | None) -> float | None:
-    """A lower bound of a kernel's time without any launch.
+    """A lower bound of a kernel's time without any call.
 
     It is the longer of two times: its operations at peak speed, and its bytes at the bandwidths of
     the memory levels that supply them.
@@ -266,11 +266,9 @@ def kernel_roof(prediction: Prediction | None) -> float | None:
     return prediction.roof_seconds if prediction else None
 
 
-@figure(
-    "lower bound, separate launches", "s", "profile.totals.predicted_s", "run.totals.predicted_s"
-)
+@figure("lower bound, separate calls", "s", "profile.totals.predicted_s", "run.totals.predicted_s")
 def separate_bounds(predictions: Iterable[Prediction]) -> float:
-    """The sum of the lower bounds of all kernels, each with a separate launch.
+    """The sum of the lower bounds of all kernels, each with a separate call.
 
     It bounds the sum of kernels. It may exceed the time of a run, which launches all kernels in one
     call. Kernels without a bound add nothing.
@@ -292,7 +290,7 @@ def run_bound(predictions: Sequence[Prediction], machine: Machine) -> float:
 
 @figure("ratio to the bound", "ratio", "profile.kernels[].ratio", "run.profile[].ratio")
 def bound_ratio(median_s: float, bound_s: float | None) -> float | None:
-    """The time of a kernel divided by its lower bound with a separate launch.
+    """The time of a kernel divided by its lower bound with a separate call.
 
     If the ratio is below 1, the speeds of the machine are too low: they are estimated, or were
     measured under load.
@@ -322,7 +320,7 @@ def potentials(of_kernels: Iterable[float | None]) -> float:
 def speed(n_flops: int, median_s: float) -> float | None:
     """The declared operations of a kernel per second of its time.
 
-    The time includes the separate launch.
+    The time includes the separate call.
     """
     return n_flops / median_s if median_s else None
 
@@ -338,7 +336,7 @@ def kernel_intensity(n_flops: int, nbytes: int) -> float | None:
 
 @figure("ceiling of a kernel", "flop/s", "profile.kernels[].ceiling_flops_per_s")
 def ceiling(n_flops: int, roof_s: float | None) -> float | None:
-    """The operations per second that the roofline allows a kernel, without any launch.
+    """The operations per second that the roofline allows a kernel, without any call.
 
     It follows from the memory levels that supply the operands, so it may lie between drawn lines.
     """
@@ -349,7 +347,7 @@ def ceiling(n_flops: int, roof_s: float | None) -> float | None:
 def reached(median_s: float, roof_s: float | None) -> float | None:
     """The roofline of a kernel divided by its time.
 
-    It is low for short kernels, whose time is mostly the separate launch. Above 100 %, the speeds
+    It is low for short kernels, whose time is mostly the separate call. Above 100 %, the speeds
     of the machine are too low: they are estimated, or were measured under load.
     """
     return roof_s / median_s if roof_s and median_s else None

@@ -16,7 +16,7 @@ Roof = Literal["compute", "L1", "L2", "L3", "DRAM"]
 """The roof of a kernel: arithmetic, or a level of memory."""
 
 Bound = Roof | Literal["overhead"]
-"""The limit of a kernel's speed: its roof, or the launch overhead."""
+"""The limit of a kernel's speed: its roof, or the call overhead."""
 
 Unit = Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]
 """A multiplication unit: f32 vectors, dot products of small types, or matrix tiles of small
@@ -41,7 +41,7 @@ class Prediction:
 
     @property
     def bound(self) -> Bound:
-        """The roof, or the launch overhead if that takes longer."""
+        """The roof, or the call overhead if that takes longer."""
         return "overhead" if self.seconds - self.roof_seconds > self.roof_seconds else self.roof
 
 

@@ -508,9 +508,9 @@ export interface Diagnosis {
 }
 /** A kernel, timed separately `repeats` times, with its roofline. `share` is the kernel's part
  * of the time of all kernels. `predicted_s` is the lower bound of the kernel's time with a
- * separate launch, `roof_s` without the launch. `ratio` is the median divided by `predicted_s`,
- * and `potential_s` the time above this bound. `ceiling_flops_per_s` is the speed at `roof_s`,
- * and `reached` is `roof_s` divided by the median. `bytes` counts the bytes read and written.
+ * separate call, `roof_s` without the call. `ratio` is the median divided by `predicted_s`, and
+ * `potential_s` the time above this bound. `ceiling_flops_per_s` is the speed at `roof_s`, and
+ * `reached` is `roof_s` divided by the median. `bytes` counts the bytes read and written.
  * `traffic` divides the bytes among the memory levels that are expected to supply or receive
  * them. `shares` divides the kernel's time among ONNX nodes by their predicted operations and
  * bytes. `diagnosis` is the cause of the time. `fewer_products`: Winograd computes the kernel
@@ -525,8 +525,8 @@ export interface KernelTimes {
   shares: Record<string, number>; diagnosis: Diagnosis;
 }
 /** Figures of all kernels together, in seconds. `kernels_s` is the sum of the medians, and
- * `predicted_s` the sum of the bounds, both with separate launches. `outside_s` is the median
- * run minus `kernels_s`. `run_bound_s` is the lower bound of a whole run, with a single call.
+ * `predicted_s` the sum of the bounds, both with separate calls. `outside_s` is the median run
+ * minus `kernels_s`. `run_bound_s` is the lower bound of a whole run, with a single call.
  * `potential_s` is the sum of the potentials. */
 export interface Totals {
   kernels_s: number; predicted_s: number; run_bound_s: number; potential_s: number;

@@ -99,15 +99,15 @@ def test_every_edge_of_a_node_says_why_it_is_one_kernel_or_two(playground: Playg
     verdicts = playground.show_pane("node").locator("[data-section=verdicts]")
     first = verdicts.locator("[data-verdict=apart]").first
     expect(first).to_contain_text("two kernels")
-    expect(first).to_contain_text("cannot share a loop")
+    expect(first).to_contain_text("would recompute the operand for each tile")
     first.get_by_role("button", name=re.compile("fuse")).click()
     step = playground.pane.locator(".step[aria-expanded=true]")
-    expect(step).to_contain_text("cannot share a loop")
+    expect(step).to_contain_text("would recompute the operand for each tile")
     expect(playground.part("stage")).to_have_attribute("data-boxed", "2")
     expect(playground.page).to_have_url(re.compile(r"[#&]step=\d+:\d+"))
     playground.page.reload()
     playground.wait_for_walk()
-    expect(step).to_contain_text("cannot share a loop")
+    expect(step).to_contain_text("would recompute the operand for each tile")
     step.click()
     expect(playground.part("stage")).to_have_attribute("data-boxed", "0")
 

@@ -80,7 +80,7 @@ def test_the_most_expensive_kernel_and_why(page: Page, squeezenet: str) -> None:
     slowest = max(kernels, key=lambda each: each["median_s"] or 0)
     expect(says).to_contain_text(slowest["name"])
     expect(says).to_contain_text(
-        re.compile(r"At least .+ bound by (arithmetic|L\d|DRAM|launch overhead)")
+        re.compile(r"At least .+ bound by (arithmetic|L\d|DRAM|call overhead)")
     )
     # The next pane shows the distance from the roofline.
     playground.show_pane("roofline")

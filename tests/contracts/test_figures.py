@@ -141,7 +141,7 @@ def test_run_prints_its_figures(seen: Shown) -> None:
         start = f"{row['kernel']} {seconds_text(row['median_s'])} {percent_text(row['share'])}"
         assert any(line.startswith(start) for line in lines), start
     totals, sentence = data["totals"], " ".join(lines)
-    assert f"launched separately: {seconds_text(totals['kernels_s'])}" in sentence
+    assert f"called separately: {seconds_text(totals['kernels_s'])}" in sentence
     assert f"whole run in one call: {seconds_text(totals['run_bound_s'])}" in sentence
     assert f"first run in {seconds_text(data['seconds'])}" in sentence
 

@@ -79,7 +79,8 @@ def test_passes_asked_when_all_operators_were_there() -> None:
     assert with_trait("increasing") == INCREASING
     assert with_trait("channelwise") == CHANNELWISE
     assert with_trait("repeating") == GROWS
-    assert with_trait("axis_reduction") | with_trait("pooling") == REDUCTIONS | with_trait("staged")
+    reductions = with_trait("axis_reduction") | with_trait("pooling")
+    assert reductions - with_trait("staged") == REDUCTIONS
 
 
 @having("commutative")
@@ -295,7 +296,7 @@ def test_a_maximum_commutes_with_increasing_functions(operator: Operator) -> Non
         np.testing.assert_array_equal(steps[index[inside]], made[inside])
 
 
-@each(with_trait("axis_reduction") | with_trait("pooling"))
+@each(with_trait("axis_reduction") | with_trait("pooling") | with_trait("staged"))
 def test_a_staged_reduction_has_several_stages(operator: Operator) -> None:
     for seed, sample in enumerate(operator.all_samples()):
         arrays = operands_of(operator, sample, seed)

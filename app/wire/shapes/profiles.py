@@ -106,7 +106,7 @@ class KernelTimes(times.Times, times.Speed):
     """A kernel, timed separately `repeats` times, with its roofline.
 
     `share` is the kernel's part of the time of all kernels. `predicted_s` is the lower bound of the
-    kernel's time with a separate launch, `roof_s` without the launch. `ratio` is the median divided
+    kernel's time with a separate call, `roof_s` without the call. `ratio` is the median divided
     by `predicted_s`, and `potential_s` the time above this bound. `ceiling_flops_per_s` is the
     speed at `roof_s`, and `reached` is `roof_s` divided by the median. `bytes` counts the bytes
     read and written. `traffic` divides the bytes among the memory levels that are expected to
@@ -129,7 +129,7 @@ class Totals(times.Totals):
     """Figures of all kernels together, in seconds.
 
     `kernels_s` is the sum of the medians, and `predicted_s` the sum of the bounds, both with
-    separate launches. `outside_s` is the median run minus `kernels_s`. `run_bound_s` is the lower
+    separate calls. `outside_s` is the median run minus `kernels_s`. `run_bound_s` is the lower
     bound of a whole run, with a single call. `potential_s` is the sum of the potentials.
     """
 

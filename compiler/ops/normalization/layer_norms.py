@@ -39,7 +39,7 @@ def _standardised(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
     return centred / np.sqrt(var + x.dtype.type(epsilon))
 
 
-@op(kind="reduction", exact=False)
+@op(traits=("staged",), kind="reduction", exact=False)
 def layer_norm(
     x: Tensor, scale: Tensor, bias: Tensor | None = None, *, axis: int = -1, epsilon: float = 1e-5
 ) -> TensorType:
@@ -153,7 +153,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 layer_norm.exports_as("LayerNormalization")
 
 
-@op(kind="reduction", exact=False)
+@op(traits=("staged",), kind="reduction", exact=False)
 def rms_norm(x: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5) -> TensorType:
     """Divide by the root mean square over the axes from `axis` to the last, then scale.
 
@@ -213,7 +213,7 @@ def _(n: OnnxCall) -> Operand | None:
 rms_norm.exports_as("RMSNormalization")
 
 
-@op(kind="reduction", exact=False)
+@op(traits=("staged",), kind="reduction", exact=False)
 def instance_norm(x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5) -> TensorType:
     """Normalise each channel of each image to mean 0 and variance 1, then scale and shift.
 
@@ -270,7 +270,7 @@ def _(n: OnnxCall) -> Operand | None:
 instance_norm.exports_as("InstanceNormalization")
 
 
-@op(kind="reduction", exact=False)
+@op(traits=("staged",), kind="reduction", exact=False)
 def group_norm(
     x: Tensor, scale: Tensor, bias: Tensor, *, groups: int, epsilon: float = 1e-5
 ) -> TensorType:

@@ -38,7 +38,7 @@ def _along(name: str, x: Tensor, axis: int) -> TensorType:
     return x.type.logical
 
 
-@op(value_range=(0.0, 1.0), kind="reduction", exact=False, inplace=(0,))
+@op(traits=("staged",), value_range=(0.0, 1.0), kind="reduction", exact=False, inplace=(0,))
 def softmax(x: Tensor, *, axis: int = -1) -> TensorType:
     """Convert scores to probabilities along one axis: exp(x - max) / sum(exp(x - max)).
 
@@ -114,7 +114,7 @@ class _Row:
         return top
 
 
-@op(kind="reduction", exact=False, inplace=(0,))
+@op(traits=("staged",), kind="reduction", exact=False, inplace=(0,))
 def log_softmax(x: Tensor, *, axis: int = -1) -> TensorType:
     """The logarithm of softmax: x - max - log(sum(exp(x - max))).
 

@@ -13,9 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compiler.ir.graph import Node
-from compiler.ir.operator import OPERATORS, with_trait
+from compiler.ir.operator import with_trait
 from compiler.ir.types import TensorType
 from compiler.passes.fusion.kinds import EXPENSIVE, overlap, share_lanes
+from compiler.passes.fusion.separate_loops import (
+    why_one_anchor,
+    why_separate_loops,
+    why_separate_siblings,
+)
 from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 
 AXIS_REDUCTIONS = with_trait("axis_reduction")
@@ -30,8 +35,10 @@ def why_not_into(units: Units, a: Unit, b: Unit, max_nodes: int, *, is_copy: boo
     reason = _never(a, b, max_nodes)
     if reason:
         return reason
-    if "other" in (a.kind, b.kind) or (a.anchors and b.anchors):
-        return _kinds(units, a, b)
+    if "other" in (a.kind, b.kind):
+        return why_separate_loops(units.made[a.last], units.made[b.last])
+    if a.anchors and b.anchors:
+        return why_separate_loops(units.made[a.anchors[0]], units.made[b.anchors[0]])
     if a.anchors:
         return _at_results_of(units, a, b)
     stored = _stored_by_both(units, a, b, is_copy)
@@ -44,7 +51,9 @@ def why_not_beside(units: Units, a: Unit, b: Unit, max_nodes: int) -> str:
     if reason:
         return reason
     if a.kind != b.kind or a.kind not in ("elementwise", "reduction"):
-        return _kinds(units, a, b)
+        if a.anchors and b.anchors:
+            return why_one_anchor(units.made[a.anchors[0]], units.made[b.anchors[0]])
+        return why_separate_siblings(units.made[a.last], units.made[b.last])
     if a.kind == "reduction":
         return _sums(units, a, b)
     return _elementwise(units, a, b, _stored_by_both(units, a, b))
@@ -60,21 +69,6 @@ def _never(a: Unit, b: Unit, max_nodes: int) -> str:
         f"the groups that end in {a.last} and {b.last} have {n} nodes together, above the limit "
         f"of {max_nodes}"
     )
-
-
-def _kinds(units: Units, a: Unit, b: Unit) -> str:
-    if a.anchors and b.anchors:
-        first, second = units.made[a.anchors[0]], units.made[b.anchors[0]]
-        return (
-            f"{first.output} is computed by {_word(first)}, {second.output} by {_word(second)}, "
-            "and a kernel holds one contraction or reduction"
-        )
-    first, second = units.made[a.last], units.made[b.last]
-    return f"{_word(first)} and {_word(second)} cannot share a loop"
-
-
-def _word(n: Node) -> str:
-    return f"{OPERATORS[n.op].kind} {n.op}" if n.op in OPERATORS else n.op
 
 
 def _elementwise(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
@@ -108,10 +102,7 @@ def _in_front(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
     if not readers & inside:
         return _at_results_of(units, b, a)
     if b.kind == "contraction":
-        return (
-            f"fusing {_word(units.made[a.last])} into {_word(anchor)} would recompute the operand "
-            "for each tile of the product"
-        )
+        return why_separate_loops(units.made[a.last], anchor)
     if readers - inside:
         return f"{a.last} has readers both before and behind {anchor.op} {anchor.output}"
     return _before_sum(units, a, b, stored)

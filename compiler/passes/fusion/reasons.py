@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 
 from compiler.ir.graph import Node
-from compiler.ir.operator import OPERATORS
 from compiler.passes.fusion.groups import Grouping
 from compiler.passes.fusion.kinds import (
     EXPENSIVE,
@@ -16,6 +15,7 @@ from compiler.passes.fusion.kinds import (
     share_lanes,
     why_alone,
 )
+from compiler.passes.fusion.separate_loops import kind_of, why_separate_loops
 
 
 def why_apart(grouping: Grouping, node: Node, user: Node, policy: str) -> str:
@@ -40,10 +40,6 @@ def why_apart(grouping: Grouping, node: Node, user: Node, policy: str) -> str:
     return _other_group(grouping, node, user)
 
 
-def _kind(n: Node) -> str:
-    return OPERATORS[n.op].kind
-
-
 def _go_together(node: Node, user: Node, policy: str) -> bool:
     anchors = policy == "anchor"
     if is_elementwise(user):
@@ -54,13 +50,8 @@ def _go_together(node: Node, user: Node, policy: str) -> bool:
 
 def _kinds(node: Node, user: Node, policy: str) -> str:
     if policy == "elementwise" and (is_elementwise(node) or is_elementwise(user)):
-        return f"policy=elementwise does not fuse {_kind(node)} with {_kind(user)}"
-    first, second = f"{_kind(node)} {node.op}", f"{_kind(user)} {user.op}"
-    if is_contraction(user) and is_elementwise(node):
-        return (
-            f"fusing {first} into {second} would recompute the operand for each tile of the product"
-        )
-    return f"{first} and {second} cannot share a loop"
+        return f"policy=elementwise does not fuse {kind_of(node)} with {kind_of(user)}"
+    return why_separate_loops(node, user)
 
 
 def _shapes_differ(grouping: Grouping, node: Node, user: Node) -> str:

@@ -119,7 +119,7 @@ function drawNames(context, map, colors, nameOf) {
 }
 
 /**
- * Paint a kernel with the interval of its speed; the point is hollow if launch overhead dominates.
+ * Paint a kernel with the interval of its speed; the point is hollow if call overhead dominates.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./roofline_map.js").Point} point
  * @param {import("../elements/theme.js").Colors} colors

@@ -18,7 +18,7 @@
  * @property {number} high upper end of the interval of the rate
  * @property {number | null} ceiling attainable operations per second
  * @property {number | null} reached fraction of the ceiling
- * @property {boolean} tiny whether launch overhead exceeds the kernel's work
+ * @property {boolean} tiny whether call overhead exceeds the kernel's work
  *
  * @typedef {object} Ceiling
  * @property {string} name "f32", "L1", ...
@@ -41,7 +41,7 @@
 
 const MARGIN = { left: 100, top: 14, right: 14, bottom: 40 };
 const RADIUS = { least: 3.5, most: 17 };
-/** Duration in seconds below which launch overhead dominates. */
+/** Duration in seconds below which call overhead dominates. */
 const TINY_S = 1e-6;
 const NEAR = 6;
 

@@ -34,6 +34,7 @@ export function figuresOf(a, b) {
     row("constants", "bytes", (each) => last(each)?.constant_bytes ?? null),
     row("arena", "bytes", ({ memory }) => memory?.peak_bytes ?? null),
     row("live", "bytes", ({ memory }) => memory?.live_peak_bytes ?? null),
+    row("traffic", "bytes", ({ kernels }) => trafficOf(kernels) || null),
     row("predicted", "seconds", ({ running }) => running?.predicted_s ?? null),
     row("compile", "seconds", ({ timings }) =>
       timings.filter(({ phase }) => ["read", "passes", "code"].includes(phase)).reduce((sum, { seconds }) => sum + seconds, 0),
@@ -42,6 +43,14 @@ export function figuresOf(a, b) {
       check?.outputs.length ? Math.max(...check.outputs.map((each) => each.relative_error ?? 0)) : null,
     ),
   ];
+}
+
+/**
+ * Return the bytes that the kernels of a run read and write.
+ * @param {import("../wire.js").Kernel[]} kernels
+ */
+export function trafficOf(kernels) {
+  return kernels.reduce((sum, each) => sum + each.bytes_read + each.bytes_written, 0);
 }
 
 /**

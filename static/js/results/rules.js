@@ -26,3 +26,12 @@ export function declaredStep(pipelines, pass, name) {
  */
 export const exampleText = ({ before, after }) =>
   before.trim() === after.trim() ? before.trim() : `${before.trim()}\n⇒\n${after.trim()}`;
+
+/**
+ * Return the applied steps, then the declined steps. The index of a step, as in links, stays the same.
+ * @param {import("../wire.js").Step[]} steps
+ */
+export function appliedFirst(steps) {
+  const isApplied = (/** @type {import("../wire.js").Step} */ { outcome }) => outcome === "applied";
+  return [...steps.filter(isApplied), ...steps.filter((step) => !isApplied(step))];
+}

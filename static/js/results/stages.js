@@ -92,3 +92,11 @@ export function clampStage(stages, stage) {
 export function ownGraphs(stages) {
   return stages.filter((each) => each.graph_stage === each.stage);
 }
+
+/**
+ * Return the last stage that changed the graph; its graph is that of all later stages.
+ * @param {Pick<Stage, "changed">[]} stages
+ */
+export function lastChanged(stages) {
+  return Math.max(0, stages.findLastIndex(({ changed }) => changed));
+}

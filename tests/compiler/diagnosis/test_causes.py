@@ -120,3 +120,15 @@ def steps_of(kernel: KernelInfo) -> float:
     """Return the estimated time of a kernel's functions in seconds."""
     assert kernel.loops is not None
     return work_of(kernel.loops, TARGET).seconds("function")
+
+
+def test_an_estimate_above_the_measured_time_is_no_part_of_it() -> None:
+    works = (Work({"scalar": steps(5e-3)}, 0.0, ()), Work({"function": steps(5e-3)}, 0.0, ("erf",)))
+    for work in works:
+        found = diagnose(facts(3e-3, flops=900, work=work))
+        assert found.evidence.endswith("take all of this time, by an estimate.")
+
+
+def test_a_short_kernel_slower_than_its_estimates_names_the_busy_machine() -> None:
+    assert "busier" in diagnose(facts(3.2e-6, flops=300)).evidence
+    assert "busier" not in diagnose(facts(1.2e-6, flops=300)).evidence

@@ -29,6 +29,13 @@ test("live bytes exclude alignment gaps", () => {
   assert.deepEqual([rows.arena, rows.live], [196, 72]);
 });
 
+test("the traffic of a run is the sum over its kernels", () => {
+  const kernels = [{ bytes_read: 64, bytes_written: 32, inside: null }, { bytes_read: 8, bytes_written: 4, inside: null }];
+  const result = /** @type {any} */ ({ stages: [], kernels, running: null, memory: null, timings: [], check: null });
+  assert.equal(figuresOf(result, { ...result, kernels: [] }).find((each) => each.key === "traffic")?.a, 108);
+  assert.equal(figuresOf(result, { ...result, kernels: [] }).find((each) => each.key === "traffic")?.b, null);
+});
+
 test("figures of a result without memory plan or check are unknown, not 0", () => {
   const result = /** @type {any} */ ({ stages: [], kernels: [], running: null, memory: null, timings: [], check: null });
   const figures = figuresOf(result, result);

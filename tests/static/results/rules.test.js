@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { declaredStep, exampleText } from "../../../static/js/results/rules.js";
+import { appliedFirst, declaredStep, exampleText } from "../../../static/js/results/rules.js";
 
 const kind = (/** @type {string} */ name, /** @type {string} */ words) => ({ name, words, example: { before: "a", after: "b" }, near_miss: "c" });
 /** @type {Parameters<typeof declaredStep>[0]} */
@@ -30,4 +30,9 @@ test("rules and shared kinds belong to any pass", () => {
 test("the example of an analysis is one graph", () => {
   assert.equal(exampleText({ before: "a\n", after: "b" }), "a\n⇒\nb");
   assert.equal(exampleText({ before: "a\n", after: "a" }), "a");
+});
+
+test("applied steps come first, each group in its order", () => {
+  const steps = /** @type {any[]} */ (["declined", "applied", "declined", "applied"].map((outcome, i) => ({ outcome, i })));
+  assert.deepEqual(appliedFirst(steps).map(({ i }) => i), [1, 3, 0, 2]);
 });

@@ -4,7 +4,7 @@ import { breakNames } from "../../elements/breaks.js";
 import { clone, closest, el, listen, part, partOf, revealSoon } from "../../elements/dom.js";
 import { formatCount, formatError, formatSeconds } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
-import { declaredStep, exampleText } from "../../results/rules.js";
+import { appliedFirst, declaredStep, exampleText } from "../../results/rules.js";
 import { valuesOf } from "../../results/levels.js";
 import { selectValues, selectedIds } from "../../state/selection.js";
 import { inSlices } from "../../elements/slices.js";
@@ -70,7 +70,7 @@ export function mountSteps(root, state) {
   /** @param {number} [kept] number of elements at the start of the list that remain */
   function show(kept = 0) {
     const { pipelines, result, stage } = state.get();
-    const chosen = steps.filter(fits);
+    const chosen = appliedFirst(steps.filter(fits));
     stopMaking();
     if (kept === 0) list.replaceChildren();
     stopMaking = inSlices(
@@ -189,7 +189,7 @@ export function mountSteps(root, state) {
       [steps, total, limit] = [found.steps, found.n_steps, CHUNK];
       count();
       findValues();
-      limit = Math.max(limit, openedStep() + 1);
+      limit = Math.max(limit, appliedFirst(steps).indexOf(steps[openedStep()]) + 1);
       isSought = true;
       show();
       box();

@@ -1,6 +1,7 @@
 // The stop about code: the slowest kernel, its loops and its instructions.
 import { formatFlops, formatPercent, formatSeconds } from "../../text/format.js";
 import { longest, selectKernel } from "../../state/selection.js";
+import { lastChanged } from "../../results/stages.js";
 import { counted, numbered } from "./said.js";
 
 /**
@@ -13,7 +14,7 @@ import { counted, numbered } from "./said.js";
 /** @param {Facts} facts @returns {Omit<import("./stops.js").Stop, "id">} */
 export function codeStop({ result, loops, asm }) {
   const { kernels, state, stages } = result;
-  const stage = stages.length - 1;
+  const stage = lastChanged(stages);
   const kernel = longest(kernels);
   if (!kernel)
     return { applies: false, move: { stage }, says: [[state === "running" ? "tour.soon" : "tour.no-kernels"]] };

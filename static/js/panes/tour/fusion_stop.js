@@ -1,4 +1,5 @@
 // The stop about fusion: the kernels that it made, the traffic that they save, and its effect on time.
+import { trafficOf } from "../../results/comparison.js";
 import { isUndisturbed } from "../../results/disturbance.js";
 import { formatBytes, formatPercent, formatSeconds } from "../../text/format.js";
 import { parsePipeline, printPipeline } from "../../text/pipeline_text.js";
@@ -10,6 +11,9 @@ import { counted, numbered } from "./said.js";
  * @typedef {import("../../wire.js").Result} Result
  * @typedef {import("../../wire.js").Stage} Stage
  */
+
+/** Ratio of the times without and with fusion below which the tour explains the small gain. */
+const SMALL_GAIN = 1.25;
 
 /** The name of the pass that fuses. */
 export const FUSE = "fuse";
@@ -63,7 +67,7 @@ export function fusionStop(facts) {
       ["tour.fused", { nodes: counted("n-nodes", joined), kernels: counted("header.kernels", applied.length) }],
       ...traffic(result, saved),
       ...time(facts),
-      ["tour.see-fusion"],
+      ...(facts.unfused ? [] : /** @type {Said[]} */ ([["tour.see-fusion"]])),
     ],
   };
 }
@@ -75,7 +79,7 @@ export function fusionStop(facts) {
  */
 function traffic({ kernels }, saved) {
   if (saved <= 0) return [["tour.fused-unknown"]];
-  const moved = kernels.reduce((sum, each) => sum + each.bytes_read + each.bytes_written, 0);
+  const moved = trafficOf(kernels);
   return [
     ["tour.fused-saves", { saved: formatBytes(saved) }],
     ...(moved ? /** @type {Said[]} */ ([["tour.traffic", { moved: formatBytes(moved) }]]) : []),
@@ -92,17 +96,25 @@ function time({ result, unfused, comparison }) {
   const { a, b, verdict, disturbance } = comparison;
   const [fused, without] = comparison.is_native ? [a.launches_s, b.launches_s] : [a.run.median_s, b.run.median_s];
   return [
-    ["tour.time-both", { fused: formatSeconds(fused), unfused: formatSeconds(without) }],
+    [comparison.is_native ? "tour.time-both" : "tour.time-both-runs", { fused: formatSeconds(fused), unfused: formatSeconds(without) }],
     [`tour-fusion.${verdict}`, { share: formatPercent(Math.abs(comparison.ratio - 1)) }],
     ...(isUndisturbed(disturbance) ? [] : /** @type {Said[]} */ ([["tour-fusion.disturbed"]])),
-    ...(mostAreShort(result) ? /** @type {Said[]} */ ([["tour-fusion.short"]]) : []),
+    ...(comparison.ratio < SMALL_GAIN ? whyLittle(result) : []),
   ];
 }
 
-/** Return whether the launch limits the speed of most kernels. @param {Result} result */
-function mostAreShort({ kernels }) {
+/**
+ * Return why less traffic saves little time, from the predicted limits of the kernels. Predictions are
+ * independent of other load at the time of the measurement.
+ * @param {Result} result
+ * @returns {Said[]}
+ */
+function whyLittle({ kernels }) {
   const launched = kernels.filter(({ inside, bound }) => inside === null && bound !== "");
-  return 2 * launched.filter(({ bound }) => bound === "overhead").length > launched.length;
+  const most = (/** @type {(bound: string) => boolean} */ is) =>
+    2 * launched.filter(({ bound }) => is(bound)).length > launched.length;
+  if (most((bound) => bound === "overhead")) return [["tour-fusion.short"]];
+  return most((bound) => bound !== "DRAM") ? [["tour-fusion.cached"]] : [];
 }
 
 /**

@@ -2,6 +2,7 @@
 // figures of the model, or with the reason for their absence, and a move to the view that it describes.
 import { codeStop } from "./code_stop.js";
 import { formatBytes, formatCount, formatError, formatPercent } from "../../text/format.js";
+import { lastChanged } from "../../results/stages.js";
 import { fusionStop } from "./fusion_stop.js";
 import { counted } from "./said.js";
 
@@ -110,7 +111,7 @@ function listed(texts) {
 
 /** @param {Facts} facts @returns {Omit<Stop, "id">} */
 function memoryStop({ result: { memory, stages, state } }) {
-  const move = { pane: "memory", stage: stages.length - 1 };
+  const move = { pane: "memory", stage: lastChanged(stages) };
   if (!memory) return { applies: false, move, says: [[state === "running" ? "tour.soon" : "memory.none"]] };
   if (memory.buffers.length === 0) return { applies: false, move, says: [["memory.no-buffers"]] };
   const { peak_bytes: peak, unshared_bytes: unshared, lower_bound_bytes: bound } = memory;

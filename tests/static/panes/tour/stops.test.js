@@ -83,6 +83,13 @@ test("the time of fusion is told only if a compilation without fusion was measur
   assert.deepEqual(values(slower, "tour.time-both"), { fused: "1 ms", unfused: "2 ms" });
   assert.deepEqual(values(slower, "tour-fusion.slower"), { share: "100 %" });
   assert.ok(!keys(slower).includes("tour-fusion.disturbed"));
+  assert.ok(!keys(slower).includes("tour.see-fusion") && keys(at(2)).includes("tour.see-fusion"));
+  assert.ok(!keys(slower).some((key) => key === "tour-fusion.short" || key === "tour-fusion.cached"));
+  for (const [bound, reason] of [["overhead", "tour-fusion.short"], ["L1", "tour-fusion.cached"], ["compute", "tour-fusion.cached"]]) {
+    const kernels = result.kernels.map((each) => ({ ...each, bound: /** @type {any} */ (bound) }));
+    const comparison = /** @type {any} */ ({ verdict: "slower", ratio: 1.1, is_native: true, disturbance: { causes: ["busy"] }, a: { launches_s: 1 }, b: { launches_s: 1.1 } });
+    assert.ok(keys(at(2, { result: { ...result, kernels }, unfused: result, comparison })).includes(reason));
+  }
   assert.ok(keys(timed("same", 1.001, ["busy"])).includes("tour-fusion.same"));
   assert.ok(keys(timed("same", 1.001, ["busy"])).includes("tour-fusion.disturbed"));
   assert.ok(keys(with_(2, { run: null })).includes("tour.time-none"));
@@ -128,6 +135,9 @@ test("memory is told by the arena, and an empty arena by its reason", () => {
 test("code is told by the slowest kernel, its loops and its instructions", () => {
   const stop = at(4);
   assert.equal(stop.move.pane, "stack");
+  const idle = { ...result.stages[result.stages.length - 1], changed: false };
+  const last = result.stages.findLastIndex(({ changed }) => changed);
+  for (const number of [3, 4]) assert.equal(with_(number, { stages: [...result.stages, idle] }).move.stage, last);
   assert.ok(keys(stop).includes("tour.loops") && keys(stop).includes("tour.instructions"));
   const foreign = result.kernels.map((each) => ({ ...each, native: false, words: "no code" }));
   const none = with_(4, { kernels: foreign });
