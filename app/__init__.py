@@ -5,8 +5,8 @@ jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> disk -> glossary -> textdiff -> grouping -> drawing -> store -> rate -> security
           -> rounds -> arrays -> wire -> samples -> config -> errors -> assets -> chains -> union
-          -> uploads -> written_child -> written -> jobs -> cleanup -> report -> api -> serve
-          -> fixtures -> contract
+          -> uploads -> written_child -> written -> jobs -> report -> api -> serve -> fixtures
+          -> contract
 """
 
 from __future__ import annotations
