@@ -17,6 +17,7 @@ NOBODY = 65534
 HOSTNAME = "sandbox"
 SHARED_MEMORY_BYTES = 4 << 20
 _TERMINALS = "/dev/pts"
+_TMP = "/tmp"
 _SMALLEST = 4096
 
 
@@ -51,7 +52,7 @@ def command(
         *(word for name, value in environment.items() for word in ("--setenv", name, value)),
         *(word for bind in binds for word in ("--ro-bind", bind.source, bind.target)),
         *(word for link, goal in links.items() for word in ("--symlink", goal, link)),
-        *("--symlink", SCRATCH.strip("/"), "/tmp"),
+        *_temporary(binds),
         *(word for target, file in data.items() for word in _content(target, file)),
         *("--proc", "/proc", "--dev", "/dev"),
         *("--size", str(limits.scratch_bytes), "--perms", "0700", "--tmpfs", SCRATCH),
@@ -63,6 +64,13 @@ def command(
         *("--remount-ro", "/dev"),
         *("--chdir", SCRATCH, "--"),
     ]
+
+
+def _temporary(binds: Sequence[Bind]) -> tuple[str, ...]:
+    """Make /tmp a link to the scratch folder, unless a visible folder lies below /tmp."""
+    if any(bind.target.startswith(f"{_TMP}/") for bind in binds):
+        return ()
+    return ("--symlink", SCRATCH.strip("/"), _TMP)
 
 
 def _content(target: str, file: int) -> tuple[str, ...]:

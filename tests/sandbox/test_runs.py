@@ -190,3 +190,22 @@ def test_no_descriptor_and_no_process_remains() -> None:
     assert len(os.listdir("/proc/self/fd")) == len(before)
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+@BOTH
+def test_a_folder_below_tmp_may_be_visible(way: Way, tmp_path: Path) -> None:
+    """An installation may lie below /tmp, which is otherwise a link to the scratch folder."""
+    folder = tmp_path / "seen"
+    folder.mkdir(mode=0o755)
+    (folder / "a.txt").write_text("visible")
+    for parent in (tmp_path, *tmp_path.parents[:-2]):
+        parent.chmod(parent.stat().st_mode | 0o011)
+    code = "import os; print(open('/tmp/seen/a.txt').read(), os.access('/tmp', os.W_OK))"
+    result = way(code, inputs=Inputs(folders={"/tmp/seen": folder}))
+    assert result.stdout == b"visible False\n"
+
+
+@BOTH
+def test_tmp_is_the_scratch_folder(way: Way) -> None:
+    result = way("import os; open('/tmp/a', 'w').close(); print(os.listdir('/box'))")
+    assert b"'a'" in result.stdout
