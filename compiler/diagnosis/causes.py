@@ -145,14 +145,14 @@ def launch_overhead(facts: Facts) -> str | None:
     if facts.computing_s > facts.call_s:
         return None
     inside = seconds_text(facts.machine.launch_seconds)
-    busier = (
-        " The measured time is longer than both: the machine was busier than these speeds assume."
+    rest = (
+        " They do not explain the rest of the measured time; a busy machine is one reason."
         if facts.times["median_s"] > BUSY * (facts.computing_s + facts.call_s)
         else ""
     )
     return (
         f"By estimates, its loops compute for {seconds_text(facts.computing_s)}, and a separate "
-        f"call takes {seconds_text(facts.call_s)}.{busier} Within a run, a launch takes {inside}."
+        f"call takes {seconds_text(facts.call_s)}.{rest} Within a run, a launch takes {inside}."
     )
 
 
