@@ -97,9 +97,8 @@ def n_copies(run_seconds: float, copy_bytes: int, seconds: float, limit_bytes: i
     `run_seconds` is the total time of one run of A and one run of B, and `copy_bytes` is the total
     memory of one copy of A and one copy of B.
     """
-    samples = (
-        SAMPLES_OF_LONG_RUNS if _is_long(run_seconds / 2) else 2 * SAMPLES
-    )  # with the untimed runs
+    # Short runs are repeated without timing, too.
+    samples = SAMPLES_OF_LONG_RUNS if _is_long(run_seconds / 2) else 2 * SAMPLES
     in_time = int(seconds / samples / max(run_seconds, 1e-9))
     found = min(N_COPIES, in_time, limit_bytes // max(copy_bytes, 1))
     return found if found >= LEAST_COPIES else 1

@@ -15,7 +15,7 @@ from compiler.machine.machine import LEVELS, Level, Machine
 Roof = Literal["compute", "L1", "L2", "L3", "DRAM"]
 """The roof of a kernel: arithmetic, or a level of memory."""
 
-Bound = Roof | Literal["overhead"]
+Bound = Literal[Roof, "overhead"]
 """The limit of a kernel's speed: its roof, or the call overhead."""
 
 Unit = Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]

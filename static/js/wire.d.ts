@@ -178,6 +178,7 @@ export interface Upload { id: string; name: string; bytes: number; }
 // Jobs, and the summary of their results.
 
 export type KernelPart = "computation" | "schedule" | "loops" | "llvm" | "asm";
+export type Bound = "compute" | "L1" | "L2" | "L3" | "DRAM" | "overhead";
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
 export type ModelChoice = SampleChoice | UploadChoice;
 /** A built-in model. */
@@ -245,9 +246,9 @@ export interface Kernel {
   kernel: number; name: string; op: string; node: string; origins: string[]; inside: number | null;
   region: string; native: boolean; words: string; function: string; flops: number;
   bytes_read: number; bytes_written: number; bytes: number; predicted_s: number | null;
-  bound: "compute" | "L1" | "L2" | "L3" | "DRAM" | "overhead" | ""; median_s: number | null;
-  min_s: number | null; low_s: number | null; high_s: number | null; gflops: number | null;
-  gbytes_per_s: number | null; parts: KernelPart[]; text_kernel: number;
+  bound: Bound | ""; median_s: number | null; min_s: number | null; low_s: number | null;
+  high_s: number | null; gflops: number | null; gbytes_per_s: number | null; parts: KernelPart[];
+  text_kernel: number;
 }
 /** Code that was generated at run time, with the reason. Parameters are text. Units: seconds. */
 export interface Specialization {
@@ -517,8 +518,7 @@ export interface Diagnosis {
  * with fewer products than `flops` counts. */
 export interface KernelTimes {
   median_s: number; min_s: number; low_s: number; high_s: number; share: number;
-  predicted_s: number | null; roof_s: number | null;
-  bound: "compute" | "L1" | "L2" | "L3" | "DRAM" | "overhead" | ""; ratio: number | null;
+  predicted_s: number | null; roof_s: number | null; bound: Bound | ""; ratio: number | null;
   potential_s: number | null; flops_per_s: number | null; flops_per_byte: number | null;
   ceiling_flops_per_s: number | null; reached: number | null; kernel: number; unit: Unit | "";
   flops: number; bytes: number; traffic: Partial<Record<Level, number>>; fewer_products: boolean;
