@@ -66,6 +66,14 @@ MODELS_AND_GRAPHS = Section(
             "XLA, TVM: layout",
         ),
         Term(
+            "view",
+            "a tensor that reads the memory of another tensor with other sizes or strides, and "
+            "so needs no copy",
+            "`compiler/ops/data_movement/reshape.py`",
+            "MLIR: `memref` view; numpy: view",
+            is_marked=False,
+        ),
+        Term(
             "operator",
             "a declaration: schema, type rule, description and facets",
             "`compiler/ir/operator.py`",

@@ -81,6 +81,13 @@ LOOPS_AND_CODE = Section(
             "LLVM: IR",
         ),
         Term(
+            "extent",
+            "the number of iterations of a loop, or of elements along an axis; for the arena, the "
+            "end of the highest live buffer",
+            "`compiler/loops/nodes.py`",
+            "TVM, Halide: extent",
+        ),
+        Term(
             "vector loop",
             "a loop whose iterations are the elements of a vector register, computed by "
             "one instruction",

@@ -22,7 +22,7 @@ class PeerRequest(Asked):
     """The request of a comparison with another runtime; `job` is the compilation of the model."""
 
     kind = "peer"
-    sent = Sent("PeerOptions", "The other runtime, and the approximate duration in seconds.")
+    sent = Sent("PeerOptions", "The other runtime, and the minimum duration in seconds.")
 
     peer: str = asked(choice(peers.names()))
     seconds: float = asked(number(0.5, 20.0), 3.0)

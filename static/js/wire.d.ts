@@ -885,7 +885,7 @@ export interface BisectOptions { seed?: number; moved?: number | null; }
 export interface ProfileOptions { seconds?: number; machine?: boolean; }
 /** The compilation B, and the minimum duration in seconds. */
 export interface ComparisonOptions { other: string; seconds?: number; again?: boolean; }
-/** The other runtime, and the approximate duration in seconds. */
+/** The other runtime, and the minimum duration in seconds. */
 export interface PeerOptions { peer: string; seconds?: number; }
 /** The kernel to compile. */
 export interface TargetOptions { kernel: number; }

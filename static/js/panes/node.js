@@ -144,7 +144,7 @@ function sectionOf(node, graph, state) {
       ...(node.name && node.name !== valueOf(node) ? fact("node.name", node.name) : []),
       ...fact("node.type", el("code", {}, node.types.join(", ") || "–")),
       ...Object.entries(node.attrs).flatMap(([name, text]) => [
-        el("dt", {}, name),
+        el("dt", {}, el("code", {}, name)), // a name of ONNX is not a term of the glossary
         el("dd", {}, el("code", {}, text)),
       ]),
       ...(node.inputs.length ? fact("node.inputs", inputs(node, graph)) : []),
