@@ -29,6 +29,13 @@ class Rounds:
     whole: list[float]
     profile: Profile
     predicted: Mapping[str, Prediction]
+    n_batches: int = 1
+
+    @property
+    def batch_minima(self) -> tuple[float, ...]:
+        """The shortest whole run of each batch."""
+        size = len(self.whole) // self.n_batches
+        return tuple(min(self.whole[i * size : (i + 1) * size]) for i in range(self.n_batches))
 
 
 def timed_rounds(
@@ -80,6 +87,7 @@ class _Timing:
         self._size = max(1, min(int(seconds / BATCHES / 2 / one), most_rounds // BATCHES))
         self._whole: list[float] = []
         self._runs: list[list[float]] = []
+        self._n_batches = 0
         self._last: Profile | None = None
 
     @property
@@ -90,11 +98,14 @@ class _Timing:
         self._whole += [_timed(self._program, self._inputs) for _ in range(self._size)]
         self._last = self._program.profile(self._inputs, repeat=self._size)
         self._runs += self._last.runs
+        self._n_batches += 1
 
     def rounds(self) -> Rounds:
         last = self._last
         assert last is not None, "there is at least one batch"
-        return Rounds(self._whole, Profile(tuple(last), self._runs), last.predicted)
+        return Rounds(
+            self._whole, Profile(tuple(last), self._runs), last.predicted, self._n_batches
+        )
 
 
 def _timed(program: Program, inputs: Mapping[str, Any]) -> float:

@@ -71,11 +71,20 @@ def find_sample(sample_id: str) -> Sample:
 
 
 @cache
-def operators(path: Path) -> tuple[str, ...]:
-    """Return the ONNX operator of each node of a sample, including the nodes of subgraphs. The file
-    must be trusted, since the server parses it."""
+def operators(path: Path, *, is_drawn: bool = False) -> tuple[str, ...]:
+    """Return the ONNX operator of each node of a sample, including the nodes of subgraphs.
+
+    With `is_drawn`, nodes whose results drawn weights replace are omitted. The file must be
+    trusted, since the server parses it.
+    """
     graph = onnx.load(path, load_external_data=False).graph
-    return tuple(f"{n.domain}:{n.op_type}" if n.domain else n.op_type for n in _nodes(graph))
+    stored = {t.name for t in graph.initializer}
+    nodes = (n for n in _nodes(graph) if not (is_drawn and _is_weight(n, stored)))
+    return tuple(f"{n.domain}:{n.op_type}" if n.domain else n.op_type for n in nodes)
+
+
+def _is_weight(node: onnx.NodeProto, stored: set[str]) -> bool:
+    return node.op_type == "ConstantOfShape" and node.input[0] in stored
 
 
 def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 
 from sandbox import kernel, landlock
 
@@ -64,10 +65,13 @@ def close_others(keep: Iterable[int]) -> None:
 def replace_environment(environment: Mapping[str, str]) -> None:
     """Replace the environment, and erase the one that the process was started with.
 
-    Otherwise /proc/self/environ would still show the variables of the parent.
+    Otherwise /proc/self/environ would still show the variables of the parent, and temporary files
+    would belong to a folder that does not exist inside.
     """
     os.environ.clear()
     os.environ.update(environment)
+    if "tempfile" in sys.modules:
+        sys.modules["tempfile"].tempdir = None  # the module keeps what it once read
     with open("/proc/self/stat", "rb") as stat:
         # Fields 50 and 51, counted after the name in parentheses, which may contain spaces.
         fields = stat.read().rpartition(b")")[2].split()

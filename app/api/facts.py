@@ -42,7 +42,7 @@ def samples() -> Response:
             "title": s.title,
             "words": s.words,
             "bytes": s.path.stat().st_size,
-            "n_onnx_nodes": len(sample_models.operators(s.path)),
+            "n_onnx_nodes": len(sample_models.operators(s.path, is_drawn=s.seed is not None)),
             "weights": "trained" if s.seed is None else "seeded",
             "has_labels": s.test is not None,
             "accuracy": s.accuracy,

@@ -66,6 +66,25 @@ MODELS_AND_GRAPHS = Section(
             "XLA, TVM: layout",
         ),
         Term(
+            "blocked layout",
+            "a layout that stores small blocks of channels together, for instance `c16` for blocks "
+            "of 16 channels",
+            "`compiler/passes/layout/`",
+            "oneDNN: nChw16c; TVM: NCHWc",
+        ),
+        Term(
+            "relayout",
+            "an operator that copies a tensor into another layout",
+            "`compiler/ops/data_movement/`",
+            "XLA: copy with another layout; oneDNN: reorder",
+        ),
+        Term(
+            "name scope",
+            "the part of a name before a slash, which groups nodes as the source of the model did",
+            "`app/grouping/scopes.py`",
+            "TensorFlow: name scope",
+        ),
+        Term(
             "view",
             "a tensor that reads the memory of another tensor with other sizes or strides, and "
             "so needs no copy",

@@ -165,6 +165,13 @@ MEMORY_AND_RUNNING = Section(
             "CUDA: launch",
         ),
         Term(
+            "call overhead",
+            "the duration of a call apart from its work: several microseconds from Python, much "
+            "less for a launch within a run",
+            "`compiler/machine/roofline.py`",
+            "CUDA: launch overhead",
+        ),
+        Term(
             "call",
             "one entry from Python into a compiled program: a run is one call with many launches",
             "`compiler/runtime/`",
@@ -239,6 +246,18 @@ MEMORY_AND_RUNNING = Section(
             "the bytes that kernels read from memory and write to memory",
             "`compiler/passes/engine/cost.py`",
             "XLA: bytes accessed",
+        ),
+        Term(
+            "DRAM",
+            "the main memory of a machine, which is larger and slower than its caches",
+            "`compiler/machine/machine.py`",
+        ),
+        Term(
+            "cache",
+            "fast memory in the processor for data in recent use: L1 is the smallest and fastest, "
+            "then come L2 and L3",
+            "`compiler/machine/machine.py`",
+            forms=("caches",),
         ),
         Term(
             "cache line",

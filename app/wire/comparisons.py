@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from app.rounds import Rounds
 from app.wire import VERSION
 from app.wire.profiles import disturbance
-from app.wire.shapes.comparisons import ComparedKernel, ComparedProgram, Comparison
+from app.wire.shapes.comparisons import ComparedKernel, ComparedProgram, ComparedRuns, Comparison
 from compiler.bench.disturbance import Disturbance
 from compiler.bench.versus import Versus
 from compiler.figures.times import run_times
@@ -26,6 +26,8 @@ def comparison(
 ) -> Comparison:
     """Return the verdict on two programs, with the times of both."""
     value, low, high = found.ratio
+    first, second = rounds
+    runs = Versus((first.batch_minima,), (second.batch_minima,))
     sides = [
         _side(program, each, seconds)
         for program, each, seconds in zip(programs, rounds, found.seconds, strict=True)
@@ -43,9 +45,15 @@ def comparison(
         "threads": options["threads"],
         "seed": options["seed"],
         "disturbance": disturbance(disturbed),
+        "runs": _ratio(runs),
         "a": sides[0],
         "b": sides[1],
     }
+
+
+def _ratio(found: Versus) -> ComparedRuns:
+    value, low, high = found.ratio
+    return {"verdict": found.verdict, "ratio": value, "low": low, "high": high}
 
 
 def _side(program: Program, rounds: Rounds, launches_s: float) -> ComparedProgram:

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import Literal
 
 Action = Literal[
-    "fuse", "batch", "threads", "precision", "layout", "schedule", "tune", "assembly", "reference"
+    "fuse",
+    "batch",
+    "threads",
+    "precision",
+    "layout",
+    "schedule",
+    "tune",
+    "assembly",
+    "reference",
+    "again",
 ]
 
 ACTIONS: Mapping[Action, str] = {
@@ -18,6 +27,7 @@ ACTIONS: Mapping[Action, str] = {
     "schedule": "Edit its schedule.",
     "tune": "Search for a faster schedule.",
     "assembly": "Look for the slow loop in its assembly.",
+    "again": "Measure again while nothing else runs on the machine.",
     "reference": "See why no code was generated for the node.",
 }
 """The actions with their descriptions."""

@@ -181,6 +181,26 @@ def arithmetic(facts: Facts) -> str | None:
     return f"Its {flops_text(facts.kernel.flops)} use the {unit} unit. {_near_roof(facts)}"
 
 
+@cause("varying times", "again")
+def varying_times(facts: Facts) -> str | None:
+    """Some times of the kernel are near the bound of the machine, and others are far from it.
+
+    Usually other processes on the machine delay the kernel. A measurement without them finds the
+    cause.
+    """
+    low_s = facts.times["low_s"] - facts.call_s
+    if facts.prediction is None or low_s <= 0:
+        return None
+    roof_s = facts.prediction.roof_seconds
+    if roof_s < NEAR_ROOF * low_s:
+        return None
+    low, high = (seconds_text(facts.times[key]) for key in ("low_s", "high_s"))
+    return (
+        f"The interval of its median is {low} to {high}, and its roofline is "
+        f"{seconds_text(roof_s)}."
+    )
+
+
 def _near_roof(facts: Facts) -> str:
     if facts.reached > 1:
         return "It is faster than the known speeds of this machine allow: measure the machine."

@@ -36,15 +36,19 @@ export interface ComparedKernel {
 /** The times of one of two programs: whole runs, and each kernel. `launches_s` is the median
  * time of all launches, without the transfer of inputs and outputs. */
 export interface ComparedProgram { launches_s: number; run: RunTimes; kernels: ComparedKernel[]; }
+/** The verdict on whole runs of one copy of each program. `ratio` is the time of B relative to
+ * A, and `low` to `high` its 99 % confidence interval. */
+export interface ComparedRuns { verdict: Verdict; ratio: number; low: number; high: number; }
 /** Times of two compilations A and B of one model, in interleaved rounds of one process. `other`
  * is the compilation B. `ratio` is the time of B relative to A, and `low` to `high` its 99 %
  * confidence interval. `verdict` compares B with A. The ratio compares the launches of
  * `n_copies` copies of each program, in `n_blocks` blocks. If `is_native` is false, the ratio
- * compares whole runs, because a run needs more than one native call. */
+ * compares whole runs, because a run needs more than one native call. `runs` compares whole runs
+ * with transfers, of one copy each. */
 export interface Comparison {
   other: string; verdict: Verdict; ratio: number; low: number; high: number; n_copies: number;
   n_blocks: number; is_native: boolean; threads: number; seed: number; disturbance: Disturbance;
-  a: ComparedProgram; b: ComparedProgram;
+  runs: ComparedRuns; a: ComparedProgram; b: ComparedProgram;
 }
 
 // The data of each server-sent event of a job. The events come in this order: `queued` (repeated
@@ -499,7 +503,7 @@ export interface ProfiledRun {
 }
 /** An action that can make a kernel faster; `words` describes it. */
 export interface NextAction {
-  action: "fuse" | "batch" | "threads" | "precision" | "layout" | "schedule" | "tune" | "assembly" | "reference";
+  action: "fuse" | "batch" | "threads" | "precision" | "layout" | "schedule" | "tune" | "assembly" | "reference" | "again";
   words: string;
 }
 /** The cause of a kernel's time. `title` names the cause, and `words` is its definition.

@@ -151,9 +151,10 @@ def _reporting(attack: Attack, given: Mapping[str, Any]) -> str:
 
 
 def told(stdout: bytes) -> Mapping[str, Mapping[str, Any]]:
-    """Return the reports by the names of the attacks."""
+    """Return the reports by the names of the attacks. Other output may precede a report in a line."""
     lines = stdout.decode(errors="replace").splitlines()
-    return dict(json.loads(line[len(MARK) :]) for line in lines if line.startswith(MARK))
+    found = (line.partition(MARK) for line in lines)
+    return dict(json.loads(report) for _, mark, report in found if mark)
 
 
 def refused(*names: str) -> Judge:

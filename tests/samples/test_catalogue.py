@@ -14,6 +14,8 @@ from onnx.reference import ReferenceEvaluator
 
 import compiler
 from app.paths import site_folder
+from app.samples import find_sample, operators
+from compiler.frontend.random_weights import random_weights
 from tests.models import light_model
 
 SAMPLES = site_folder("samples")
@@ -21,6 +23,14 @@ CATALOGUE = json.loads((SAMPLES / "catalogue.json").read_text(encoding="utf-8"))
 ENTRIES: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in CATALOGUE["samples"]}
 OWN = [name for name, entry in ENTRIES.items() if "file" in entry]
 LIGHT = [name for name in ENTRIES if name not in OWN]
+
+
+@pytest.mark.parametrize("name", ["squeezenet", "shufflenet"])
+def test_nodes_that_drawn_weights_replace_are_not_counted(name: str) -> None:
+    sample = find_sample(name)
+    drawn = onnx.load_model_from_string(random_weights(sample.path, sample.seed or 0))
+    assert len(operators(sample.path, is_drawn=True)) == len(drawn.graph.node)
+    assert len(operators(sample.path)) > len(drawn.graph.node)
 
 
 def test_names_are_unique_and_every_entry_has_words() -> None:

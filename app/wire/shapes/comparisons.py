@@ -26,13 +26,26 @@ class ComparedProgram(TypedDict):
     kernels: list[ComparedKernel]
 
 
+class ComparedRuns(TypedDict):
+    """The verdict on whole runs of one copy of each program.
+
+    `ratio` is the time of B relative to A, and `low` to `high` its 99 % confidence interval.
+    """
+
+    verdict: Verdict
+    ratio: float
+    low: float
+    high: float
+
+
 class Comparison(Payload):
     """Times of two compilations A and B of one model, in interleaved rounds of one process.
 
     `other` is the compilation B. `ratio` is the time of B relative to A, and `low` to `high` its
     99 % confidence interval. `verdict` compares B with A. The ratio compares the launches of
     `n_copies` copies of each program, in `n_blocks` blocks. If `is_native` is false, the ratio
-    compares whole runs, because a run needs more than one native call.
+    compares whole runs, because a run needs more than one native call. `runs` compares whole runs
+    with transfers, of one copy each.
     """
 
     other: str
@@ -46,5 +59,6 @@ class Comparison(Payload):
     threads: int
     seed: int
     disturbance: Disturbance
+    runs: ComparedRuns
     a: ComparedProgram
     b: ComparedProgram

@@ -11,6 +11,8 @@
  * @property {number} all number of ONNX nodes in at least one of them
  * @property {Kernel | null} elsewhere for a kernel without a partner: the kernel of the other compilation
  *   with most of its nodes
+ * @property {{a: Kernel[], b: Kernel[]}} more further kernels of a side that divides the work of one kernel of
+ *   the other side
  */
 
 /**
@@ -42,13 +44,38 @@ export function pairKernels(a, b) {
   for (const { kernel, other } of candidates.sort(closer))
     if (!partners.has(kernel) && free.has(other)) join(kernel, other);
   const makers = usersOf(a);
+  const alone = [
+    ...a.filter((kernel) => !partners.has(kernel)).map((kernel) => ({ ...pairOf(kernel, null), elsewhere: most(kernel, users) })),
+    ...[...free].map((kernel) => ({ ...pairOf(null, kernel), elsewhere: most(kernel, makers) })),
+  ];
   return [
     ...a.map((kernel) => {
       const partner = partners.get(kernel);
-      return partner ? pairOf(kernel, partner) : { ...pairOf(kernel, null), elsewhere: most(kernel, users) };
+      if (!partner) return alone.find((pair) => pair.a === kernel) ?? pairOf(kernel, null);
+      return { ...pairOf(kernel, partner), more: completing(kernel, partner, alone) };
     }),
-    ...[...free].map((kernel) => ({ ...pairOf(null, kernel), elsewhere: most(kernel, makers) })),
+    ...alone.filter(({ b: kernel }) => kernel),
   ];
+}
+
+/**
+ * Return the unmatched kernels that complete the smaller side of a pair; none unless both sides then have
+ * the same ONNX nodes.
+ * @param {Kernel} a
+ * @param {Kernel} b
+ * @param {KernelPair[]} alone
+ * @returns {KernelPair["more"]}
+ */
+function completing(a, b, alone) {
+  const partsOf = (/** @type {Kernel} */ whole, /** @type {"a" | "b"} */ side) =>
+    alone.flatMap((pair) => (pair[side] && pair.elsewhere === whole ? [pair[side]] : []));
+  const isComplete = (/** @type {Kernel} */ whole, /** @type {Kernel[]} */ parts) =>
+    nodesOf(whole) === nodesOf({ ...whole, origins: parts.flatMap(({ origins }) => origins) });
+  const more = { a: partsOf(b, "a"), b: partsOf(a, "b") };
+  return {
+    a: isComplete(b, [a, ...more.a]) ? more.a : [],
+    b: isComplete(a, [b, ...more.b]) ? more.b : [],
+  };
 }
 
 /**
@@ -60,7 +87,7 @@ export function pairKernels(a, b) {
 export function pairOf(a, b) {
   const [x, y] = [a, b].map((each) => new Set(each?.origins));
   const shared = [...x].filter((name) => y.has(name)).length;
-  return { a, b, shared, all: x.size + y.size - shared, elsewhere: null };
+  return { a, b, shared, all: x.size + y.size - shared, elsewhere: null, more: { a: [], b: [] } };
 }
 
 /**
@@ -73,6 +100,24 @@ export function longestPair(pairs) {
   const time = (/** @type {KernelPair} */ { a, b }) => Math.max(seconds(a), seconds(b));
   const coded = pairs.filter(({ a, b }) => a?.parts.length && b?.parts.length);
   return [...coded].sort((x, y) => time(y) - time(x))[0] ?? pairs[0];
+}
+
+/**
+ * Return the times of one side of a pair, summed over its kernels; null if a kernel was not timed.
+ * @param {KernelPair} pair
+ * @param {"a" | "b"} side
+ * @returns {{median_s: number, low_s: number, high_s: number} | null}
+ */
+export function timesOf({ a, b, more }, side) {
+  const first = side === "a" ? a : b;
+  const sum = { median_s: 0, low_s: 0, high_s: 0 };
+  for (const each of first ? [first, ...more[side]] : [null]) {
+    if (each?.median_s == null || each.low_s === null || each.high_s === null) return null;
+    sum.median_s += each.median_s;
+    sum.low_s += each.low_s;
+    sum.high_s += each.high_s;
+  }
+  return sum;
 }
 
 /** Return the key of a kernel: its ONNX nodes, or its name if it has none. @param {Kernel} kernel */

@@ -45,6 +45,11 @@ def facts(
     return Facts(kernel, times, bound, work or no_work, machine, 1, 4, "f32", n_inside)
 
 
+def varying(low: float, found: Facts) -> Facts:
+    times: Times = {**found.times, "low_s": low, "high_s": 2 * found.times["median_s"]}
+    return replace(found, times=times)
+
+
 def steps(seconds: float) -> float:
     return seconds / Work({"scalar": 1.0}, 0.0, ()).seconds("scalar")
 
@@ -55,6 +60,7 @@ EXAMPLES = {
     "launch_overhead": facts(1.5e-6, flops=300),
     "memory_bandwidth": facts(1.2e-3, dram=1e-3 * MACHINE.dram_bytes_per_second),
     "arithmetic": facts(1.3e-3, flops=int(1e-3 * MACHINE.flops_per_second)),
+    "varying_times": varying(1.2e-3, facts(9e-3, flops=int(1e-3 * MACHINE.flops_per_second))),
     "functions": facts(3e-3, flops=900, work=Work({"function": steps(2e-3)}, 0.0, ("erf",))),
     "strided_access": facts(3e-3, flops=900, work=Work({"strided": steps(2e-3)}, 0.0, ())),
     "computed_indices": facts(3e-3, flops=900, work=Work({"computed": steps(2e-3)}, 0.0, ())),
@@ -85,6 +91,11 @@ def test_a_long_kernel_is_not_explained_by_its_launch() -> None:
 def test_work_must_explain_the_time_above_the_roofline() -> None:
     little = Work({"function": steps(1e-3)}, 0.0, ("erf",))
     assert diagnose(facts(3e-3, flops=900, work=little)).cause.name == "schedule"
+
+
+def test_times_that_vary_far_from_the_roofline_are_explained_by_work() -> None:
+    kernel = facts(9e-3, flops=900, work=Work({"function": steps(8e-3)}, 0.0, ("erf",)))
+    assert diagnose(varying(1.2e-3, kernel)).cause.name == "functions"
 
 
 def test_actions_without_an_effect_are_left_out() -> None:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { longestPair, pairKernels } from "../../../static/js/results/kernel_pairs.js";
+import { longestPair, pairKernels, timesOf } from "../../../static/js/results/kernel_pairs.js";
 
 /** @type {(kernel: number, origins: string[], more?: object) => any} */
 const made = (kernel, origins, more = {}) => ({
@@ -96,4 +96,32 @@ test("the pair shown first is the slowest pair in which both kernels have code",
   const b = [made(0, ["x"], { median_s: 1 }), made(1, ["y"], { median_s: 3 }), made(2, ["z"], { median_s: 9 })];
   assert.equal(longestPair(pairKernels(a, b))?.a?.kernel, 1);
   assert.equal(longestPair([]), undefined);
+});
+
+test("kernels that divide the work of one kernel complete its pair, and their times are added", () => {
+  const timed = (/** @type {number} */ seconds) => ({ median_s: seconds, low_s: 0.9 * seconds, high_s: 1.2 * seconds });
+  const a = [made(0, ["bias", "conv", "relu"], timed(10)), made(1, ["gemm"], timed(3))];
+  const b = [
+    made(0, ["conv"], { ...timed(7), flops: 800 }),
+    made(1, ["bias"], timed(2)),
+    made(2, ["relu"], timed(4)),
+    made(3, ["gemm"], { ...timed(2), op: "matmul" }),
+    made(4, ["gemm"], { ...timed(5), op: "add" }),
+  ];
+  const pairs = pairKernels(a, b);
+  const numbers = pairs.map(({ more }) => more.b.map(({ kernel }) => kernel));
+  assert.deepEqual(numbers.slice(0, 2), [[1, 2], [4]]);
+  assert.deepEqual(timesOf(pairs[0], "b")?.median_s, 13);
+  assert.deepEqual(timesOf(pairs[0], "a")?.median_s, 10);
+  assert.deepEqual(timesOf(pairs[1], "b")?.median_s, 7);
+  // From the other side, the sums are in A.
+  const swapped = pairKernels(b, a).find((pair) => pair.b === a[0]);
+  assert.deepEqual(swapped && timesOf(swapped, "a")?.median_s, 13);
+});
+
+test("a kernel with nodes that no kernel of the other side has is not completed", () => {
+  const a = [made(0, ["conv", "relu", "clip"])];
+  const b = [made(0, ["conv"], { flops: 9 }), made(1, ["relu"])];
+  assert.deepEqual(pairKernels(a, b)[0].more, { a: [], b: [] });
+  assert.equal(timesOf(pairKernels(a, b)[0], "b"), null);
 });

@@ -2,7 +2,7 @@
 import { asProblem } from "../../jobs/compile.js";
 import { compareRuns } from "../../jobs/comparing.js";
 import { isUndisturbed } from "../../results/disturbance.js";
-import { el } from "../../elements/dom.js";
+import { announce, el } from "../../elements/dom.js";
 import { word } from "../../text/words.js";
 import { axis, timesTable, verdictWords } from "./compared_view.js";
 import { showProblem } from "../shell/problem.js";
@@ -39,7 +39,9 @@ export function mountComparedTimes(root, work, a, b, onEnd) {
     cancel = job.cancel;
     try {
       const found = await job.done;
-      if (!stopped) end(found);
+      if (stopped) return;
+      end(found);
+      if (again) announce(root.querySelector("strong")?.textContent ?? "");
     } catch (thrown) {
       if (stopped) return;
       end(null);
@@ -77,7 +79,7 @@ function verdict(found) {
   const { a, b, disturbance, is_native: isNative } = found;
   const rows = [
     ...(isNative ? [{ key: "comparing.launches", a: a.launches_s, b: b.launches_s }] : []),
-    { key: "comparing.run", a: a.run.median_s, b: b.run.median_s },
+    { key: "comparing.run", a: a.run.median_s, b: b.run.median_s, found: isNative ? found.runs : undefined },
   ];
   const how = word(isNative ? "comparing.native" : "comparing.whole", { n: found.n_copies, blocks: found.n_blocks });
   return [
@@ -87,7 +89,7 @@ function verdict(found) {
       el("p", {}, el("strong", {}, verdictWords(found, NAMES))),
       axis(found),
       timesTable(rows, NAMES),
-      el("p", { class: "muted" }, how),
+      el("p", { class: "muted" }, how, isNative ? ` ${word("comparing.run-words")}` : ""),
       el("p", { class: isUndisturbed(disturbance) ? "muted" : "disturbed" }, disturbance.words),
     ),
   ];

@@ -6,7 +6,8 @@ import { word } from "../../text/words.js";
 
 /**
  * @typedef {{verdict: string, ratio: number, low: number, high: number}} Verdict
- * @typedef {{key: string, a: number, b: number}} TimeRow key of the words, and seconds
+ * @typedef {{key: string, a: number, b: number, found?: Verdict}} TimeRow key of the words, seconds, and the
+ *   verdict, if it is not that of the whole comparison
  */
 
 /** Half of the width of the axis, as a share, if the interval is short. */
@@ -49,9 +50,15 @@ export function timesTable(rows, { a, b }) {
   return el("div", { class: "table-wrap", tabIndex: 0, role: "region", "aria-label": word("compare.measured") }, table);
 }
 
+/** Return the difference of whole runs, or the reason for its absence. @param {Verdict} found */
+function runsWords({ verdict, ratio, low, high }) {
+  if (verdict === "same" || verdict === "unknown") return word(`comparing.run-${verdict}`);
+  return `${signedShare(ratio)} (${signedShare(low)} … ${signedShare(high)})`;
+}
+
 /** @param {TimeRow} times */
-function row({ key, a, b }) {
-  const change = `${b < a ? "−" : "+"}${formatSeconds(Math.abs(b - a))} (${signedShare(b / a)})`;
+function row({ key, a, b, found }) {
+  const change = found ? runsWords(found) : `${b < a ? "−" : "+"}${formatSeconds(Math.abs(b - a))} (${signedShare(b / a)})`;
   const cells = [formatSeconds(a), formatSeconds(b), change];
   return el("tr", {}, el("th", { scope: "row" }, word(key)), ...cells.map((text) => el("td", { class: "number" }, text)));
 }

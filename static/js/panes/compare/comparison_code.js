@@ -4,7 +4,7 @@ import { asProblem } from "../../jobs/compile.js";
 import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
 import { faster } from "../../results/comparison.js";
 import { formatSeconds } from "../../text/format.js";
-import { longestPair, pairKernels, pairOf } from "../../results/kernel_pairs.js";
+import { longestPair, pairKernels, pairOf, timesOf } from "../../results/kernel_pairs.js";
 import { inSlices } from "../../elements/slices.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
@@ -218,7 +218,12 @@ function sentence(pair) {
 }
 
 /** @param {KernelPair} pair */
-function nodesCell({ a, b, shared, all, elsewhere }) {
+function nodesCell({ a, b, shared, all, elsewhere, more }) {
+  for (const side of /** @type {const} */ (["a", "b"]))
+    if (more[side].length) {
+      const numbers = more[side].map(({ kernel }) => kernel).join(", ");
+      return word("compare.sum-short", { n: all, there: side.toUpperCase(), more: numbers });
+    }
   if (a && b) return all === 0 ? word("compare.no-nodes") : shared === all ? word("compare.same-short", { n: all }) : word("compare.shared-short", { shared, n: all });
   const here = a ? "A" : "B";
   return elsewhere
@@ -227,13 +232,16 @@ function nodesCell({ a, b, shared, all, elsewhere }) {
 }
 
 /** Return the time of B's kernel divided by the time of A's kernel. @param {KernelPair} pair */
-const ratioOf = ({ a, b }) => (a?.median_s && b?.median_s ? b.median_s / a.median_s : null);
+function ratioOf(pair) {
+  const [a, b] = [timesOf(pair, "a"), timesOf(pair, "b")];
+  return a?.median_s && b?.median_s ? b.median_s / a.median_s : null;
+}
 
 /** @param {KernelPair} pair */
 function ratioCell(pair) {
   const ratio = ratioOf(pair);
-  if (ratio === null || !pair.a || !pair.b) return "–";
-  const unsure = faster(pair.a, pair.b) === "same";
+  if (ratio === null) return "–";
+  const unsure = faster(timesOf(pair, "a"), timesOf(pair, "b")) === "same";
   const shown = ratio.toFixed(2);
   return unsure ? el("span", { class: "muted", title: word("compare.overlap") }, `≈ ${shown}`) : shown;
 }
@@ -255,10 +263,13 @@ function tableOf(onPick) {
     title: word(`compare.time-${side}`),
     hint: word("compare.time-hint"),
     cell: (/** @type {KernelPair} */ pair) => {
-      const seconds = pair[side]?.median_s;
-      return seconds == null ? "–" : formatSeconds(seconds);
+      const times = timesOf(pair, side);
+      if (!times) return "–";
+      const time = formatSeconds(times.median_s);
+      const n = pair.more[side].length + 1;
+      return n > 1 ? word("compare.sum-time", { time, n }) : time;
     },
-    order: (/** @type {KernelPair} */ pair) => pair[side]?.median_s ?? -1,
+    order: (/** @type {KernelPair} */ pair) => timesOf(pair, side)?.median_s ?? -1,
     number: true,
   });
   return {

@@ -311,7 +311,9 @@ function row(step, index, selected) {
         { class: "step-nodes" },
         applied && step.made.length
           ? `${names(step.took)} → ${names(step.made)}`
-          : word("steps.at", { at: step.at }),
+          : step.took.length > 1
+            ? names(step.took)
+            : word("steps.at", { at: step.at }),
       ),
     ),
   );

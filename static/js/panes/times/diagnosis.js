@@ -20,6 +20,7 @@ const VIEWS = {
   tune: () => ({ pane: "tuning" }),
   assembly: () => ({ pane: "asm" }),
   reference: () => ({ pane: "stack" }),
+  again: () => ({ pane: "profile" }),
   batch: () => null,
   threads: () => null,
   precision: () => null,

@@ -62,7 +62,7 @@ function show(root, state, profile) {
       part(root, "diagnosis").scrollIntoView({ block: "nearest" });
     },
     originsOf: ({ kernel }) => kernel.origins,
-    columns: columnsOf(),
+    columns: columnsOf(profile.machine.is_measured),
   });
   const rows = profile.kernels
     .map((times) => ({ kernel: kernels[times.kernel], times }))
@@ -126,8 +126,8 @@ function figuresOf(profile) {
   return figures;
 }
 
-/** @returns {import("../shell/table.js").Column<Row>[]} */
-function columnsOf() {
+/** @param {boolean} isMeasured whether the speeds of the machine were measured @returns {import("../shell/table.js").Column<Row>[]} */
+function columnsOf(isMeasured) {
   return [
     {
       id: "kernel",
@@ -167,7 +167,7 @@ function columnsOf() {
     },
     {
       id: "predicted",
-      title: word("profile.predicted"),
+      title: word(isMeasured ? "profile.predicted" : "profile.predicted-estimated"),
       cell: ({ times }) => (times.predicted_s === null ? "–" : formatSeconds(times.predicted_s)),
       order: ({ times }) => times.predicted_s ?? -1,
       number: true,

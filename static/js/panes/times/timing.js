@@ -229,7 +229,7 @@ function reproduce(result, state) {
       el(
         "dd",
         {},
-        `${model.name}, ${formatBytes(model.bytes)}, ${word("n-onnx-nodes", { n: model.n_onnx_nodes, count: formatCount(model.n_onnx_nodes) })}, ${word("n-nodes", { n: model.n_nodes, count: formatCount(model.n_nodes) })}, ${word("n-parameters", { n: model.n_parameters, count: formatCount(model.n_parameters) })}`,
+        `${model.name}, ${formatBytes(model.bytes)}, ${word("n-onnx-nodes", { n: model.n_onnx_nodes, count: formatCount(model.n_onnx_nodes) })}, ${word("timing.imported-as", { nodes: word("n-nodes", { n: model.n_nodes, count: formatCount(model.n_nodes) }) })}, ${word("n-parameters", { n: model.n_parameters, count: formatCount(model.n_parameters) })}`,
       ),
       el("dt", {}, word("timing.host")),
       el("dd", {}, `${host.name}, ${host.triple}`),

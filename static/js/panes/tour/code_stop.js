@@ -1,5 +1,6 @@
 // The stop about code: the slowest kernel, its loops and its instructions.
 import { formatFlops, formatPercent, formatSeconds } from "../../text/format.js";
+import { isUndisturbed } from "../../results/disturbance.js";
 import { longest, selectKernel } from "../../state/selection.js";
 import { lastChanged } from "../../results/stages.js";
 import { counted, numbered } from "./said.js";
@@ -13,7 +14,7 @@ import { counted, numbered } from "./said.js";
 
 /** @param {Facts} facts @returns {Omit<import("./stops.js").Stop, "id">} */
 export function codeStop({ result, loops, asm }) {
-  const { kernels, state, stages } = result;
+  const { kernels, state, stages, run } = result;
   const stage = lastChanged(stages);
   const kernel = longest(kernels);
   if (!kernel)
@@ -30,6 +31,7 @@ export function codeStop({ result, loops, asm }) {
     move: { ...move, pane: "stack" },
     says: [
       ...weight(kernel, kernels),
+      ...(kernel.median_s !== null && run && !isUndisturbed(run.disturbance) ? /** @type {Said[]} */ ([["tour.kernels-disturbed"]]) : []),
       ...nest(loops),
       ...listing(asm, result.host.name),
       ...(kernel.bound ? /** @type {Said[]} */ ([["tour.bound", { bound: [`bound.${kernel.bound}`] }]]) : []),

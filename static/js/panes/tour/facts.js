@@ -15,6 +15,9 @@ import { fusingStage, isUnfused } from "./fusion_stop.js";
 /** The same page size as in the pane of steps, to share cached answers. */
 const STEPS_ASKED = 5000;
 
+/** The events after which nothing more arrives. */
+const ENDS = ["finished", "failed", "cancelled", "lost"];
+
 /** @type {Fetched} */
 const NOTHING_YET = { steps: null, loops: null, asm: null, unfused: null };
 
@@ -28,13 +31,14 @@ export function watchFacts(state, tell) {
   let fetched = NOTHING_YET;
   let request = 0;
   let unfollow = () => {};
+  let compiles = false;
 
   function report() {
     const { result, pipelines, compared, other } = state.get();
     if (!result) return;
     const comparison = fetched.unfused && compared?.other === other ? compared : null;
     const panes = panesOf(state.get()).map(({ id }) => id);
-    tell({ result, precisions: pipelines?.precisions ?? [], panes, comparison, ...fetched });
+    tell({ result, precisions: pipelines?.precisions ?? [], panes, comparison, compiles, ...fetched });
   }
 
   /** @template {keyof Fetched} K @param {K} key @param {Promise<NonNullable<Fetched[K]>> | undefined} answer */
@@ -65,14 +69,18 @@ export function watchFacts(state, tell) {
     const { other, job, work, result } = state.get();
     unfollow();
     fetched = { ...fetched, unfused: null };
+    compiles = false;
     // Read-only views have no answers about other jobs.
     if (!other || other === job || !work || !result?.complete) return report();
+    compiles = true;
+    report();
     unfollow = follow(other, async (name) => {
-      if (name !== "finished") return;
-      const found = await createParts(other).result().catch(() => null);
+      if (!ENDS.includes(name)) return;
+      const found = name === "finished" ? await createParts(other).result().catch(() => null) : null;
       const a = state.get().result;
-      if (!found || !a || state.get().other !== other || !isUnfused(a, found)) return;
-      fetched = { ...fetched, unfused: found };
+      if (state.get().other !== other) return;
+      compiles = false;
+      if (found && a && isUnfused(a, found)) fetched = { ...fetched, unfused: found };
       report();
     });
   }

@@ -1,7 +1,7 @@
 // The stop about fusion: the kernels that it made, the traffic that they save, and its effect on time.
 import { trafficOf } from "../../results/comparison.js";
 import { isUndisturbed } from "../../results/disturbance.js";
-import { formatBytes, formatPercent, formatSeconds } from "../../text/format.js";
+import { formatBytes, formatCount, formatPercent, formatSeconds } from "../../text/format.js";
 import { parsePipeline, printPipeline } from "../../text/pipeline_text.js";
 import { counted, numbered } from "./said.js";
 
@@ -66,6 +66,7 @@ export function fusionStop(facts) {
     says: [
       ["tour.fused", { nodes: counted("n-nodes", joined), kernels: counted("header.kernels", applied.length) }],
       ...traffic(result, saved),
+      ...arena(facts),
       ...time(facts),
       ...(facts.unfused ? [] : /** @type {Said[]} */ ([["tour.see-fusion"]])),
     ],
@@ -87,10 +88,19 @@ function traffic({ kernels }, saved) {
 }
 
 /** @param {Facts} facts @returns {Said[]} */
-function time({ result, unfused, comparison }) {
+function arena({ result, unfused }) {
+  const [fused, without] = [result.memory?.peak_bytes, unfused?.memory?.peak_bytes];
+  if (fused === undefined || without === undefined) return [];
+  if (fused === without) return [["tour.arena-unchanged", { fused: formatBytes(fused) }]];
+  return [["tour.arena-both", { fused: formatBytes(fused), unfused: formatBytes(without) }]];
+}
+
+/** @param {Facts} facts @returns {Said[]} */
+function time({ result, unfused, compiles, comparison }) {
   const { run } = result;
   if (!run || run.median_s === null)
     return [[result.state === "running" ? "tour.time-soon" : "tour.time-none"]];
+  if (!unfused && compiles) return [["tour.time-compiling"]];
   if (!unfused) return [["tour.time-unfused", { time: formatSeconds(run.median_s) }]];
   if (!comparison) return [["tour.time-comparing"]];
   const { a, b, verdict, disturbance } = comparison;
@@ -111,10 +121,11 @@ function time({ result, unfused, comparison }) {
  */
 function whyLittle({ kernels }) {
   const launched = kernels.filter(({ inside, bound }) => inside === null && bound !== "");
-  const most = (/** @type {(bound: string) => boolean} */ is) =>
-    2 * launched.filter(({ bound }) => is(bound)).length > launched.length;
-  if (most((bound) => bound === "overhead")) return [["tour-fusion.short"]];
-  return most((bound) => bound !== "DRAM") ? [["tour-fusion.cached"]] : [];
+  const n = launched.length;
+  const bounded = (/** @type {string} */ by) => launched.filter(({ bound }) => bound === by).length;
+  if (2 * bounded("overhead") > n) return [["tour-fusion.short"]];
+  const dram = bounded("DRAM");
+  return 2 * dram < n ? [["tour-fusion.cached", { dram: formatCount(dram), n }]] : [];
 }
 
 /**

@@ -19,6 +19,7 @@ import { counted } from "./said.js";
  * @property {import("../../wire.js").KernelText | null} loops Loop IR of the kernel of the stop about code
  * @property {import("../../wire.js").KernelText | null} asm assembly of this kernel
  * @property {Result | null} unfused the same compilation without fusion
+ * @property {boolean} compiles whether the page waits for another compilation to compare with
  * @property {import("../../wire.js").Comparison | null} comparison the times of both, measured together
  *
  * @typedef {object} Stop
@@ -75,7 +76,8 @@ function sourceStop({ result }) {
     applies: true,
     move: { stage: 0, pane: "text" },
     says: [
-      ["tour.came", {
+      [model.n_onnx_nodes === model.n_nodes ? "tour.came" : "tour.came-imported", {
+        onnx: counted("n-onnx-nodes", model.n_onnx_nodes),
         nodes: counted("n-nodes", model.n_nodes),
         operators: listed(operators.map(({ op, count }) => `${formatCount(count)} ${op}`)),
       }],

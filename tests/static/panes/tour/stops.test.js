@@ -26,6 +26,7 @@ const FACTS = {
   loops: golden("kernel-0-loops"),
   asm: golden("kernel-0-asm"),
   unfused: null,
+  compiles: false,
   comparison: null,
 };
 
@@ -44,7 +45,10 @@ test("the URL knows every stop", () => {
 
 test("the model that came in is told by its operators, types and assumed sizes", () => {
   const stop = at(1);
-  assert.deepEqual(values(stop, "tour.came")?.nodes, ["n-nodes", { n: 13, count: "13" }]);
+  assert.deepEqual(values(stop, "tour.came-imported")?.nodes, ["n-nodes", { n: 13, count: "13" }]);
+  assert.deepEqual(values(stop, "tour.came-imported")?.onnx, ["n-onnx-nodes", { n: 12, count: "12" }]);
+  const unchanged = with_(1, { model: { ...result.model, n_onnx_nodes: 13 } });
+  assert.deepEqual(values(unchanged, "tour.came")?.nodes, ["n-nodes", { n: 13, count: "13" }]);
   assert.deepEqual(values(stop, "tour.assumed"), { shapes: "image = 1×1×8×8" });
   assert.equal(stop.move.stage, 0);
   assert.ok(keys(with_(1, { model: { ...result.model, n_parameters: 0 } })).includes("tour.no-weights"));
@@ -66,6 +70,7 @@ test("fusion is told by its nodes, kernels and traffic, and opens the step that 
 
 test("the time of fusion is told only if a compilation without fusion was measured", () => {
   assert.ok(keys(at(2)).includes("tour.time-unfused"));
+  assert.ok(keys(at(2, { compiles: true })).includes("tour.time-compiling"));
   assert.ok(keys(at(2, { unfused: result })).includes("tour.time-comparing"));
   const timed = (/** @type {string} */ verdict, /** @type {number} */ ratio, causes = /** @type {string[]} */ ([])) =>
     at(2, {
@@ -93,6 +98,14 @@ test("the time of fusion is told only if a compilation without fusion was measur
   assert.ok(keys(timed("same", 1.001, ["busy"])).includes("tour-fusion.same"));
   assert.ok(keys(timed("same", 1.001, ["busy"])).includes("tour-fusion.disturbed"));
   assert.ok(keys(with_(2, { run: null })).includes("tour.time-none"));
+});
+
+test("the arena with and without fusion is told once both are known", () => {
+  const memory = /** @type {NonNullable<typeof result.memory>} */ (result.memory);
+  const unfused = (/** @type {number} */ bytes) => at(2, { unfused: { ...result, memory: { ...memory, peak_bytes: bytes } } });
+  assert.ok(!keys(at(2)).some((key) => key.startsWith("tour.arena")));
+  assert.ok(keys(unfused(memory.peak_bytes)).includes("tour.arena-unchanged"));
+  assert.equal(values(unfused(20_000), "tour.arena-both")?.unfused, "20 kB");
 });
 
 test("a pipeline without fusion, and fusion without effect, say so with the reason", () => {
