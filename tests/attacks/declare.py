@@ -151,7 +151,7 @@ def _reporting(attack: Attack, given: Mapping[str, Any]) -> str:
 
 
 def told(stdout: bytes) -> Mapping[str, Mapping[str, Any]]:
-    """Return the reports by the names of the attacks. Other output may precede a report in a line."""
+    """Return the reports by the names of the attacks; other output may precede a report."""
     lines = stdout.decode(errors="replace").splitlines()
     found = (line.partition(MARK) for line in lines)
     return dict(json.loads(report) for _, mark, report in found if mark)
