@@ -49,8 +49,11 @@ ENVIRONMENT: Mapping[str, str] = {
 class ForkServer:
     """Creates forks of a process `python -m module`, started at the first `fork` or `warm_up`."""
 
-    def __init__(self, module: str, log_folder: Path) -> None:
+    def __init__(
+        self, module: str, log_folder: Path, environment: Mapping[str, str] = ENVIRONMENT
+    ) -> None:
         self.module, self.log_folder = module, log_folder
+        self.environment = environment
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
         self.door: Door | None = None
@@ -98,7 +101,7 @@ class ForkServer:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                env=ENVIRONMENT,
+                env=self.environment,
                 cwd=Path(__file__).resolve().parents[2],
             )
         self.door = Door(ours)

@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 from app.jobs.isolation import Isolation, is_ours
 from app.jobs.limits import Limits
 from app.jobs.task import Task
+from app.serve import settings_for
 from compiler.errors import CompileError
 from sandbox.result import SandboxError
 from tests.app.conftest import QUICK, MakeApp, jobs_of, started, wait
@@ -86,6 +87,19 @@ def test_without_a_sandbox_what_strangers_write_is_refused(bare):
         assert OBSTACLE in error["message"]
         assert error["hint"] == FIX
     assert answers[0].headers["Retry-After"]
+
+
+def test_the_page_learns_of_the_obstacle_and_the_remedy(bare, make_app):
+    found = bare().get("/api/v1/sandbox").get_json()
+    assert found == {"version": 1, "state": "absent", "obstacle": OBSTACLE, "fix": FIX}
+    assert make_app().test_client().get("/api/v1/sandbox").get_json()["state"] == "unknown"
+
+
+def test_only_a_local_server_works_without_a_sandbox(tmp_path):
+    assert settings_for("127.0.0.1", tmp_path, unsandboxed_local=True).unsandboxed_local
+    with pytest.raises(CompileError, match="unsandboxed-local") as caught:
+        settings_for("0.0.0.0", tmp_path, unsandboxed_local=True)
+    assert caught.value.code == "E-OPTION-VALUE"
 
 
 def test_without_a_sandbox_earlier_uploads_are_refused_too(make_app):
