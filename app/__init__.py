@@ -5,7 +5,7 @@ jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> disk -> glossary -> textdiff -> grouping -> drawing -> store -> rate -> security
           -> rounds -> arrays -> wire -> samples -> config -> errors -> assets -> chains -> union
-          -> uploads -> written_child -> written -> jobs -> report -> api -> serve -> fixtures
+          -> uploads -> jobs -> written -> report -> api -> serve -> fixtures
           -> contract
 """
 
@@ -57,7 +57,9 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     }
 
     app.extensions["texts"] = TextReader(
-        limit_s=settings.text_limit_s, memory_bytes=settings.memory_limit_bytes
+        app.extensions["jobs"].runner,
+        limit_s=settings.text_limit_s,
+        memory_bytes=settings.memory_limit_bytes,
     )
 
     security.register(app)

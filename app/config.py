@@ -56,6 +56,8 @@ class Settings:
     """Time limit for checking a written text."""
     output_limit_bytes: int = 256 * MB
     n_jobs_kept: int = 100
+    unsandboxed_local: bool = False
+    """Where no sandbox can be built, run the user's own models without one; local servers only."""
     worker_module: str = "app.jobs.fork_server_process"
 
     drawn_nodes_limit: int = 100

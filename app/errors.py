@@ -35,6 +35,7 @@ STATUS = {
     "E-LIMIT-RATE": 429,
     "E-SERVER-BUG": 500,
     "E-LIMIT-QUEUE": 503,
+    "E-SANDBOX-ABSENT": 503,
     "E-LINK-FULL": 507,
     "E-UPLOAD-DISK": 507,
 }

@@ -59,15 +59,20 @@ def serve(
     *,
     data_folder: Path | None = None,
     upload_limit_bytes: int | None = None,
+    unsandboxed_local: bool = False,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the playground until interrupted; report its URL once through `say`.
 
     Port 0 selects a free port. The host in a request to a local server must be a name of this
-    machine.
-    Errors: E-OPTION-VALUE if the server cannot listen at this address.
+    machine. Where no sandbox can be built, models of users are refused, unless `unsandboxed_local`.
+    Errors: E-OPTION-VALUE if the server cannot listen at this address, or if other machines could
+    use a server without a sandbox.
     """
-    app = create_app(settings_for(host, data_folder, upload_limit_bytes))
+    settings = settings_for(
+        host, data_folder, upload_limit_bytes, unsandboxed_local=unsandboxed_local
+    )
+    app = create_app(settings)
     server = listen(app, host, port)
     jobs: JobQueue = app.extensions["jobs"]
     jobs.warm_up()
@@ -85,10 +90,20 @@ def serve(
 
 
 def settings_for(
-    host: str, data_folder: Path | None, upload_limit_bytes: int | None = None
+    host: str,
+    data_folder: Path | None,
+    upload_limit_bytes: int | None = None,
+    *,
+    unsandboxed_local: bool = False,
 ) -> Settings:
-    """Return the settings of a server at this host; None means the default."""
-    differences: dict[str, Any] = {}
+    """Return the settings of a server at this host; None means the default.
+
+    Errors: E-OPTION-VALUE for work without a sandbox on a server that is not local.
+    """
+    if unsandboxed_local and not is_local(host):
+        message = f"--unsandboxed-local is for a server at 127.0.0.1, not at {host}"
+        raise CompileError("E-OPTION-VALUE", message, hint="install bubblewrap instead")
+    differences: dict[str, Any] = {"unsandboxed_local": unsandboxed_local}
     if upload_limit_bytes is not None:
         differences["upload_limit_bytes"] = upload_limit_bytes
         kept = max(Settings().uploads_kept_bytes, _UPLOADS_KEPT * upload_limit_bytes)

@@ -1,24 +1,23 @@
 """Checks texts of models and schedules while the user types, in a persistent child process.
 
-Reading a text runs the compiler's type rules on untrusted input, so a separate process with limits
-reads the text. Unlike a job, a check must answer quickly, so the child process persists.
+Reading a text runs the compiler's type rules on untrusted input, so a process in a sandbox reads
+the text. Unlike a job, a check must answer quickly, so the child process persists.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import selectors
-import signal
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from app.jobs.fork_server import READER, Forked
+from app.jobs.runner import Runner
 from compiler.errors import CompileError
+from sandbox.limits import Limits
 
 START_LIMIT_S = 30.0
 """Time limit in seconds for a new child process to start."""
@@ -31,14 +30,16 @@ _N_TEXTS = 500
 
 
 class TextReader:
-    """Reads one text at a time. Units: seconds, and bytes of address space."""
+    """Reads one text at a time, in children of a runner. Units: seconds, and bytes of address
+    space."""
 
-    def __init__(
-        self, *, limit_s: float, memory_bytes: int, module: str = "app.written_child"
-    ) -> None:
-        self.limit_s, self.memory_bytes, self.module = limit_s, memory_bytes, module
+    def __init__(self, runner: Runner, *, limit_s: float, memory_bytes: int) -> None:
+        self.runner, self.limit_s = runner, limit_s
+        self.limits = Limits(cpu_seconds=_N_TEXTS * limit_s, memory_bytes=memory_bytes)
         self.lock = threading.Lock()
-        self.process: subprocess.Popen[bytes] | None = None
+        # A sandbox ends with the thread that created it.
+        self.starter = ThreadPoolExecutor(1, "texts")
+        self.process: Forked | None = None
         self.n_texts = 0
         self.rest = b""
 
@@ -46,7 +47,7 @@ class TextReader:
         """Check a text: return problems, values by line, and the graph's text form.
 
         Errors: E-LIMIT-QUEUE when too many texts wait, E-LIMIT-SECONDS and E-LIMIT-CRASH for a
-        text that exceeds the limits.
+        text that exceeds the limits, E-SANDBOX-ABSENT.
         """
         return self.ask({"language": language, "text": text})
 
@@ -63,21 +64,13 @@ class TextReader:
     def stop(self) -> None:
         """End the child process if it is running."""
         process, self.process, self.rest = self.process, None, b""
-        if process is None:
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        if process is not None:
+            process.stop()
 
     def _asked(self, request: dict[str, Any]) -> dict[str, Any]:
-        if self.process is None or self.process.poll() is not None or self.n_texts >= _N_TEXTS:
+        if self.process is None or self.n_texts >= _N_TEXTS:
             self._start()
         assert self.process is not None
-        assert self.process.stdin is not None
         self.n_texts += 1
         try:
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
@@ -92,28 +85,35 @@ class TextReader:
     def _start(self) -> None:
         self.stop()
         self.n_texts = 0
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", self.module, str(self.memory_bytes)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            cwd=Path(__file__).resolve().parents[1],
-        )
+        self.process = self.starter.submit(self._forked).result()
         self._line(START_LIMIT_S)  # the child reports that it is ready
+
+    def _forked(self) -> Forked:
+        enclosure = self.runner.isolation.enclose_reader(self.limits)
+        try:
+            return self.runner.fork_server.fork(enclosure, READER)
+        except BaseException:
+            enclosure.close()
+            raise
 
     def _line(self, limit_s: float) -> bytes:
         """Read the next line from the child. Errors: E-LIMIT-SECONDS, E-LIMIT-CRASH."""
         assert self.process is not None
-        assert self.process.stdout is not None
-        pipe, end_s = self.process.stdout.fileno(), time.monotonic() + limit_s
+        pipe, log = self.process.stdout.fileno(), self.process.stderr.fileno()
+        end_s = time.monotonic() + limit_s
         with selectors.DefaultSelector() as selector:
-            selector.register(pipe, selectors.EVENT_READ)
+            for each in (pipe, log):
+                selector.register(each, selectors.EVENT_READ)
             while b"\n" not in self.rest:
-                if not selector.select(max(0.0, end_s - time.monotonic())):
+                ready = [key.fd for key, _ in selector.select(max(0.0, end_s - time.monotonic()))]
+                if log in ready and not os.read(log, 65536):
+                    selector.unregister(log)
+                if time.monotonic() >= end_s:
                     self.stop()
                     message = f"checking the text was stopped after its limit of {limit_s:g} s"
                     raise CompileError("E-LIMIT-SECONDS", message, hint="shorten the text")
+                if pipe not in ready:
+                    continue
                 data = os.read(pipe, 65536)
                 if not data:
                     raise self._crash()

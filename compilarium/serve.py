@@ -24,8 +24,27 @@ from compilarium.options import Bytes
     metavar="SIZE",
     help="Largest model file that the page accepts, such as 500MB; default: 64MB.",
 )
-def command(host: str, port: int, data_folder: Path | None, upload_limit: int | None) -> None:
+@click.option(
+    "--unsandboxed-local",
+    is_flag=True,
+    help="Where no sandbox can be built, run your own models without one; "
+    "only for a server at 127.0.0.1.",
+)
+def command(
+    host: str,
+    port: int,
+    data_folder: Path | None,
+    upload_limit: int | None,
+    unsandboxed_local: bool,
+) -> None:
     """Serve the web playground until interrupted."""
     from app.serve import serve  # imports Flask, which `--help` does not need
 
-    serve(host, port, data_folder=data_folder, upload_limit_bytes=upload_limit, say=click.echo)
+    serve(
+        host,
+        port,
+        data_folder=data_folder,
+        upload_limit_bytes=upload_limit,
+        unsandboxed_local=unsandboxed_local,
+        say=click.echo,
+    )

@@ -379,6 +379,10 @@ CODES: dict[str, Code] = {
         "The child process of the computation ended without a result.",
         "use a smaller model; if the model is small, please report the error",
     ),
+    "E-SANDBOX-ABSENT": Code(
+        "The server cannot isolate work on models and texts of others, so it refuses this work.",
+        "run `compilarium doctor` on the server's machine: it prints the remedy",
+    ),
     # requests to the playground
     "E-REQUEST-BODY": Code(
         "The body of a request, or a value in its address, does not fit the route.",

@@ -19,12 +19,23 @@ import importlib
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the launchers inside a sandbox import this package, so it imports on use
     from sandbox.fresh import run
-    from sandbox.join import Holder, call
+    from sandbox.join import Holder, Ticket, call
     from sandbox.limits import Limits
     from sandbox.result import Result, SandboxError
+    from sandbox.users import lend
     from sandbox.view import Inputs
 
-__all__ = ["Holder", "Inputs", "Limits", "Result", "SandboxError", "call", "run"]
+__all__ = [
+    "Holder",
+    "Inputs",
+    "Limits",
+    "Result",
+    "SandboxError",
+    "Ticket",
+    "call",
+    "lend",
+    "run",
+]
 
 _HOMES = {
     "Holder": "join",
@@ -32,7 +43,9 @@ _HOMES = {
     "Limits": "limits",
     "Result": "result",
     "SandboxError": "result",
+    "Ticket": "join",
     "call": "join",
+    "lend": "users",
     "run": "fresh",
 }
 

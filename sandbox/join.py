@@ -15,8 +15,9 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
-from typing import NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NoReturn, Self
 
 from sandbox import kernel, landlock, seal, staging
 from sandbox.availability import explain, facts
@@ -25,14 +26,65 @@ from sandbox.filters import filter_program
 from sandbox.inside import READY
 from sandbox.launch import environment_of, launched
 from sandbox.limits import Limits
-from sandbox.result import Result, SandboxError
+from sandbox.result import Result, SandboxError, State
 from sandbox.supervise import Stream, supervise
 from sandbox.view import Inputs
+from sandbox.watch import Watch
 
 _HOLDING = "/usr/bin/cat"
 _START_S, _END_S = 20.0, 1.0
 _MESSAGE_BYTES = 4096
 _ALL_KINDS = sum(bits for kind, bits in kernel.NEW_NAMESPACES.items() if kind != "time")
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What a forked child needs to join a sandbox, besides a descriptor of its first process.
+
+    Another process of the same user than the one with the holder may fork the child.
+    """
+
+    limits: Limits
+    environment: Mapping[str, str]
+    uid: int | None
+    groups: Sequence[str]
+
+    @classmethod
+    def from_json(cls, ticket: Mapping[str, Any]) -> Self:
+        """Rebuild a ticket from `to_json`."""
+        limits, uid, groups = Limits(**ticket["limits"]), ticket["uid"], ticket["groups"]
+        return cls(limits, ticket["environment"], uid, groups)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ticket as JSON."""
+        return asdict(self)
+
+    def enter(self, init_end: int, keep: Sequence[int], *, is_detached: bool = True) -> None:
+        """Move a freshly forked child into the sandbox, whose first process is `init_end`.
+
+        Only the descriptors `keep` stay open. The function returns in a new process, and the
+        calling process waits for its end. The new process leads a session of its own if it
+        `is_detached`; otherwise it stays in the process group of the calling process, so signals to
+        this group reach both. To end both, close the holder: if the calling process is killed
+        first, the end of the sandbox waits until the machine's first process has noticed.
+        Errors: OSError if the sandbox has ended.
+        """
+        program, landlock_version = filter_program(), landlock.version()
+        groups = [os.open(f"{folder}/cgroup.procs", os.O_WRONLY) for folder in self.groups]
+        if self.uid is not None:
+            staging.become(self.uid)
+        kernel.setns(init_end, _ALL_KINDS)
+        pid = os.fork()
+        if pid:
+            _stand_in(pid)
+        for group in groups:
+            os.write(group, b"0")
+        kernel.die_with_parent(signal.SIGKILL)
+        if is_detached:
+            os.setsid()
+        seal.close_others(keep)
+        seal.replace_environment(self.environment)
+        seal.seal(self.limits.resource_limits(), landlock_version, program)
 
 
 class Holder:
@@ -44,11 +96,7 @@ class Holder:
 
     def __init__(self, limits: Limits | None = None, inputs: Inputs | None = None) -> None:
         self.limits, self.inputs = limits or Limits(), inputs or Inputs()
-        # Everything that needs time is done before the fork.
-        self.program = filter_program()
-        self.resource_limits = self.limits.resource_limits()
-        self.landlock_version = landlock.version()
-        self.environment = environment_of(self.inputs)
+        self.watch = Watch(self.limits)
         with contextlib.ExitStack() as stack:
             self._start(stack)
             self.stack = stack.pop_all()
@@ -82,30 +130,39 @@ class Holder:
             words = os.pread(messages, _MESSAGE_BYTES, 0)
             raise explain(words.decode(errors="replace"), facts())
 
-    def enter(self, keep: Sequence[int] = (0, 1, 2)) -> None:
-        """Move a freshly forked child into the sandbox; only the descriptors `keep` stay open.
-
-        The function returns in a new process, and the calling process waits for its end. To end
-        both, close the holder: if the calling process is killed first, the end of the sandbox
-        waits until the machine's first process has noticed.
-        Errors: OSError if the sandbox has ended.
-        """
+    @property
+    def init_end(self) -> int:
+        """The descriptor of the first process inside; it becomes readable when that ends."""
         assert self.sandbox.init_end is not None
-        folders = self.sandbox.group.folders if self.sandbox.group is not None else ()
-        groups = [os.open(folder / "cgroup.procs", os.O_WRONLY) for folder in folders]
-        if self.sandbox.uid is not None:
-            staging.become(self.sandbox.uid)
-        kernel.setns(self.sandbox.init_end, _ALL_KINDS)
-        pid = os.fork()
-        if pid:
-            _stand_in(pid)
-        for group in groups:
-            os.write(group, b"0")
-        kernel.die_with_parent(signal.SIGKILL)
-        os.setsid()
-        seal.close_others(keep)
-        seal.replace_environment(self.environment)
-        seal.seal(self.resource_limits, self.landlock_version, self.program)
+        return self.sandbox.init_end
+
+    def ticket(self) -> Ticket:
+        """Return what a child needs to join, in this or another process."""
+        group = self.sandbox.group
+        folders = [str(folder) for folder in group.folders] if group is not None else []
+        return Ticket(self.limits, environment_of(self.inputs), self.sandbox.uid, folders)
+
+    def enter(self, keep: Sequence[int] = (0, 1, 2)) -> None:
+        """Move a freshly forked child of this process into the sandbox; see `Ticket.enter`."""
+        self.ticket().enter(self.init_end, keep)
+
+    @property
+    def has_group(self) -> bool:
+        """Return whether a cgroup bounds the memory and the processes of the sandbox."""
+        return self.sandbox.group is not None
+
+    def ran_out_of_memory(self) -> bool:
+        """Return whether the kernel killed a process at the limit of the sandbox's memory."""
+        group = self.sandbox.group
+        return group is not None and group.ran_out_of_memory()
+
+    def exceeded(self, pid: int) -> State | None:
+        """Return the limit that the sandbox and the joined child `pid` exceed now, if any.
+
+        Only the memory of all processes and the number of files are compared.
+        """
+        init = self.sandbox.init
+        return self.watch.exceeded([pid, *([init] if init is not None else [])], init)
 
     def close(self) -> None:
         """Kill everything in the sandbox, and release it."""

@@ -71,7 +71,9 @@ class Sandbox:
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+            # A joined child whose parent was killed waits for the machine's first process.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(_END_S)
         if self.init_end is not None:
             with selectors.DefaultSelector() as selector:
                 selector.register(self.init_end, selectors.EVENT_READ)

@@ -184,3 +184,7 @@ def _output_is_bounded() -> str:
 
 CHECKS: Sequence[Callable[[], str]] = (_time_is_bounded, _nothing_survives, _output_is_bounded)
 """Assertions from outside; each returns what it found, "" if it holds."""
+
+
+if __name__ == "__main__":  # for callers with threads: the report as JSON
+    print(json.dumps(examine().to_json()))

@@ -17,10 +17,8 @@ def kinds_table() -> str:
 
 
 def places_table() -> str:
-    """Return the table of the places of the machine that children read."""
-    rows = ["| place | content | use by a child |\n|---|---|---|\n"]
+    """Return the table of the places of the machine that reach children."""
+    rows = ["| place | content | a child ... |\n|---|---|---|\n"]
     for place in places():
-        use = "reads and writes it" if place.is_written else "reads it"
-        use = "has it in memory" if place.is_loaded else use
-        rows.append(f"| {place.name} | {place.words} | {use} |\n")
+        rows.append(f"| {place.name} | {place.words} | {place.way} |\n")
     return "".join(rows)

@@ -8,7 +8,7 @@ from flask import Response
 
 import compiler
 from app import samples as sample_models
-from app.api.answers import answer, body, settings
+from app.api.answers import answer, body, queue, settings
 from app.api.table import Table
 from app.errors import codes
 from app.jobs.compile import host_facts, versions
@@ -29,6 +29,19 @@ def about() -> Response:
         "limits": settings().limits(),
         "versions": versions(),
         "host": host_facts(),
+    }
+    return answer(payload)
+
+
+@ROUTES.route("GET", "/sandbox", shapes.Sandbox)
+def sandbox() -> Response:
+    """Return whether this server isolates models and texts; wait for a running self-test."""
+    found = queue().runner.isolation.await_self_test()
+    payload: shapes.Sandbox = {
+        "version": VERSION,
+        "state": found.state,
+        "obstacle": found.obstacle,
+        "fix": found.fix,
     }
     return answer(payload)
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from flask import Response, request
 from werkzeug.exceptions import ClientDisconnected
 
-from app.api.answers import answer, uploads
+from app.api.answers import answer, queue, uploads
 from app.api.table import Query, Table
 from app.uploads import Upload, UploadStore
 from app.wire import VERSION
@@ -29,10 +29,11 @@ _MULTIPART_FRAME_BYTES = 64 * 1024
     status=201,
     body="application/octet-stream",
     query=[Query("name", "the name of the file, for display", str)],
-    fails=(400, 408, 413, 507),
+    fails=(400, 408, 413, 503, 507),
 )
 def upload() -> Response:
     """Store a file for later jobs."""
+    queue().runner.isolation.require_for_strangers()
     store = uploads()
     if request.headers.get("Content-Encoding", "identity") != "identity":
         raise CompileError("E-REQUEST-BODY", "compressed uploads are not accepted")

@@ -1,8 +1,8 @@
 """A child process for a single job: forked, monitored, and killed when it exceeds a limit.
 
-The child leads its own process group, so no descendant survives the child. Its task arrives on its
-standard input (task.py), and everything that it gives back leaves by its pipe (frames.py). See
-worker.py for the code that the child runs.
+The child is in an enclosure (enclosure.py) that ends with it, so no descendant survives the child.
+Its task arrives on its standard input (task.py), and everything that it gives back leaves by its
+pipe (frames.py). See worker.py for the code that the child runs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.jobs.fork_server import ForkServer
+from app.jobs.isolation import Isolation
 from app.jobs.listener import Listener, Supervision
 from app.jobs.measuring_slot import MeasuringSlot
 from app.jobs.task import Task
@@ -23,13 +24,25 @@ log = logging.getLogger("compilarium.jobs")
 class Child:
     """A worker process for a single task. The server writes its log file after its end."""
 
-    def __init__(self, fork_server: ForkServer, log_file: Path, slot: MeasuringSlot) -> None:
+    def __init__(
+        self,
+        task: Task,
+        isolation: Isolation,
+        fork_server: ForkServer,
+        log_file: Path,
+        slot: MeasuringSlot,
+    ) -> None:
         self.log_file = log_file
         self.slot = slot
-        self.process = fork_server.fork()
+        enclosure, self.task = isolation.enclose(task)
+        try:
+            self.process = fork_server.fork(enclosure)
+        except BaseException:
+            enclosure.close()
+            raise
 
-    def run(self, task: Task, how: Supervision) -> None:
-        """Run a task, and forward the events of the child until the child ends.
+    def run(self, how: Supervision) -> None:
+        """Run the task, and forward the events of the child until the child ends.
 
         Errors: the errors that the child reports; E-LIMIT-SECONDS, E-LIMIT-MEMORY, E-LIMIT-OUTPUT
         and E-LIMIT-CRASH, found by monitoring or by the child's exit status; OSError if the results
@@ -39,16 +52,16 @@ class Child:
             with self.slot.member(self.process) as member:
                 listener = Listener(self.process, self.slot, member, how)
                 try:
-                    self._start(task)
+                    self._start()
                     listener.listen()
                 finally:
                     self._keep_log(listener.log)
         finally:
             self.process.stop()
 
-    def _start(self, task: Task) -> None:
+    def _start(self) -> None:
         with suppress(BrokenPipeError):  # the child has died already: the listener finds the reason
-            self.process.stdin.write(json.dumps(task.to_json()).encode() + b"\n")
+            self.process.stdin.write(json.dumps(self.task.to_json()).encode() + b"\n")
             self.process.stdin.flush()
 
     def _keep_log(self, text: bytes) -> None:

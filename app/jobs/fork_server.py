@@ -2,8 +2,12 @@
 
 Importing the compiler takes most of a second. Forking a process that has imported the compiler
 takes a few milliseconds. Requests and answers are JSON lines on a socket, one request at a time:
-`{"do": "fork"}` with three pipes, `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`.
-See fork_server_process.py for the code of the fork server.
+`{"do": "fork", "role": ..., "ticket": ...}` with three pipes and the sandbox,
+`{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`. See fork_server_process.py for
+the code of the fork server.
+
+The fork server has no secrets that a child could find in its memory: it starts with a fixed
+environment, opens no file of the server, and learns nothing about jobs.
 """
 
 from __future__ import annotations
@@ -17,21 +21,39 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from app.jobs.enclosure import NOTHING_CACHED, Enclosure
 from compiler.errors import CompileError
+from sandbox.result import State
 
 _LOOK_EVERY_S = 0.01
 _PIPE_BYTES = 1024 * 1024
 """Size of the pipes: the child rarely waits for the server, and the server for the child."""
 
 
+WORKER, READER = "worker", "reader"
+"""The roles of children: a worker runs one task, a reader reads texts until its end."""
+
+ENVIRONMENT: Mapping[str, str] = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    **NOTHING_CACHED,
+}
+"""The whole environment of the fork server, and of its children outside a sandbox."""
+
+
 class ForkServer:
     """Creates forks of a process `python -m module`, started at the first `fork` or `warm_up`."""
 
-    def __init__(self, module: str, log_folder: Path) -> None:
+    def __init__(
+        self, module: str, log_folder: Path, environment: Mapping[str, str] = ENVIRONMENT
+    ) -> None:
         self.module, self.log_folder = module, log_folder
+        self.environment = environment
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
         self.door: Door | None = None
@@ -41,18 +63,18 @@ class ForkServer:
         with self.lock:
             self._living()
 
-    def fork(self) -> Forked:
-        """Fork a process that waits for a task.
+    def fork(self, enclosure: Enclosure, role: str = WORKER) -> Forked:
+        """Fork a process that waits in this enclosure: for a task, or for texts (`READER`).
 
         Errors: E-SERVER-BUG if no process can be started.
         """
         with self.lock:
             try:
                 try:
-                    return Forked(self._living())
+                    return Forked(self._living(), enclosure, role)
                 except ConnectionError:
                     self._end()  # the process was killed: start a new one
-                    return Forked(self._living())
+                    return Forked(self._living(), enclosure, role)
             except OSError as e:
                 message = f"no process can be started for the job: {e}"
                 raise CompileError("E-SERVER-BUG", message) from None
@@ -79,6 +101,7 @@ class ForkServer:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                env=self.environment,
                 cwd=Path(__file__).resolve().parents[2],
             )
         self.door = Door(ours)
@@ -99,12 +122,12 @@ class Door:
         self.socket = ours
         self.lock = threading.Lock()
 
-    def ask(self, what: str, pid: int = 0, files: tuple[int, ...] = ()) -> Any:
+    def ask(self, what: str, files: tuple[int, ...] = (), **facts: Any) -> Any:
         """Send a request and return the answer.
 
         Errors: ConnectionError if the fork server has ended, OSError if it reports a failure.
         """
-        request = json.dumps({"do": what, "pid": pid}).encode() + b"\n"
+        request = json.dumps({"do": what, **facts}).encode() + b"\n"
         with self.lock:
             if files:
                 socket.send_fds(self.socket, [request], files)
@@ -127,21 +150,22 @@ class Door:
 
 
 class Forked:
-    """A forked process, leader of its own group, with pipes to and from it.
+    """A forked process in its enclosure, leader of its own group, with pipes to and from it.
 
     Messages come on `stdout`, all other output on `stderr`. The process id is not reused before
     `stop`, even if the process has ended.
     """
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Door, enclosure: Enclosure, role: str) -> None:
         task_out, task_in = _pipe()
         said_out, said_in = _pipe()
         log_out, log_in = os.pipe()
-        self.door = door
+        self.door, self.enclosure = door, enclosure
         self.stdin, self.stdout = os.fdopen(task_in, "wb"), os.fdopen(said_out, "rb")
         self.stderr = os.fdopen(log_out, "rb")
         try:
-            self.pid: int = door.ask("fork", files=(task_out, said_in, log_in))
+            files = (task_out, said_in, log_in, *enclosure.files())
+            self.pid: int = door.ask("fork", files, role=role, **enclosure.to_json())
         except BaseException:
             self._close()
             raise
@@ -157,20 +181,30 @@ class Forked:
         """
         end_s = time.monotonic() + timeout_s
         try:
-            while (code := self.door.ask("ended", self.pid)) is None and time.monotonic() < end_s:
+            code = self.door.ask("ended", pid=self.pid)
+            while code is None and time.monotonic() < end_s:
                 time.sleep(_LOOK_EVERY_S)
+                code = self.door.ask("ended", pid=self.pid)
         except OSError as e:
             raise CompileError("E-LIMIT-CRASH", f"the child process was lost: {e}") from None
         return code
+
+    def exceeded(self) -> State | None:
+        """Return the limit of its sandbox that the process exceeds now, if any."""
+        return self.enclosure.exceeded(self.pid)
 
     def stop(self) -> None:
         """Kill the process and its descendants, and release its resources."""
         if not self.is_released:
             self.is_released = True
+            # The sandbox ends before the process that waits outside for the one inside.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGCONT)
+            self.enclosure.close()
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
             with contextlib.suppress(OSError):
-                self.door.ask("release", self.pid)
+                self.door.ask("release", pid=self.pid)
         self._close()
 
     def _close(self) -> None:

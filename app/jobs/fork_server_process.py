@@ -1,7 +1,7 @@
 """The fork server: a process that has imported the compiler, and forks on request.
 
-The process imports all modules before the first fork, so children start at once. The process ends
-when the server ends.
+The process imports all modules before the first fork, so children start at once. A child enters its
+enclosure before it reads anything else. The process ends when the server ends.
 """
 
 from __future__ import annotations
@@ -10,36 +10,43 @@ import gc
 import json
 import os
 import socket
+import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from app.jobs import enclosure
+from app.jobs.fork_server import READER, WORKER
+from app.jobs.frames import frame
 from app.jobs.worker import Work, work_once
+from compiler.errors import CompileError
+
+_PIPES = 3
+_REQUEST_BYTES, _MOST_FILES = 16 * 1024, 8
 
 
-def _nothing() -> None:
-    pass
+Roles = Mapping[str, Callable[[], None]]
+"""The functions of children, by their roles."""
 
 
-def serve(kinds: Mapping[str, Work], before_fork: Callable[[], None] = _nothing) -> NoReturn:
+def serve(kinds: Mapping[str, Work], read: Callable[[], None] | None = None) -> NoReturn:
     """Fork a child for each request on the standard input, which is a socket.
 
-    `before_fork` loads what all children need and what may have changed since the last fork.
+    Workers run a task of these kinds; readers call `read`.
     """
+    roles: Roles = {WORKER: lambda: work_once(kinds), READER: read or _nothing}
     gc.freeze()  # otherwise the first garbage collection of a child would copy all pages
     # Python warns about the threads of BLAS, but BLAS itself ends them before a fork.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     door = socket.socket(fileno=os.dup(0))
     while True:
-        line, files, _, _ = socket.recv_fds(door, 4096, 3)
+        line, files, _, _ = socket.recv_fds(door, _REQUEST_BYTES, _MOST_FILES)
         if not line:
             os._exit(0)
         request = json.loads(line)
-        if request["do"] == "fork":
-            before_fork()
         try:
-            answer = {"answer": _answer(kinds, door, request["do"], request["pid"], files)}
+            answer = {"answer": _answer(roles, door, request, files)}
         except OSError as e:
             answer = {"failed": str(e)}
         for file in files:
@@ -50,22 +57,34 @@ def serve(kinds: Mapping[str, Work], before_fork: Callable[[], None] = _nothing)
             os._exit(0)  # the server has ended
 
 
+def _nothing() -> None:
+    pass
+
+
 def _answer(
-    kinds: Mapping[str, Work], door: socket.socket, what: str, pid: int, files: Sequence[int]
+    roles: Roles,
+    door: socket.socket,
+    request: Mapping[str, Any],
+    files: Sequence[int],
 ) -> int | None:
     """Return the process id of a new child, or the exit status of a child, negative for a
     signal."""
-    if what == "fork":
-        return _fork(kinds, door, files)
-    if what == "release":
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if request["do"] == "fork":
+        return _fork(roles, door, request, files)
+    if request["do"] == "release":
+        return os.waitstatus_to_exitcode(os.waitpid(request["pid"], 0)[1])
+    ended = os.waitid(os.P_PID, request["pid"], os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if ended is None:
         return None
     return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
-def _fork(kinds: Mapping[str, Work], door: socket.socket, files: Sequence[int]) -> int:
+def _fork(
+    roles: Roles,
+    door: socket.socket,
+    request: Mapping[str, Any],
+    files: Sequence[int],
+) -> int:
     pid = os.fork()
     if pid:
         with suppress(OSError):
@@ -73,18 +92,34 @@ def _fork(kinds: Mapping[str, Work], door: socket.socket, files: Sequence[int]) 
         return pid
     try:
         os.setpgid(0, 0)
-        for number, file in enumerate(files):
+        pipes, others = files[:_PIPES], files[_PIPES:]
+        for number, file in enumerate(pipes):
             os.dup2(file, number)
             os.close(file)
         door.close()
-        work_once(kinds)
+        _enter(request, others)
+        roles[request["role"]]()
     finally:
+        os._exit(1)
+
+
+def _enter(request: Mapping[str, Any], files: Sequence[int]) -> None:
+    """Enter the enclosure of the request; report a failure and end the process."""
+    try:
+        enclosure.enter(request, files)
+    except OSError as e:
+        traceback.print_exc()
+        message = f"the child process cannot join its sandbox: {e}"
+        error = CompileError("E-SANDBOX-ABSENT", message)
+        os.write(1, frame("error", error.to_json()))
         os._exit(1)
 
 
 if __name__ == "__main__":
     from app.jobs.kinds import WORKS, warm_up
     from app.jobs.machine_facts import load_facts
+    from app.jobs.reader import read_texts
 
     warm_up()
-    serve(WORKS, load_facts)
+    load_facts()
+    serve(WORKS, read_texts)

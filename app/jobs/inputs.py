@@ -15,6 +15,7 @@ from typing import Any
 from app.config import Settings
 from app.jobs.kinds import KINDS
 from app.jobs.limits import Limits
+from app.jobs.machine_facts import speeds
 from app.jobs.records import Job
 from app.jobs.task import (
     ARRAYS,
@@ -33,6 +34,7 @@ from app.jobs.weights import weights_file
 from app.samples import Sample, find_sample
 from app.uploads import UploadStore
 from compiler.errors import CompileError
+from compiler.machine.database import usable_path
 
 Found = Iterator[tuple[str, Path]]
 
@@ -81,6 +83,7 @@ class TaskMaker:
             {name: path.resolve() for name, path in inputs.items()},
             {name: search.examined(name).request for name in (COMPILED, OTHER) if name in inputs},
             search.source if MODEL in inputs else None,
+            speeds(),
         )
 
     def undrawn(self, job: Job) -> Sample | None:
@@ -161,13 +164,20 @@ def _labelled(search: _Search) -> Found:
 
 
 def _schedules(search: _Search) -> Found:
-    if tuned := search.compilation.request.get("tuned"):
-        yield SCHEDULES, search.places.schedules(tuned)
+    if file := _tuned(search, search.compilation):
+        yield SCHEDULES, file
 
 
 def _other_schedules(search: _Search) -> Found:
-    if tuned := search.examined(OTHER).request.get("tuned"):
-        yield OTHER_SCHEDULES, search.places.schedules(tuned)
+    if file := _tuned(search, search.examined(OTHER)):
+        yield OTHER_SCHEDULES, file
+
+
+def _tuned(search: _Search, compilation: Job) -> Path | None:
+    """Return the database of schedules that a compilation names, else the user's own, if any."""
+    if tuned := compilation.request.get("tuned"):
+        return search.places.schedules(tuned)
+    return usable_path()
 
 
 def _arrays(search: _Search) -> Found:

@@ -44,6 +44,13 @@ def output_limit(n_bytes: int) -> CompileError:
     )
 
 
+def scratch_limit(n_bytes: int) -> CompileError:
+    """Return the error of a job that wrote too many temporary files."""
+    return CompileError(
+        "E-LIMIT-OUTPUT", f"the job's temporary files exceeded their limit of {bytes_text(n_bytes)}"
+    )
+
+
 def invalid_message(text: bytes) -> CompileError:
     """Return the error of a child that sent a message of a wrong form."""
     return CompileError(

@@ -13,7 +13,8 @@ from typing import Any
 
 from app.jobs.fork_server import Forked
 from app.jobs.frames import WITH_BODY, Body, Frames
-from app.jobs.limits import Limits, invalid_message, memory_limit, output_limit, seconds_limit
+from app.jobs.inside import SCRATCH_BYTES
+from app.jobs.limits import Limits, invalid_message, memory_limit, scratch_limit, seconds_limit
 from app.jobs.measuring_slot import MeasuringSlot, Member
 from app.jobs.messages import check_event
 from app.jobs.result_store import ResultStore
@@ -79,11 +80,16 @@ class Listener:
             self.how.store.close()
 
     def _look(self) -> None:
-        """Check the time limit, the slot, and whether the job shall end early."""
+        """Check the limits, the slot, and whether the job shall end early."""
         self.slot.look()
         now, seconds = monotonic(), self.how.limits.seconds
         if now > self.end_s + self.member.idle_seconds(now):
             raise seconds_limit(seconds, self.doing)
+        exceeded = self.process.exceeded()
+        if exceeded == "memory":
+            raise memory_limit(self.how.limits.memory_bytes)
+        if exceeded is not None:
+            raise scratch_limit(SCRATCH_BYTES)
         if not self.is_told_to_stop and self.how.is_stopped():
             self.is_told_to_stop = True
             self.member.tell({"stop": True})
@@ -133,8 +139,10 @@ class Listener:
         if code == -signal.SIGXCPU:
             raise seconds_limit(limits.seconds, self.doing)
         if code == -signal.SIGXFSZ:
-            raise output_limit(limits.output_bytes)
-        if code == -signal.SIGKILL or any(w in words for w in _OUT_OF_MEMORY):
+            raise scratch_limit(SCRATCH_BYTES)
+        is_memory = self.process.enclosure.ran_out_of_memory()
+        is_killed = code == -signal.SIGKILL and is_memory is None  # by the system, as a rule
+        if is_memory or is_killed or any(w in words for w in _OUT_OF_MEMORY):
             raise memory_limit(limits.memory_bytes)
         raise CompileError(
             "E-LIMIT-CRASH",

@@ -1,7 +1,8 @@
-"""What a child reads of the machine, besides its task: the only list of these places.
+"""What a child knows of the machine, besides its task: the only list of these places.
 
-The fork server loads the facts before each fork, so its children have them in memory. Without the
-other places, a job gives the same results, apart from speed and stated disturbances.
+The fork server loads facts before its first fork, so its children have them in memory. Other facts
+come with the task. A child reads little in its sandbox; without these places, a job gives the same
+results, apart from speed and stated disturbances.
 """
 
 from __future__ import annotations
@@ -9,27 +10,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from compiler.codegen.jit import ObjectStore
+from app.jobs.task import Speeds, Task
 from compiler.machine import keep
 from compiler.machine.database import default_path
+from compiler.machine.machine import Machine
 from compiler.memory.planners import native
 from compiler.targets.memory import machine_bytes
 from compiler.targets.target import CACHES_FOLDER, host
+from sandbox.filters import filter_program
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """A file or folder of the machine, its name in documents, and what a child finds there.
 
-    `path` is None if caching is disabled. `is_loaded`: the fork server reads the place, so a child
-    need not. `is_written`: a child also writes there.
+    `path` is None if caching is disabled. `way` says how the child gets to it.
     """
 
     name: str
     path: Path | None
     words: str
-    is_loaded: bool = False
-    is_written: bool = False
+    way: str
+
+
+IN_MEMORY = "has it in memory"
+WITH_TASK = "receives it with its task"
+READS = "reads it in the sandbox"
 
 
 def load_facts() -> None:
@@ -37,42 +43,49 @@ def load_facts() -> None:
     host()
     machine_bytes()
     keep.processor()
+    filter_program()
+
+
+def speeds() -> Speeds | None:
+    """Return the measured speeds of this machine, for a task; None if it was not measured."""
     keep.refresh()
+    at = keep.measured_at()
+    return None if at is None else Speeds(keep.known().to_json(), at)
+
+
+def take_facts(task: Task) -> None:
+    """Use the facts that came with a task in this process."""
+    if task.speeds is not None:
+        keep.give(Machine.from_json(task.speeds.machine), task.speeds.measured_at)
 
 
 def places() -> tuple[Place, ...]:
-    """Return the places of the machine that children read."""
+    """Return the places of the machine that reach children."""
     return (
-        _system("/proc/cpuinfo", "the name of the processor", is_loaded=True),
-        _system(CACHES_FOLDER, "the sizes of the caches", is_loaded=True),
-        _system("/proc/stat", "the load of the processors during a measurement"),
-        _system("/proc/self/statm", "the memory of the child, during a bisection"),
-        _system("/etc/os-release", "the name of the system, for other runtimes"),
+        _system("/proc/cpuinfo", "the name of the processor", IN_MEMORY),
+        _system(CACHES_FOLDER, "the sizes of the caches", IN_MEMORY),
+        _system("/proc/stat", "the load of the processors during a measurement", READS),
+        _system("/proc/self/statm", "the memory of the child, during a bisection", READS),
         Place(
             "`measured/machine-*.json` in the cache folder",
             keep.path(),
             "the measured speeds of this machine",
-            is_loaded=True,
+            WITH_TASK,
         ),
         Place(
             "`measured/schedules.sqlite` in the cache folder",
             default_path(),
             "the schedules that the user has tuned on this machine",
-        ),
-        Place(
-            "`objects` in the cache folder",
-            ObjectStore.default().files.directory,
-            "the cache of machine code",
-            is_written=True,
+            WITH_TASK,
         ),
         Place(
             "`__pycache__` of the memory planners",
             Path(native.__file__).parent / "__pycache__",
-            "the compiled searches of planners, if the package numba is installed",
-            is_written=True,
+            "the searches of planners that the set-up has compiled",
+            READS,
         ),
     )
 
 
-def _system(path: str, words: str, *, is_loaded: bool = False) -> Place:
-    return Place(f"`{path}`", Path(path), words, is_loaded)
+def _system(path: str, words: str, way: str) -> Place:
+    return Place(f"`{path}`", Path(path), words, way)

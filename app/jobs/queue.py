@@ -63,8 +63,10 @@ class JobQueue:
     ) -> Job:
         """Return the queued or running job with the same request, or queue a new job.
 
-        With `done`, a finished job with a stored result is also returned. Errors: E-LIMIT-QUEUE.
+        With `done`, a finished job with a stored result is also returned.
+        Errors: E-LIMIT-QUEUE, E-SANDBOX-ABSENT.
         """
+        self._require_isolation(request)
         with self.changed:
             found = self.find_done(request) if done else None
             found = found or self._find_unfinished(request)
@@ -79,8 +81,9 @@ class JobQueue:
     ) -> Job:
         """Queue a job; only the child process receives `private`.
 
-        Errors: E-LIMIT-QUEUE when too many jobs wait.
+        Errors: E-LIMIT-QUEUE when too many jobs wait, E-SANDBOX-ABSENT.
         """
+        self._require_isolation(request)
         with self.changed:
             if len(self.waiting) >= self.settings.queue_limit:
                 raise CompileError(
@@ -96,6 +99,15 @@ class JobQueue:
             self._start_threads()
             self.changed.notify_all()
             return job
+
+    def _require_isolation(self, request: Mapping[str, Any]) -> None:
+        """Refuse a job that needs a sandbox where there is none. Errors: E-SANDBOX-ABSENT."""
+        requests = [request]
+        for name in ("job", "other"):
+            if name in request:
+                with contextlib.suppress(CompileError):  # the job itself fails if one is absent
+                    requests.append(self.find(request[name]).request)
+        self.runner.isolation.require(requests)
 
     def find(self, job_id: str) -> Job:
         """Find a job by id, in memory or on disk. Errors: E-REQUEST-UNKNOWN."""
@@ -207,7 +219,9 @@ class JobQueue:
             return job.is_over and number >= len(job.events)
 
     def warm_up(self) -> None:
-        """Import the compiler in advance, so that the first job starts at once."""
+        """Import the compiler and test the sandbox in advance, so that the first job starts at
+        once."""
+        self.runner.isolation.begin_self_test()
         self.runner.fork_server.warm_up()
 
     def stop(self) -> None:

@@ -13,6 +13,7 @@ from app.config import Settings
 from app.jobs.child import Child
 from app.jobs.fork_server import ForkServer
 from app.jobs.inputs import Places, TaskMaker
+from app.jobs.isolation import Isolation
 from app.jobs.kinds import KINDS
 from app.jobs.limits import Limits
 from app.jobs.listener import OnEvent, Supervision
@@ -40,6 +41,7 @@ class Runner:
         self.maker = TaskMaker(Places.of(settings, find))
         self.fork_server = ForkServer(settings.worker_module, logs)
         self.slot = MeasuringSlot(machine=MachineSlot())
+        self.isolation = Isolation(is_waived=settings.unsandboxed_local)
         self.numbers = itertools.count()
 
     def run(
@@ -76,4 +78,4 @@ class Runner:
 
     def _child(self, task: Task, how: Supervision) -> None:
         log_file = self.logs / f"child-{next(self.numbers) % _N_LOGS}.txt"
-        Child(self.fork_server, log_file, self.slot).run(task, how)
+        Child(task, self.isolation, self.fork_server, log_file, self.slot).run(how)

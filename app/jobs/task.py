@@ -21,11 +21,11 @@ MODEL = "model"
 LABELLED = "labelled"
 """Labelled images for the model of a sample, if the sample has such images."""
 SCHEDULES = "schedules"
-"""The database of tuned schedules that the compilation names, if it names one."""
+"""The database of tuned schedules that the compilation names, else the user's own, if any."""
 COMPILED, OTHER = "compiled", "other"
 """The folders of the examined job, and of a second job that is compared with it."""
 OTHER_SCHEDULES = "other_schedules"
-"""The database of tuned schedules that the second job names, if it names one."""
+"""The database of tuned schedules of the second job."""
 ARRAYS = "arrays"
 """The files of given arrays: `array-0` for the first input of a run, and so on."""
 
@@ -46,6 +46,14 @@ class Source:
     labelled: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """The measured speeds of this machine, as JSON, and the time of their measurement."""
+
+    machine: Mapping[str, Any]
+    measured_at: float
+
+
 def array_input(number: int) -> str:
     """Return the name of the input that is a given array."""
     return f"array-{number}"
@@ -56,7 +64,8 @@ class Task:
     """The task of a child.
 
     `request` is the request of the job, with facts that only the child receives. `compilations` has
-    the requests of the examined jobs, keyed by the input that is the folder of the job.
+    the requests of the examined jobs, keyed by the input that is the folder of the job. `speeds` is
+    None if this machine was not measured.
     """
 
     request: Mapping[str, Any]
@@ -64,6 +73,7 @@ class Task:
     inputs: Mapping[str, Path] = field(default_factory=dict)
     compilations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     model: Source | None = None
+    speeds: Speeds | None = None
     is_stopped: threading.Event = field(default_factory=threading.Event)
     """Set when the user asks the job to end early, with its results so far."""
 
@@ -76,6 +86,7 @@ class Task:
             {name: Path(path) for name, path in task["inputs"].items()},
             task["compilations"],
             Source(**task["model"]) if task["model"] else None,
+            Speeds(**task["speeds"]) if task["speeds"] else None,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -86,6 +97,7 @@ class Task:
             "inputs": {name: str(path) for name, path in self.inputs.items()},
             "compilations": self.compilations,
             "model": self.model and asdict(self.model),
+            "speeds": self.speeds and asdict(self.speeds),
         }
 
     def parts_of(self, compilation: str) -> Parts:

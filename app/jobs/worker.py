@@ -1,12 +1,15 @@
-"""The child process: it runs one task under limits, and ends when the server ends."""
+"""The child process: it runs one task, and ends when the server ends.
+
+The process is in a sandbox with the limits of the task before it reads the task: see inside.py.
+"""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
-import resource
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Mapping
@@ -15,12 +18,15 @@ from typing import Any, NoReturn
 from app.disk import full_disk
 from app.jobs import worker_slot
 from app.jobs.frames import frame
-from app.jobs.limits import Limits, memory_limit, output_limit
+from app.jobs.inside import SCRATCH_BYTES
+from app.jobs.limits import Limits, memory_limit, scratch_limit
+from app.jobs.machine_facts import take_facts
 from app.jobs.results import Results, Send
 from app.jobs.task import Task
 from compiler.errors import CompileError
 from compiler.limits import Limits as CallLimits
 from compiler.limits import limited
+from sandbox.seal import SCRATCH
 
 Work = Callable[[Task, Results], None]
 """The function of a kind of job."""
@@ -33,7 +39,7 @@ def work_once(kinds: Mapping[str, Work]) -> NoReturn:
     limits = task.limits
     worker_slot.connect()
     threading.Thread(target=_listen_to_parent, args=(task,), daemon=True).start()
-    _limit(limits)
+    take_facts(task)
     results = Results(send, limits.output_bytes)
     say = results.say
     # The parent kills jobs that exceed limits; the compiler refuses such work in advance.
@@ -101,27 +107,12 @@ def _listen_to_parent(task: Task) -> None:
     os._exit(1)
 
 
-def _limit(limits: Limits) -> None:
-    """Set the job's limits in the operating system, in addition to the parent's monitoring."""
-    n_cpus = os.cpu_count() or 1
-    _set(resource.RLIMIT_AS, int(limits.memory_bytes))
-    # SIGXCPU identifies the soft limit, so the hard limit must come later.
-    _set(resource.RLIMIT_CPU, int(limits.seconds * n_cpus) + 5, slack=5)
-    _set(resource.RLIMIT_FSIZE, int(limits.output_bytes))
-    _set(resource.RLIMIT_CORE, 0)
-
-
-def _set(which: int, value: int, slack: int = 0) -> None:
-    _, hard = resource.getrlimit(which)
-    top = value + slack if hard == resource.RLIM_INFINITY else min(value + slack, hard)
-    resource.setrlimit(which, (min(value, top), top))
-
-
 def _os_error(error: OSError, limits: Limits) -> CompileError:
     if error.errno == errno.ENOMEM:
         return memory_limit(limits.memory_bytes)
-    if error.errno == errno.EFBIG:
-        return output_limit(limits.output_bytes)
+    is_inside = tempfile.gettempdir() == SCRATCH
+    if error.errno == errno.EFBIG or (is_inside and error.errno == errno.ENOSPC):
+        return scratch_limit(SCRATCH_BYTES)
     if full := full_disk(error):  # the disk of temporary files
         return full
     traceback.print_exc()

@@ -106,6 +106,18 @@ def default_path() -> Path | None:
     return None if directory is None else directory / "schedules.sqlite"
 
 
+def usable_path() -> Path | None:
+    """Return the path of the user's database, if this program can read its schedules."""
+    path = default_path()
+    try:
+        if path is None or not path.is_file():
+            return None
+        Database(path).entries("")
+    except (CompileError, OSError):
+        return None
+    return path
+
+
 class Database:
     """A file of schedules. Errors: E-TUNE-DATABASE for a damaged or unwritable file."""
 

@@ -64,14 +64,25 @@ def _files(file: Path) -> GuardedStore:
     return GuardedStore(file.parent, LIMIT_BYTES)
 
 
+def give(machine: Machine, measured_at: float) -> None:
+    """Use these measured speeds in this process, which cannot read their file."""
+    global _given
+    _given = (machine, measured_at)
+
+
+_given: tuple[Machine, float] | None = None
+
+
 def known() -> Machine:
     """Return this machine's measured speeds, or estimates; a damaged file is ignored."""
+    if _given is not None:
+        return _given[0]
     file = path()
     return estimated(host()) if file is None else _read(file)
 
 
 def refresh() -> None:
-    """Load the speeds again if their file has changed, for this process and its later forks."""
+    """Load the speeds again if their file has changed."""
     global _stamp
     file = path()
     try:
@@ -95,6 +106,8 @@ def _forget() -> None:
 
 def measured_at() -> float | None:
     """Return the time of the stored measurement, in Unix seconds; None for estimates."""
+    if _given is not None:
+        return _given[1]
     file = path()
     return _written(file) if file is not None and known().is_measured else None
 

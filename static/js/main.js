@@ -10,6 +10,7 @@ import { keepGraphs, keepNeighbours } from "./jobs/loader.js";
 import { keepProfile } from "./jobs/measuring.js";
 import { EMPTY, NO_RESULT } from "./state/page.js";
 import { mountHeader } from "./panes/shell/header.js";
+import { noteSandbox } from "./panes/shell/sandbox.js";
 import { mountTerms } from "./panes/shell/terms.js";
 import { openHelp } from "./panes/shell/help.js";
 import { showProblem } from "./panes/shell/problem.js";
@@ -67,6 +68,7 @@ addEventListener("load", () => {
 });
 
 learn(api.about(), (about) => state.set({ about }));
+learn(api.sandbox(), (found) => noteSandbox(main, found));
 learn(api.samples(), ({ samples }) => state.set({ samples }));
 learn(api.pipelines(), (pipelines) => state.set({ pipelines }));
 learn(api.operators(), ({ operators }) =>

@@ -114,6 +114,13 @@ export interface Host { name: string; triple: string; vector_bytes: number; }
 export interface About {
   program: string; limits: Limits; versions: Record<string, string>; host: Host;
 }
+/** Whether this server isolates models and texts, as its self-test has found. `unknown`: not
+ * tested. `absent`: uploads and written models are refused. `waived`: they run without
+ * isolation, as the user of the server has decided. `obstacle` and `fix` are "" unless the
+ * sandbox is absent or waived; `fix` is the remedy. */
+export interface Sandbox {
+  state: "unknown" | "complete" | "absent" | "waived"; obstacle: string; fix: string;
+}
 /** A built-in model. `n_onnx_nodes` counts the nodes of the file. `shapes` suggests sizes for
  * open dimensions. `precisions` lists the precision modes that suit the model. */
 export interface Sample {

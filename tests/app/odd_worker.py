@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -122,9 +123,9 @@ def compute_for_ever(_: Results) -> None:
 
 
 def leave_a_grandchild(results: Results) -> None:
-    code = "import time\nwhile True: time.sleep(1)"
-    grandchild = subprocess.Popen([sys.executable, "-c", code])
-    results.write("grandchild", {"pid": grandchild.pid})
+    code, mark = "import time\nwhile True: time.sleep(1)", f"grandchild-{uuid.uuid4().hex}"
+    subprocess.Popen([sys.executable, "-c", code, mark])
+    results.write("grandchild", {"mark": mark})
 
 
 def list_open_files(results: Results) -> None:
@@ -178,5 +179,19 @@ TROUBLE: dict[str, Trouble] = {
 }
 KINDS: dict[str, Work] = {"compile": work, "inspect": work}
 
+
+def read() -> None:
+    """Read texts, and fail in the way that a text requests."""
+    print("ready", flush=True)
+    for line in sys.stdin:
+        if "hang" in line:
+            time.sleep(FOR_EVER_S)
+        if "die" in line:
+            os._exit(3)
+        if "complain" in line:
+            log_much(Results(lambda *_: None, 0))
+        print('{"problems": []}', flush=True)
+
+
 if __name__ == "__main__":
-    serve(KINDS)
+    serve(KINDS, read)

@@ -7,10 +7,14 @@ import signal
 
 import pytest
 
+from app.jobs.enclosure import Enclosure
 from app.jobs.fork_server import Door, Forked, ForkServer
 from app.jobs.parts import Parts
 from compiler.errors import CompileError
+from sandbox.limits import Limits
 from tests.app.conftest import ODD_WORKER, PATIENCE_S, jobs_of, submit, wait
+
+OUTSIDE = Enclosure(Limits())
 
 
 @pytest.fixture
@@ -43,11 +47,11 @@ def test_a_fork_server_that_was_killed_is_replaced(make_app):
 def test_a_fork_that_is_refused_leaves_the_fork_server_to_its_children(
     fork_server, tmp_path, monkeypatch
 ):
-    child = fork_server.fork()
+    child = fork_server.fork(OUTSIDE)
     with monkeypatch.context() as patch:
         patch.setattr(Door, "ask", _refuse)
         with pytest.raises(CompileError, match="no more processes"):
-            fork_server.fork()
+            fork_server.fork(OUTSIDE)
     child.stdin.close()
     assert _ended(child) == 0
     child.stop()
@@ -69,14 +73,14 @@ def test_a_job_outlives_the_fork_server_that_forked_it(make_app):
 def test_a_worker_that_cannot_be_imported_is_an_error_of_ours(tmp_path):
     fork_server = ForkServer("tests.app.no_such_module", tmp_path)
     with pytest.raises(CompileError, match="no process can be started") as caught:
-        fork_server.fork()
+        fork_server.fork(OUTSIDE)
     assert caught.value.code == "E-SERVER-BUG"
     fork_server.stop()
     assert "no_such_module" in (tmp_path / "fork-server.txt").read_text()
 
 
 def test_the_number_of_an_ended_child_is_kept_until_it_is_released(fork_server, tmp_path):
-    child = fork_server.fork()
+    child = fork_server.fork(OUTSIDE)
     assert child.wait(timeout_s=0.0) is None
     child.stdin.close()  # without a task the child ends
     assert _ended(child) == 0
@@ -87,7 +91,7 @@ def test_the_number_of_an_ended_child_is_kept_until_it_is_released(fork_server, 
 
 
 def test_how_a_child_was_killed_is_known(fork_server, tmp_path):
-    child = fork_server.fork()
+    child = fork_server.fork(OUTSIDE)
     os.kill(child.pid, signal.SIGXCPU)
     assert _ended(child) == -signal.SIGXCPU
     child.stop()
@@ -95,7 +99,7 @@ def test_how_a_child_was_killed_is_known(fork_server, tmp_path):
 
 def test_nobody_knows_how_a_child_ends_whose_fork_server_has_gone(tmp_path):
     fork_server = ForkServer(ODD_WORKER, tmp_path)
-    child = fork_server.fork()
+    child = fork_server.fork(OUTSIDE)
     fork_server.stop()
     with pytest.raises(CompileError, match="was lost"):
         _ended(child)
@@ -103,7 +107,7 @@ def test_nobody_knows_how_a_child_ends_whose_fork_server_has_gone(tmp_path):
 
 
 def test_a_child_leads_a_group_of_its_own(fork_server, tmp_path):
-    one, other = (fork_server.fork() for _ in range(2))
+    one, other = (fork_server.fork(OUTSIDE) for _ in range(2))
     assert [os.getpgid(c.pid) for c in (one, other)] == [one.pid, other.pid]
     one.stop()
     os.kill(other.pid, 0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -89,16 +91,17 @@ def test_what_libraries_print_does_not_disturb_the_messages(client):
 def test_what_a_child_has_started_dies_with_it(client):
     job = wait(client, submit(client, "leave_a_grandchild")["id"])
     assert job["state"] == "succeeded"
-    pid = Parts(jobs_of(client).folder / job["id"]).read("grandchild")["pid"]
-    until(lambda: not _runs(pid))
+    mark = Parts(jobs_of(client).folder / job["id"]).read("grandchild")["mark"]
+    until(lambda: not _runs(mark))
 
 
-def _runs(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+def _runs(mark: str) -> bool:
+    """Return whether a process has this argument."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if mark.encode() in path.read_bytes():
+                return True
+    return False
 
 
 def test_a_running_job_can_be_cancelled(client, monkeypatch):

@@ -14,7 +14,7 @@ from app.written import TextReader
 from compiler.errors import CompileError
 from compiler.frontend.written import LANGUAGES, PAGE_LIMITS
 from compiler.runtime.inputs import random_inputs
-from tests.app.conftest import PATIENCE_S, wait
+from tests.app.conftest import PATIENCE_S, jobs_of, wait
 
 EXAMPLES = examples()
 
@@ -94,13 +94,14 @@ def test_a_mistake_in_an_uploaded_text_names_its_place(real):
     assert (job["error"]["where"]["line"], job["error"]["where"]["column"]) == (2, 12)
 
 
-def test_a_child_that_hangs_or_dies_is_replaced():
-    slow = TextReader(limit_s=0.3, memory_bytes=4 << 30, module="tests.app.odd_text_reader")
+def test_a_child_that_hangs_or_dies_is_replaced(client):
+    slow = TextReader(jobs_of(client).runner, limit_s=0.3, memory_bytes=4 << 30)
     with pytest.raises(CompileError, match="E-LIMIT-SECONDS"):
         slow.read("py", "hang")
     slow.limit_s = PATIENCE_S  # the other children answer at once if the machine permits
     with pytest.raises(CompileError, match="E-LIMIT-CRASH"):
         slow.read("py", "die")
     assert slow.read("py", "fine") == {"problems": []}
+    assert slow.read("py", "complain") == {"problems": []}
     slow.stop()
     slow.stop()

@@ -8,7 +8,6 @@ does. The same code succeeds outside, or without the filter, or with wider limit
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,17 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import staging
-from sandbox.view import system_binds
 from tests.attacks.declare import ATTACKS
 from tests.attacks.outside import SECRET, canary_is_intact, survivor
 from tests.attacks.runner import DECLARING, has_control
+from tests.users import USERS, environment, start_as
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-ORDINARY_UID = 61_100
-"""A user id without an account; tests create none."""
-
-USERS = ("root", "ordinary") if os.geteuid() == 0 else ("ordinary",)
 WAYS = ("fresh", "joined")
 OPTIONAL_LAYERS = "cgroup,landlock"
 N_AT_LEAST, N_CONTROLLED_AT_LEAST = 100, 60
@@ -40,22 +33,13 @@ RUNS = {
 """The runs of the runner: its user, its way, and the removed layers."""
 
 
-def start_as(user: str) -> list[str]:
-    """Return the start of a command that runs as a user; an ordinary user sees the clone."""
-    if user == "root" or os.geteuid() != 0:
-        return []
-    shown = [bind.source for bind in system_binds()] + [str(REPOSITORY)]
-    words = [*(f"show={path}" for path in shown), f"user={ORDINARY_UID}"]
-    return [sys.executable, "-I", "-S", "-c", staging.CODE, str(REPOSITORY), *words, "--"]
-
-
 def attack_all(user: str, way: str, layers: str) -> Mapping[str, str]:
     """Run all attacks, and return the failures by name, "" if all is well."""
     runner = [sys.executable, "-m", "tests.attacks.runner", way, "--without", layers]
     done = subprocess.run(
         [*start_as(user), *runner],
         cwd="/",
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1"},
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=300,

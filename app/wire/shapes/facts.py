@@ -65,6 +65,19 @@ class About(Payload):
     host: Host
 
 
+class Sandbox(Payload):
+    """Whether this server isolates models and texts, as its self-test has found.
+
+    `unknown`: not tested. `absent`: uploads and written models are refused. `waived`: they run
+    without isolation, as the user of the server has decided. `obstacle` and `fix` are "" unless the
+    sandbox is absent or waived; `fix` is the remedy.
+    """
+
+    state: Literal["unknown", "complete", "absent", "waived"]
+    obstacle: str
+    fix: str
+
+
 class Sample(TypedDict):
     """A built-in model. `n_onnx_nodes` counts the nodes of the file. `shapes` suggests sizes for
     open dimensions.

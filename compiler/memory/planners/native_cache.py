@@ -2,13 +2,15 @@
 
 numba unpickles the files that it reads, which may execute any code. The folder beside the source is
 as trustworthy as the source, if only this user may write it. Elsewhere, a `GuardedStore` checks the
-files before numba sees them.
+files before numba sees them. A process without a cache folder, as in a sandbox, only reads the
+folder beside the source.
 """
 
 from __future__ import annotations
 
 import hashlib
 import pickle
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,18 +46,24 @@ def _cache_class() -> Any:
     class Cached(FunctionCache):
         _impl_class = Files
 
+        def save_overload(self, sig: Any, data: Any) -> None:
+            """Store machine code, unless the folder is read-only."""
+            with suppress(OSError):
+                super().save_overload(sig, data)
+
     return Cached
 
 
 def _is_usable(made: Any) -> bool:
-    """Return whether this user alone may write the folder beside the source."""
+    """Return whether to use the folder beside the source, which this user alone may write."""
     from numba.core.caching import InTreeCacheLocator
 
     try:
         InTreeCacheLocator.ensure_cache_path(made._impl.locator)
-        return refusal(Path(made.cache_path)) is None
-    except OSError:
-        return False
+    except OSError:  # a read-only folder serves if there is no other
+        if kept_directory("searches") is not None:
+            return False
+    return refusal(Path(made.cache_path)) is None
 
 
 class Entries:

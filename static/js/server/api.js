@@ -116,6 +116,8 @@ export function post(path, body) {
 export const api = {
   /** @returns {Promise<import("../wire.js").About>} */
   about: () => ask("/about"),
+  /** @returns {Promise<import("../wire.js").Sandbox>} */
+  sandbox: () => ask("/sandbox"),
   /** @returns {Promise<{samples: import("../wire.js").Sample[]}>} */
   samples: () => ask("/samples"),
   /** @returns {Promise<import("../wire.js").Pipelines>} */

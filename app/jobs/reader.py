@@ -1,10 +1,12 @@
-"""The child process that checks texts: it answers each JSON line with a JSON line."""
+"""The child process that checks texts: it answers each JSON line with a JSON line.
+
+The process is in a sandbox before it reads the first line. See app/written.py for its other end.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 from typing import Any
 
@@ -21,11 +23,10 @@ from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
 
 
-def serve(memory_bytes: int) -> None:
+def read_texts() -> None:
     """Answer every request, a line of the standard input."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # redirect other output
-    _limit(memory_bytes)
     out.write(b"ready\n")
     for line in sys.stdin.buffer:
         request = json.loads(line)
@@ -61,14 +62,3 @@ def _draft(request: dict[str, Any]) -> Draft:
     options = CodeOptions(by_name(request["target"]), in_parts=in_parts)
     computation = parse_computation(of["text"])
     return draft(request["text"], computation, frozenset(of["constants"]), options)
-
-
-def _limit(memory_bytes: int) -> None:
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-if __name__ == "__main__":
-    serve(int(sys.argv[1]))
