@@ -4,9 +4,9 @@
 jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> disk -> glossary -> textdiff -> grouping -> drawing -> store -> rate -> security
-          -> rounds -> arrays -> wire -> samples -> config -> errors -> assets -> chains -> union
-          -> uploads -> written_child -> written -> jobs -> cleanup -> report -> api -> serve
-          -> fixtures -> contract
+          -> rounds -> arrays -> wire -> samples -> config -> quotas -> errors -> assets -> chains
+          -> union -> uploads -> written_child -> written -> jobs -> cleanup -> report -> api
+          -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     """
     from flask import Flask
 
-    from app import api, assets, errors, security
+    from app import api, assets, cleanup, errors, security
     from app.config import Settings
     from app.jobs.queue import JobQueue
     from app.paths import site_folder
@@ -66,6 +66,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
         limit_s=settings.text_limit_s, memory_bytes=settings.memory_limit_bytes
     )
 
+    cleanup.register(app)
     security.register(app)
     errors.register(app)
     assets.register(app)

@@ -2,7 +2,7 @@
 
 Only the child process of a job reads the content of an upload. The user's file name is text, never
 a path. The least recently used files are evicted when space is needed; files that a
-shared link uses are never evicted.
+shared link or an unfinished job uses are never evicted.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ import re
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
+from app.disk import sync
+from app.quotas import Item, Quota, excess
 from compiler.errors import CompileError, Where
 from compiler.frontend.written import language_of
 from compiler.units import bytes_text
@@ -71,6 +74,9 @@ class UploadStore:
         self.limit_s = limit_s
         self.kept_bytes = kept_bytes
         self.pinned_bytes = pinned_bytes
+        self.quota = Quota(kept_bytes)
+        self.needed: Callable[[], Collection[str]] = tuple
+        """Returns the ids of uploads that unfinished jobs need."""
         self._pinning = threading.Lock()
 
     def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
@@ -94,23 +100,34 @@ class UploadStore:
         try:
             with os.fdopen(handle, "wb") as file:
                 digest, n_bytes = self._copy(stream, file)
+                file.flush()
+                os.fsync(file.fileno())
             upload = Upload(_id_of(digest, called), called, n_bytes)
+            self._write_facts(upload)
             os.replace(temporary, self._content(upload.id))
+            sync((self.folder,))
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        facts = self.folder / f"{upload.id}.json"
-        partial = self.folder / f"{upload.id}.{os.getpid()}.{time.monotonic_ns()}.partial"
-        partial.write_text(json.dumps(asdict(upload)))
-        os.replace(partial, facts)
         self.prune(keep=upload.id)
         return upload
+
+    def _write_facts(self, upload: Upload) -> None:
+        """Write the facts of an upload before its content: facts alone are no upload."""
+        partial = self.folder / f"{upload.id}.{os.getpid()}.{time.monotonic_ns()}.partial"
+        try:
+            partial.write_text(json.dumps(asdict(upload)))
+            sync((partial,))
+            os.replace(partial, self._facts(upload.id))
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
 
     def find(self, upload_id: str) -> Upload:
         """Find an upload by id. Errors: E-REQUEST-UNKNOWN."""
         if _ID.fullmatch(upload_id) and self._content(upload_id).is_file():
             try:
-                return Upload(**json.loads((self.folder / f"{upload_id}.json").read_text()))
+                return Upload(**json.loads(self._facts(upload_id).read_text()))
             except (OSError, ValueError, TypeError):
                 pass
         raise CompileError("E-REQUEST-UNKNOWN", f"there is no upload {upload_id[:70]!r}")
@@ -128,6 +145,9 @@ class UploadStore:
         """
         with self._pinning:
             found = {each: self.find(each) for each in upload_ids}
+            for each in found:
+                if self.is_pinned(each):
+                    self._pin(each).touch()  # `unpin` spares recent pins
             new = [upload for each, upload in found.items() if not self.is_pinned(each)]
             if not new:
                 return
@@ -147,25 +167,57 @@ class UploadStore:
         """Return whether an upload is pinned."""
         return self._pin(upload_id).is_file()
 
-    def prune(self, keep: str = "") -> None:
-        """Evict the least recently used uploads until the rest fits into the limit; keep pinned
-        uploads.
+    def has_pins(self) -> bool:
+        """Return whether any upload is pinned."""
+        return next(self.folder.glob("*.pinned"), None) is not None
 
-        Unfinished uploads of a terminated server are removed too.
+    def unpin(self, linked: Collection[str]) -> int:
+        """Unpin the uploads that no link uses, and return their number.
+
+        An upload is pinned before its link is stored, so recent pins stay.
         """
-        for path in self.folder.glob("incoming-*"):
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > self.limit_s + _GRACE_S:
-                    path.unlink()
-        contents = [each for each in self._contents() if not self.is_pinned(each[2].stem)]
-        total = sum(size for _, size, _ in contents)
-        for _, size, path in sorted(contents):
-            if total <= self.kept_bytes:
-                return
-            if path.stem != keep:
+        with self._pinning:
+            before = time.time() - _GRACE_S
+            old = [p for p in self.folder.glob("*.pinned") if p.stat().st_mtime < before]
+            unused = [path for path in old if path.stem not in linked]
+            for path in unused:
                 path.unlink(missing_ok=True)
-                path.with_suffix(".json").unlink(missing_ok=True)
-                total -= size
+            return len(unused)
+
+    def prune(self, keep: str = "") -> int:
+        """Remove the uploads beyond the quota, and return their number.
+
+        Pinned uploads, and those that an unfinished job needs, stay. Unfinished uploads of a
+        terminated server are removed too.
+        """
+        for path in self._unfinished():
+            path.unlink(missing_ok=True)
+        needed = {keep, *self.needed()}
+        items = [
+            Item(path, used_s, size, path.stem in needed)
+            for used_s, size, path in self._contents()
+            if not self.is_pinned(path.stem)
+        ]
+        return sum(self._evict(item) for item in excess(items, self.quota, time.time()))
+
+    def _evict(self, item: Item) -> bool:
+        """Remove an upload, unless it has been used or pinned since it was listed."""
+        with self._pinning, suppress(OSError):
+            if item.path.stat().st_mtime == item.used_s and not self.is_pinned(item.path.stem):
+                item.path.unlink()
+                self._facts(item.path.stem).unlink(missing_ok=True)
+                return True
+        return False
+
+    def _unfinished(self) -> Iterator[Path]:
+        """Yield old temporary files, and old facts without a content."""
+        before = time.time() - self.limit_s - _GRACE_S
+        for pattern in ("incoming-*", "*.partial", "*.json"):
+            for path in self.folder.glob(pattern):
+                with suppress(OSError):
+                    is_lone = path.suffix != ".json" or not path.with_suffix(".onnx").exists()
+                    if is_lone and path.stat().st_mtime < before:
+                        yield path
 
     def _contents(self) -> list[tuple[float, int, Path]]:
         """Return for each file the time of its last use, its size in bytes, and its path."""
@@ -177,6 +229,9 @@ class UploadStore:
 
     def _pin(self, digest: str) -> Path:
         return self.folder / f"{digest}.pinned"
+
+    def _facts(self, digest: str) -> Path:
+        return self.folder / f"{digest}.json"
 
     def _content(self, digest: str) -> Path:
         return self.folder / f"{digest}.onnx"

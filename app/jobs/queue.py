@@ -16,11 +16,13 @@ from typing import Any
 
 from app.config import Settings
 from app.jobs.child import Child, Limits
+from app.jobs.eviction import Evictions
 from app.jobs.fork_server import ForkServer
 from app.jobs.interest import Interests
 from app.jobs.measuring_slot import MeasuringSlot
 from app.jobs.records import Event, Job, is_id, load, new_id, request_in
 from app.jobs.waiting import Durations
+from app.quotas import excess, quotas
 from app.wire import form
 from compiler.errors import CompileError
 
@@ -52,6 +54,7 @@ class JobQueue:
         self.child_numbers = itertools.count()
         self.slot = MeasuringSlot()
         self.is_stopping = False
+        self.evictions = Evictions(folder)
         self.interests = Interests()
         self.durations = Durations()
         self.streams = threading.Semaphore(settings.n_streams)
@@ -235,9 +238,13 @@ class JobQueue:
         folder = self.folder / job_id
         folder.mkdir(parents=True, mode=0o700)
         task = json.dumps({**request, **private})
-        (folder / "request.json").write_text(task, encoding="utf-8")
         job = Job(job_id, folder, request, model_name, form=form())
-        job.save()
+        try:
+            (folder / "request.json").write_text(task, encoding="utf-8")
+            job.save()
+        except OSError:  # a full disk: the client gets an error, and no half job stays
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return job
 
     def _renumber(self) -> None:
@@ -247,7 +254,8 @@ class JobQueue:
             job = self.jobs[job_id]
             if job.position != position:
                 job.position, job.wait_s = position, waits[job_id]
-                job.add("queued", {"position": position, "wait_s": job.wait_s})
+                with contextlib.suppress(OSError):  # after a restart, no position is shown
+                    job.add("queued", {"position": position, "wait_s": job.wait_s})
 
     def _waits(self) -> dict[str, float | None]:
         """Return the estimated waiting time of each queued job in seconds."""
@@ -347,16 +355,22 @@ class JobQueue:
         log_file = self.logs / f"child-{next(self.child_numbers) % 50}.txt"
         return Child(self.fork_server, log_file, self.slot)
 
-    def prune(self) -> None:
-        """Evict the oldest finished jobs beyond the limit."""
+    def needed(self) -> tuple[set[str], set[str]]:
+        """Return the ids of the jobs and of the uploads that unfinished jobs need."""
         with self.changed:
-            alive = {i for i, job in self.jobs.items() if not job.is_over}
-            folders = sorted(
-                (p for p in self.folder.iterdir() if is_id(p.name) and p.name not in alive),
-                key=lambda p: p.stat().st_mtime,
-            )
-            gone = folders[: max(0, len(folders) - self.settings.n_jobs_kept)]
-            for path in gone:
-                self.jobs.pop(path.name, None)
-        for path in gone:
-            shutil.rmtree(path, ignore_errors=True)
+            unfinished = {i: job.request for i, job in self.jobs.items() if not job.is_over}
+        return self.evictions.needed(unfinished)
+
+    def prune(self) -> int:
+        """Remove the finished jobs beyond the quota that no unfinished job needs; return their
+        number."""
+        items = self.evictions.items(self.needed()[0])
+        gone = excess(items, quotas(self.settings)["jobs"], time.time())
+        with self.changed:  # a request may have named a job meanwhile
+            needed, _ = self.needed()
+            gone = [item for item in gone if item.path.name not in needed]
+            for item in gone:
+                self.jobs.pop(item.path.name, None)
+        for item in gone:
+            shutil.rmtree(item.path, ignore_errors=True)
+        return len(gone)

@@ -146,6 +146,15 @@ def request_in(folder: Path) -> Mapping[str, Any]:
     return request if isinstance(request, dict) else {}
 
 
+def is_unfinished(folder: Path) -> bool:
+    """Return whether the job in a folder waits or runs on a server that is alive."""
+    try:
+        facts = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+        return facts["state"] not in OVER and _is_alive(int(facts["server_pid"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
 def _load_events(path: Path) -> list[Event]:
     events: list[Event] = []
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []

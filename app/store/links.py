@@ -1,7 +1,7 @@
 """Short links: ids of eight characters for states of the page; equal states have equal ids.
 
 The id derives from the digest of the state, so sharing a view twice stores it once. A link never
-changes and never expires.
+changes, and never expires unless the settings limit its age.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import func, select
+from sqlalchemy import CursorResult, delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -26,6 +26,7 @@ ID_CHARACTERS = 8
 # Digits and letters that are hard to confuse.
 _ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _ID = re.compile(f"[{_ALPHABET}]{{1,16}}")
+_DIGEST = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _TRIES = 16
 
 
@@ -109,6 +110,20 @@ class LinkStore:
             f"there is no link {link_id[:20]!r}",
             hint="check the link: upper and lower case differ",
         )
+
+    def expire(self, before_s: float) -> int:
+        """Remove the links that were created before this time, and return their number."""
+        with self.database.session() as session:
+            found = delete(LinkRow).where(LinkRow.created_s < before_s)
+            return cast("CursorResult[Any]", session.execute(found)).rowcount
+
+    def named_digests(self) -> set[str]:
+        """Return all SHA-256 digests in the texts of links, such as the ids of uploads."""
+        with self.database.reading() as session:
+            rows = session.execute(
+                select(LinkRow.fragment, LinkRow.other).execution_options(yield_per=1000)
+            )
+            return {each for row in rows for text in row for each in _DIGEST.findall(text)}
 
     def _of_digest(self, digest: str) -> Link | None:
         with self.database.reading() as session:
