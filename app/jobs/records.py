@@ -22,7 +22,7 @@ from compiler.errors import CompileError
 OVER: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 _STOP = "stop"
 """File in a job's folder: a user has asked the job to end early, with its results so far."""
-_ID = re.compile(r"\d{8}-[0-9a-f]{20}")
+_ID = re.compile(r"[0-9]{8}-[0-9a-f]{20}")
 
 
 def new_id() -> str:
@@ -33,6 +33,11 @@ def new_id() -> str:
 def is_id(text: str) -> bool:
     """Return whether a text has the form of a job's id, and so is safe as a folder's name."""
     return bool(_ID.fullmatch(text))
+
+
+def ids_in(text: str) -> set[str]:
+    """Return the ids of jobs that a text contains, such as a request."""
+    return set(_ID.findall(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +164,15 @@ def request_in(folder: Path) -> Mapping[str, Any]:
     except (OSError, ValueError, TypeError, KeyError):
         return {}
     return request if isinstance(request, dict) else {}
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Return whether the job in a folder waits or runs on a server that is alive."""
+    try:
+        facts = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+        return facts["state"] not in OVER and _is_alive(int(facts["server_pid"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
 
 
 def _load_events(path: Path) -> list[Event]:

@@ -68,6 +68,11 @@ class Database:
                 self._engine = engine
             return self._engine
 
+    def exists(self) -> bool:
+        """Return whether the database may have rows: a SQLite file is created at the first use."""
+        file = self.url.database if self.url.get_backend_name() == "sqlite" else None
+        return not file or Path(file).exists()
+
     def close(self) -> None:
         """Close the connections; a later use of the database opens new connections."""
         with self._opening:

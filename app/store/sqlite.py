@@ -145,12 +145,3 @@ def file_system(path: Path, mounts: str | None = None) -> str:
         if is_above and len(at) >= len(best):  # of two mounts at a folder, the later one is visible
             best, found = at, after.split()[0]
     return found
-
-
-def is_full(error: BaseException) -> bool:
-    """Return whether a statement failed because the disk, or the user's quota, is full."""
-    original = getattr(error, "orig", error)
-    code = getattr(original, "sqlite_errorcode", None)
-    if code is not None:
-        return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
-    return getattr(original, "sqlstate", "") == "53100"  # PostgreSQL: disk_full
