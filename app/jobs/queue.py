@@ -224,6 +224,7 @@ class JobQueue:
             self.changed.notify_all()
         for thread in self.threads:
             thread.join(timeout=10.0)
+        self._write_ends()
         self.runner.fork_server.stop()
 
     # Methods that the threads of the queue call.
@@ -339,6 +340,14 @@ class JobQueue:
         self.private.pop(job.id, None)
         self.changed.notify_all()
 
+    def _write_ends(self) -> None:
+        """Write the ends of jobs that a full disk has refused."""
+        with self.changed:
+            for job in self.jobs.values():
+                if job.is_end_unwritten:
+                    with contextlib.suppress(OSError):
+                        job.write_end()
+
     def _heard(self, job: Job, name: str, data: Mapping[str, Any]) -> None:
         """Handle a message of a child."""
         with self.changed:
@@ -357,6 +366,7 @@ class JobQueue:
 
     def prune(self) -> int:
         """Evict the jobs beyond the quota that no unfinished job needs, and return their number."""
+        self._write_ends()
         items = self.stored.items(self.needed())
         gone = excess(items, quotas(self.settings)["jobs"], time.time())
         with self.changed:  # a request may have named a job meanwhile

@@ -5,14 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
 
-from tests.app.conftest import jobs_of, submit, wait
+from app.jobs.records import Job, load
+from app.store import sqlite
+from tests.app.conftest import jobs_of, submit, until, wait, wait_until
 from tests.platforms import needs_mounts
 
 RAW = {"content_type": "application/octet-stream"}
@@ -30,14 +32,26 @@ def code(answer) -> tuple[int, str]:
 FULL = (507, "E-UPLOAD-DISK")
 
 
+@contextmanager
+def mounted(folder: Path, limit: str) -> Generator[Path]:
+    """Mount a disk in memory with a limit."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "tmpfs", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 1 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], check=True)
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+    with mounted(tmp_path / "disk", "size=1m") as folder:
+        yield folder
+
+
+def no_space(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def fill(disk: Path) -> None:
@@ -123,25 +137,101 @@ def test_a_link_on_a_full_disk_is_refused_and_the_others_stay(client):
     assert client.post("/api/v1/links", json=fragment).status_code == 201
 
 
+@needs_mounts
+@pytest.mark.parametrize("mode", ["truncate", "wal"])
+def test_a_new_database_on_a_disk_without_a_free_inode(tmp_path, make_app, monkeypatch, mode):
+    """SQLite cannot create its files, and does not report the reason."""
+    monkeypatch.setattr(sqlite, "journal_mode", lambda version: mode)
+    with mounted(tmp_path / "disk", "nr_inodes=12") as disk:
+        client = make_app(data_folder=disk / "data").test_client()
+        (disk / "data").mkdir()
+        with suppress(OSError):
+            for number in range(100):
+                (disk / f"{number}").touch()
+        assert code(client.post("/api/v1/links", json={"fragment": PLACE})) == FULL
+        for number in range(4):
+            (disk / f"{number}").unlink()
+        assert client.post("/api/v1/links", json={"fragment": PLACE}).status_code == 201
+        client.application.extensions["database"].close()
+
+
 def test_a_job_that_cannot_be_stored_is_refused_and_leaves_nothing(client, monkeypatch):
     jobs = jobs_of(client)
     wait(client, submit(client)["id"])
     before = os.listdir(jobs.folder)
 
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     body = {"kind": "compile", "model": {"sample": "digits_cnn"}}
-    with monkeypatch.context() as broken:
-        broken.setattr("app.jobs.records.Job.save", full)
-        assert code(client.post("/api/v1/jobs", json=body)) == FULL
-    assert os.listdir(jobs.folder) == before
-    assert not jobs.waiting
+    for name in ("app.jobs.records.Job.save", "app.jobs.queue.Path.mkdir"):
+        with monkeypatch.context() as broken:
+            broken.setattr(name, no_space)
+            assert code(client.post("/api/v1/jobs", json=body)) == FULL
+        assert os.listdir(jobs.folder) == before
+        assert not jobs.waiting
     with monkeypatch.context() as broken:  # an event that cannot be written loses no job
-        broken.setattr("app.jobs.records.Job._write", full)
+        broken.setattr("app.jobs.records.Job._write", no_space)
         with jobs.changed:  # the job starts when the disk has room again
             request = {"kind": "compile", "model": {"sample": "none"}, "pipeline": "none"}
             job = jobs.submit({**request, "shapes": {}, "options": {}}, "a model")
             broken.undo()
     ended = wait(client, job.id)
     assert ended["state"] == "succeeded", ended["error"]
+
+
+@needs_mounts
+def test_events_that_a_full_disk_cuts_are_written_later(disk):
+    (disk / "job").mkdir()
+    job = Job("20260101-" + "0" * 20, disk / "job", {"kind": "compile"}, "a model")
+    job.save()
+    job.add("queued", {"position": 1})
+    fill(disk)
+    for number in range(2):
+        with pytest.raises(OSError, match="space"):
+            job.add("phase", {"phase": "x" * 9000, "number": number})
+    cut = (disk / "job" / "events.jsonl").read_text()
+    assert cut.count("\n") > 1, "the file ends within a line"
+    with pytest.raises(OSError, match="space"):
+        job.end("succeeded")
+    assert job.is_end_unwritten
+    (disk / "filler").unlink()
+    job.write_end()
+    assert not job.is_end_unwritten
+    again = load(disk / "job")
+    assert again is not None
+    assert again.state == "succeeded"
+    assert again.events == job.events
+    assert [each.number for each in again.events] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("name", ["Job.save", "Job._write"])
+def test_the_end_of_a_job_is_written_when_the_disk_has_room(make_app, monkeypatch, name):
+    client = make_app().test_client()
+    jobs = jobs_of(client)
+    job = submit(client, "until_stopped")["id"]
+    wait_until(client, job, lambda facts: facts["n_stages"] == 3)
+    with monkeypatch.context() as broken:
+        broken.setattr(f"app.jobs.records.{name}", no_space)
+        jobs.find(job).ask_to_stop()
+        assert wait(client, job)["state"] == "succeeded"
+        until(lambda: not jobs.needed().jobs)
+    jobs.prune()
+    stored = load(jobs.folder / job)
+    assert stored is not None
+    assert stored.state == "succeeded"
+    assert stored.events == jobs.find(job).events
+
+
+def test_a_job_of_a_dead_server_is_found_on_a_full_disk(client, monkeypatch):
+    job = jobs_of(client).find(wait(client, submit(client)["id"])["id"])
+    job.state, job.server_pid = "running", 2**22 + 1  # beyond the largest id of a process
+    job.save()
+    jobs_of(client).jobs.pop(job.id)
+    monkeypatch.setattr("app.jobs.records.Job.save", no_space)
+    answer = client.get(f"/api/v1/jobs/{job.id}")
+    assert (answer.status_code, answer.get_json()["state"]) == (200, "failed")
+
+
+def test_a_log_that_cannot_be_written_costs_no_result(client, monkeypatch):
+    with monkeypatch.context() as broken:
+        broken.setattr("app.jobs.child.Path.write_bytes", no_space)
+        job = wait(client, submit(client, "log_much")["id"])
+    assert job["state"] == "succeeded", job["error"]
