@@ -5,8 +5,8 @@ jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> disk -> glossary -> textdiff -> grouping -> drawing -> store -> rate -> security
           -> rounds -> arrays -> wire -> samples -> config -> quotas -> errors -> assets -> chains
-          -> union -> uploads -> written_child -> written -> jobs -> cleanup -> report -> api
-          -> serve -> fixtures -> contract
+          -> union -> uploads -> written_child -> written -> jobs -> cleanup -> data -> report
+          -> api -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations

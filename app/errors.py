@@ -32,6 +32,7 @@ STATUS = {
     "E-REQUEST-SIZE": 413,
     "E-UPLOAD-SIZE": 413,
     "E-LIMIT-RATE": 429,
+    "E-DATA-NEWER": 500,
     "E-SERVER-BUG": 500,
     "E-LIMIT-QUEUE": 503,
     "E-LINK-FULL": 507,

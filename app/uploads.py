@@ -58,6 +58,11 @@ class Upload:
     name: str
     bytes: int
 
+    @staticmethod
+    def of(digest: str, name: str, n_bytes: int) -> Upload:
+        """Return the upload of a content with this digest."""
+        return Upload(_id_of(digest, name), name, n_bytes)
+
 
 class UploadStore:
     """The folder of uploads. Units: bytes."""
@@ -116,7 +121,7 @@ class UploadStore:
                 digest, n_bytes = self._copy(stream, file)
                 file.flush()
                 os.fsync(file.fileno())
-            upload = Upload(_id_of(digest, called), called, n_bytes)
+            upload = Upload.of(digest, called, n_bytes)
             self._write_facts(upload)
             os.replace(temporary, self._content(upload.id))
             sync((self.folder,))

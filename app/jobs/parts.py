@@ -13,6 +13,8 @@ from typing import Any, TypeVar, cast
 from compiler.errors import CompileError
 
 T = TypeVar("T")
+PARTS = "parts"
+"""The folder of the parts, in the folder of the job."""
 PART_LIMIT_BYTES = 64 * 1024 * 1024
 """Maximum size of one uncompressed part, in bytes."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -28,7 +30,7 @@ def is_name(name: str) -> bool:
 def part_file(folder: Path, name: str) -> Path:
     """Return the path of a part in the folder of a job."""
     assert is_name(name), f"{name!r} is not a name of a part"
-    return folder / "parts" / f"{name}.json.gz"
+    return folder / PARTS / f"{name}.json.gz"
 
 
 def packed(name: str, payload: Mapping[str, object]) -> bytes:

@@ -179,22 +179,26 @@ def load(folder: Path) -> Job | None:
     return job
 
 
+def load_facts(folder: Path) -> Mapping[str, Any]:
+    """Read the facts about the job in a folder; empty if the file is unreadable."""
+    try:
+        facts = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
 def request_in(folder: Path) -> Mapping[str, Any]:
     """Read the request of the job in a folder; empty if the file is unreadable."""
-    try:
-        request = json.loads((folder / "job.json").read_text(encoding="utf-8"))["request"]
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}
+    request = load_facts(folder).get("request")
     return request if isinstance(request, dict) else {}
 
 
 def is_unfinished(folder: Path) -> bool:
     """Return whether the job in a folder waits or runs on a server that is alive."""
-    try:
-        facts = json.loads((folder / "job.json").read_text(encoding="utf-8"))
-        return facts["state"] not in OVER and _is_alive(int(facts["server_pid"]))
-    except (OSError, ValueError, TypeError, KeyError):
-        return False
+    facts = load_facts(folder)
+    pid = facts.get("server_pid")
+    return facts.get("state", "failed") not in OVER and type(pid) is int and _is_alive(pid)
 
 
 def _load_events(path: Path) -> list[Event]:
