@@ -4,9 +4,9 @@
 jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> disk -> glossary -> textdiff -> grouping -> drawing -> store -> rate -> security
-          -> rounds -> arrays -> wire -> samples -> config -> errors -> assets -> chains -> union
-          -> uploads -> jobs -> written -> report -> api -> serve -> fixtures
-          -> contract
+          -> rounds -> arrays -> wire -> samples -> config -> quotas -> errors -> assets -> chains
+          -> union -> uploads -> jobs -> written -> cleanup -> data -> report
+          -> api -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     app.config["TRUSTED_HOSTS"] = list(settings.trusted_hosts) if settings.trusted_hosts else None
     app.config["MAX_CONTENT_LENGTH"] = settings.request_limit_bytes
 
-    app.extensions["jobs"] = JobQueue(settings.data_folder / "jobs", settings)
-    app.extensions["uploads"] = UploadStore.of(settings)
+    app.extensions["jobs"] = jobs = JobQueue(settings.data_folder / "jobs", settings)
+    app.extensions["uploads"] = UploadStore.of(settings, lambda: jobs.needed().uploads)
     app.extensions["database"] = Database(settings.database_url or sqlite_url(settings.data_folder))
     app.extensions["links"] = LinkStore(
         app.extensions["database"], settings.links_limit, settings.links_bytes

@@ -33,6 +33,9 @@ class Settings:
     upload_limit_bytes: int = 64 * MB
     upload_limit_s: float = 120.0
     uploads_kept_bytes: int = 2000 * MB
+    uploads_kept_days: float = 180.0
+    """Days since the last use after which an upload is removed, unless a link uses it; 0 for
+    never."""
     request_limit_bytes: int = MB
 
     database_url: str = field(default_factory=lambda: os.environ.get(DATABASE_VARIABLE, ""))
@@ -40,6 +43,8 @@ class Settings:
     links_limit: int = 1_000_000
     links_bytes: int = 4000 * MB
     """Maximum total size of the texts of all links."""
+    links_kept_days: float = 0.0
+    """Days after which a link is removed; 0 for never."""
     links_bytes_per_day: int = 4 * MB
     """Maximum total size per day of the texts in new links from one client address."""
     linked_models_bytes: int = 8000 * MB
@@ -58,6 +63,14 @@ class Settings:
     n_jobs_kept: int = 100
     unsandboxed_local: bool = False
     """Where no sandbox can be built, run the user's own models without one; local servers only."""
+    jobs_kept_bytes: int = 8000 * MB
+    """Maximum total size of the stored results of finished jobs."""
+    jobs_kept_days: float = 90.0
+    """Days after which a finished job is removed; 0 for never."""
+    logs_kept_bytes: int = 100 * MB
+    """Maximum total size of the logs of child processes."""
+    logs_kept_days: float = 30.0
+    """Days after which the log of a child process is removed; 0 for never."""
     worker_module: str = "app.jobs.fork_server_process"
 
     drawn_nodes_limit: int = 100

@@ -10,15 +10,28 @@ from pathlib import Path
 
 from compiler.errors import CompileError
 
+# Literals, because child processes import this module and need no SQLite.
+_SQLITE_FULL = 13
+_SQLITE_IOERR_WRITE = 778
+"""SQLite reports an exceeded quota of the user as a failed write."""
+_POSTGRESQL_DISK_FULL = "53100"
+
 _POOL = ThreadPoolExecutor(32, "disk")
 """Threads that wait for the disk: file systems combine the commits of simultaneous waits."""
 
 
-def full_disk(error: OSError) -> CompileError | None:
-    """Return the error for users if the disk is full; None for other errors."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return CompileError("E-UPLOAD-DISK", "the server's disk is full")
-    return None
+def full_disk(error: BaseException) -> CompileError | None:
+    """Return the error for users if a disk, or the quota of the server's user, is full.
+
+    `error` is of a file or of a statement of a database. Other errors give None.
+    """
+    if isinstance(error, OSError):
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return CompileError("E-UPLOAD-DISK", "the server's disk is full") if is_full else None
+    statement = getattr(error, "orig", error)  # SQLAlchemy wraps the error of the driver
+    is_full = getattr(statement, "sqlite_errorcode", None) in (_SQLITE_FULL, _SQLITE_IOERR_WRITE)
+    is_full = is_full or getattr(statement, "sqlstate", None) == _POSTGRESQL_DISK_FULL
+    return CompileError("E-UPLOAD-DISK", "the disk of the database is full") if is_full else None
 
 
 def begin_sync(path: Path) -> Future[None]:

@@ -16,7 +16,6 @@ from werkzeug.exceptions import (
 )
 
 from app.disk import full_disk
-from app.store.sqlite import is_full
 from app.wire.problems import failure
 from app.wire.shapes.facts import ErrorCode
 from compiler.errors import CODES, CompileError
@@ -33,6 +32,7 @@ STATUS = {
     "E-REQUEST-SIZE": 413,
     "E-UPLOAD-SIZE": 413,
     "E-LIMIT-RATE": 429,
+    "E-DATA-NEWER": 500,
     "E-SERVER-BUG": 500,
     "E-LIMIT-QUEUE": 503,
     "E-SANDBOX-ABSENT": 503,
@@ -78,10 +78,9 @@ def _http_error(error: HTTPException) -> Response:
 
 
 def _bug(error: Exception) -> Response:
-    if isinstance(error, OSError) and (full := full_disk(error)):
+    if full := full_disk(error):
+        log.warning("%s: %s", full.message, error)
         return _compile_error(full)
-    if is_full(error):
-        return _compile_error(CompileError("E-UPLOAD-DISK", "the disk of the database is full"))
     trace_id = secrets.token_hex(8)
     log.error("bug %s", trace_id, exc_info=error)
     message = f"internal error of the server; its log has the details under {trace_id}"

@@ -20,6 +20,7 @@ from flask import Flask
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from app import create_app
+from app.cleanup import Cleanup
 from app.config import Settings
 from app.jobs.queue import JobQueue
 from app.paths import site_folder
@@ -76,6 +77,8 @@ def serve(
     server = listen(app, host, port)
     jobs: JobQueue = app.extensions["jobs"]
     jobs.warm_up()
+    cleaning = Cleanup(app)
+    cleaning.start()
     say(f"Compilarium is at {address(host, server.port)} (Ctrl+C ends it)")
     previous = signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -84,6 +87,7 @@ def serve(
         pass
     finally:
         signal.signal(signal.SIGTERM, previous)
+        cleaning.stop()
         jobs.stop()
         app.extensions["texts"].stop()
         server.server_close()

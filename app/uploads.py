@@ -2,7 +2,7 @@
 
 Only the child process of a job reads the content of an upload. The user's file name is text, never
 a path. The least recently used files are evicted when space is needed; files that a
-shared link uses are never evicted.
+shared link or an unfinished job uses are never evicted.
 """
 
 from __future__ import annotations
@@ -14,17 +14,21 @@ import re
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
 from app.config import Settings
+from app.disk import sync
+from app.quotas import Item, Quota, excess, quotas
 from compiler.errors import CompileError, Where
 from compiler.frontend.written import language_of
 from compiler.units import bytes_text
 
 _ID = re.compile(r"[0-9a-f]{64}")
+_ID_IN_TEXT = re.compile(rf"(?<![0-9a-f]){_ID.pattern}(?![0-9a-f])")
 _CHUNK_BYTES = 256 * 1024
 _NAME_LIMIT = 200
 _GRACE_S = 3600.0
@@ -54,6 +58,11 @@ class Upload:
     name: str
     bytes: int
 
+    @staticmethod
+    def of(digest: str, name: str, n_bytes: int) -> Upload:
+        """Return the upload of a content with this digest."""
+        return Upload(_id_of(digest, name), name, n_bytes)
+
 
 class UploadStore:
     """The folder of uploads. Units: bytes."""
@@ -64,25 +73,29 @@ class UploadStore:
         *,
         limit_bytes: int,
         limit_s: float,
-        kept_bytes: int,
+        quota: Quota,
         pinned_bytes: int,
+        needed: Callable[[], Collection[str]] = tuple,
     ) -> None:
+        """Open a store; `needed` returns the ids of the uploads that unfinished jobs need."""
         self.folder = folder
         self.limit_bytes = limit_bytes
         self.limit_s = limit_s
-        self.kept_bytes = kept_bytes
+        self.quota = quota
         self.pinned_bytes = pinned_bytes
+        self.needed = needed
         self._pinning = threading.Lock()
 
     @staticmethod
-    def of(settings: Settings) -> UploadStore:
+    def of(settings: Settings, needed: Callable[[], Collection[str]] = tuple) -> UploadStore:
         """Return the store of an installation; all its stores share the folder."""
         return UploadStore(
             settings.data_folder / "uploads",
             limit_bytes=settings.upload_limit_bytes,
             limit_s=settings.upload_limit_s,
-            kept_bytes=settings.uploads_kept_bytes,
+            quota=quotas(settings)["uploads"],
             pinned_bytes=settings.linked_models_bytes,
+            needed=needed,
         )
 
     def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
@@ -106,23 +119,34 @@ class UploadStore:
         try:
             with os.fdopen(handle, "wb") as file:
                 digest, n_bytes = self._copy(stream, file)
-            upload = Upload(_id_of(digest, called), called, n_bytes)
+                file.flush()
+                os.fsync(file.fileno())
+            upload = Upload.of(digest, called, n_bytes)
+            self._write_facts(upload)
             os.replace(temporary, self._content(upload.id))
+            sync((self.folder,))
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        facts = self.folder / f"{upload.id}.json"
-        partial = self.folder / f"{upload.id}.{os.getpid()}.{time.monotonic_ns()}.partial"
-        partial.write_text(json.dumps(asdict(upload)))
-        os.replace(partial, facts)
         self.prune(keep=upload.id)
         return upload
+
+    def _write_facts(self, upload: Upload) -> None:
+        """Write the facts of an upload before its content: facts alone are no upload."""
+        partial = self.folder / f"{upload.id}.{os.getpid()}.{time.monotonic_ns()}.partial"
+        try:
+            partial.write_text(json.dumps(asdict(upload)))
+            sync((partial,))
+            os.replace(partial, self._facts(upload.id))
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
 
     def find(self, upload_id: str) -> Upload:
         """Find an upload by id. Errors: E-REQUEST-UNKNOWN."""
         if _ID.fullmatch(upload_id) and self._content(upload_id).is_file():
             try:
-                return Upload(**json.loads((self.folder / f"{upload_id}.json").read_text()))
+                return Upload(**json.loads(self._facts(upload_id).read_text()))
             except (OSError, ValueError, TypeError):
                 pass
         raise CompileError("E-REQUEST-UNKNOWN", f"there is no upload {upload_id[:70]!r}")
@@ -140,6 +164,9 @@ class UploadStore:
         """
         with self._pinning:
             found = {each: self.find(each) for each in upload_ids}
+            for each in found:
+                if self.is_pinned(each):
+                    self._pin(each).touch()  # `unpin` spares recent pins
             new = [upload for each, upload in found.items() if not self.is_pinned(each)]
             if not new:
                 return
@@ -159,25 +186,57 @@ class UploadStore:
         """Return whether an upload is pinned."""
         return self._pin(upload_id).is_file()
 
-    def prune(self, keep: str = "") -> None:
-        """Evict the least recently used uploads until the rest fits into the limit; keep pinned
-        uploads.
+    def has_pins(self) -> bool:
+        """Return whether any upload is pinned."""
+        return next(self.folder.glob("*.pinned"), None) is not None
 
-        Unfinished uploads of a terminated server are removed too.
+    def unpin(self, linked: Collection[str]) -> int:
+        """Unpin the uploads that no link uses, and return their number.
+
+        An upload is pinned before its link is stored, so recent pins stay.
         """
-        for path in self.folder.glob("incoming-*"):
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > self.limit_s + _GRACE_S:
-                    path.unlink()
-        contents = [each for each in self._contents() if not self.is_pinned(each[2].stem)]
-        total = sum(size for _, size, _ in contents)
-        for _, size, path in sorted(contents):
-            if total <= self.kept_bytes:
-                return
-            if path.stem != keep:
+        with self._pinning:
+            before = time.time() - _GRACE_S
+            old = [p for p in self.folder.glob("*.pinned") if p.stat().st_mtime < before]
+            unused = [path for path in old if path.stem not in linked]
+            for path in unused:
                 path.unlink(missing_ok=True)
-                path.with_suffix(".json").unlink(missing_ok=True)
-                total -= size
+            return len(unused)
+
+    def prune(self, keep: str = "") -> int:
+        """Evict the uploads beyond the quota, and return their number.
+
+        Pinned uploads, and those that an unfinished job needs, stay. Incomplete uploads of a
+        terminated server are removed too.
+        """
+        for path in self._leftovers():
+            path.unlink(missing_ok=True)
+        needed = {keep, *self.needed()}
+        items = [
+            Item(path, used_s, size, path.stem in needed)
+            for used_s, size, path in self._contents()
+            if not self.is_pinned(path.stem)
+        ]
+        return sum(self._evict(item) for item in excess(items, self.quota, time.time()))
+
+    def _evict(self, item: Item) -> bool:
+        """Remove an upload, unless it has been used or pinned since it was listed."""
+        with self._pinning, suppress(OSError):
+            if item.path.stat().st_mtime == item.used_s and not self.is_pinned(item.path.stem):
+                item.path.unlink()
+                self._facts(item.path.stem).unlink(missing_ok=True)
+                return True
+        return False
+
+    def _leftovers(self) -> Iterator[Path]:
+        """Yield old temporary files, and old facts without a content."""
+        before = time.time() - self.limit_s - _GRACE_S
+        for pattern in ("incoming-*", "*.partial", "*.json"):
+            for path in self.folder.glob(pattern):
+                with suppress(OSError):
+                    is_lone = path.suffix != ".json" or not path.with_suffix(".onnx").exists()
+                    if is_lone and path.stat().st_mtime < before:
+                        yield path
 
     def _contents(self) -> list[tuple[float, int, Path]]:
         """Return for each file the time of its last use, its size in bytes, and its path."""
@@ -189,6 +248,9 @@ class UploadStore:
 
     def _pin(self, digest: str) -> Path:
         return self.folder / f"{digest}.pinned"
+
+    def _facts(self, digest: str) -> Path:
+        return self.folder / f"{digest}.json"
 
     def _content(self, digest: str) -> Path:
         return self.folder / f"{digest}.onnx"
@@ -218,6 +280,11 @@ class UploadStore:
             f"an upload has at most {limit}, this one has at least {n_bytes:,} B",
             hint=TOO_LARGE_HINT,
         )
+
+
+def uploads_in(text: str) -> set[str]:
+    """Return the ids of uploads that a text contains, such as a request or a link."""
+    return set(_ID_IN_TEXT.findall(text))
 
 
 def _id_of(digest: str, name: str) -> str:

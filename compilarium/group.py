@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -26,9 +27,11 @@ COMMANDS = {
     "conformance": "conformance",
     "plan": "plan",
     "place": "place",
+    "data": "data",
     "doctor": "doctor",
 }
-"""The module of each command; every module defines a click command named `command`."""
+"""The module of each command; every module defines a click command, or a group of commands, named
+`command`."""
 
 
 class Commands(click.Group):
@@ -57,6 +60,19 @@ class Commands(click.Group):
         except MemoryError:
             click.echo("E-RUN-MEMORY: the machine has too little memory for this command", err=True)
             ctx.exit(1)
+
+
+def declared() -> Mapping[str, click.Command]:
+    """Return all commands by the words that run them; the commands of a group replace the group."""
+    found: dict[str, click.Command] = {}
+    for name in COMMANDS:
+        command = commands.get_command(click.Context(commands), name)
+        assert command is not None, f"the command {name} has no declaration"
+        if isinstance(command, click.Group):
+            found |= {f"{name} {part}": each for part, each in command.commands.items()}
+        else:
+            found[name] = command
+    return found
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

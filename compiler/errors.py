@@ -416,6 +416,14 @@ CODES: dict[str, Code] = {
     "E-UPLOAD-DISK": Code(
         "The server has no space left.", "inform the administrator of this server"
     ),
+    "E-DATA-DAMAGED": Code(
+        "Stored data of the server, or a backup of them, are damaged.",
+        "see the chapter on damaged data in docs/operating.md",
+    ),
+    "E-DATA-NEWER": Code(
+        "The data are of a newer version of the program.",
+        "install the newer version, or restore a backup of this version",
+    ),
     "E-SERVER-BUG": Code(
         "The program has a defect; the input is not the cause.",
         "please report the error, with the steps to reproduce it",

@@ -7,20 +7,15 @@ from collections.abc import Iterator, Mapping
 
 import click
 
-from compilarium.group import COMMANDS, commands
+from compilarium import group
+from compilarium.group import commands
 
 PROGRAM = "compilarium"
 
 
 def declared() -> Mapping[str, click.Command]:
     """Return the program and its commands, each by the text that runs it."""
-    group = _context(PROGRAM, commands)
-    found: dict[str, click.Command] = {PROGRAM: commands}
-    for name in COMMANDS:
-        command = commands.get_command(group, name)
-        assert command is not None, f"the command {name} has no declaration"
-        found[name] = command
-    return found
+    return {PROGRAM: commands, **group.declared()}
 
 
 def options() -> Mapping[tuple[str, str], list[str]]:
@@ -62,8 +57,8 @@ def summary(command: click.Command) -> str:
 
 def _context(name: str, command: click.Command) -> click.Context:
     """Return the context of a command, with the settings that it inherits from the program."""
-    group = click.Context(commands, info_name=PROGRAM, **commands.context_settings)
-    return group if name == PROGRAM else click.Context(command, parent=group, info_name=name)
+    program = click.Context(commands, info_name=PROGRAM, **commands.context_settings)
+    return program if name == PROGRAM else click.Context(command, parent=program, info_name=name)
 
 
 def _commands() -> Iterator[str]:
@@ -82,9 +77,10 @@ def _options() -> Iterator[str]:
 
 
 def _users(names: list[str]) -> str:
-    if names == [PROGRAM, *COMMANDS]:
+    all_names = list(declared())
+    if names == all_names:
         return f"`{PROGRAM}` and all commands"
-    without = [f"`{name}`" for name in COMMANDS if name not in names]
+    without = [f"`{name}`" for name in all_names[1:] if name not in names]
     if len(without) == 1:
         return f"all commands except {without[0]}"
     return ", ".join(f"`{name}`" for name in names)

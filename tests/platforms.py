@@ -21,6 +21,18 @@ needs_fork = pytest.mark.skipif(not IS_LINUX, reason="elsewhere processes may no
 needs_file_locks = pytest.mark.skipif(sys.platform == "win32", reason="locks are of POSIX systems")
 needs_affinity = pytest.mark.skipif(not IS_LINUX, reason="elsewhere processors cannot be chosen")
 needs_user_ids = pytest.mark.skipif(os.name != "posix", reason="users have no numbers here")
+
+
+def _may_mount() -> bool:
+    """Return whether this process has the capability CAP_SYS_ADMIN of Linux."""
+    if not IS_LINUX:
+        return False
+    with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        mask = next((x.split()[1] for x in status if x.startswith("CapEff:")), "0")
+    return bool(int(mask, 16) >> 21 & 1)
+
+
+needs_mounts = pytest.mark.skipif(not _may_mount(), reason="only root may mount a small disk")
 needs_root = pytest.mark.skipif(
     os.name != "posix" or os.geteuid() != 0, reason="only root may give files to another user"
 )

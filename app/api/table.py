@@ -78,5 +78,5 @@ class Table(list[Route]):
     def starts(self, path: str, asked: type[Asked]) -> Callable[[Handler], Handler]:
         """Add a row whose handler, the decorated function, starts a job about another job's
         result."""
-        fails = (400, 404, 409, 503)
+        fails = (400, 404, 409, 503, 507)
         return self.route("POST", path, Job, status=202, body=asked, fails=fails)

@@ -51,7 +51,7 @@ def tuned_schedules(job_id: str) -> Response:
     return file_answer(file.read_bytes(), "application/vnd.sqlite3", schedules_name(kept.job.id))
 
 
-@ROUTES.route("POST", f"{_OF_JOB}/stop", Job, status=202, fails=(404, 409))
+@ROUTES.route("POST", f"{_OF_JOB}/stop", Job, status=202, fails=(404, 409, 507))
 def stop_tuning(job_id: str) -> Response:
     """Stop a search after the current batch of candidates, and store the best schedules."""
     kept = Kept(job_id)

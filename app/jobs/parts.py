@@ -13,6 +13,8 @@ from typing import Any, TypeVar, cast
 from compiler.errors import CompileError
 
 T = TypeVar("T")
+PARTS = "parts"
+"""The folder of the parts, in the folder of the job."""
 PART_LIMIT_BYTES = 64 * 1024 * 1024
 """Maximum size of one uncompressed part, in bytes."""
 PARTS = "parts"

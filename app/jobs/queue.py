@@ -14,10 +14,12 @@ from typing import Any
 
 from app.config import Settings
 from app.disk import full_disk
+from app.jobs.eviction import Needed, StoredJobs
 from app.jobs.interest import Interests
 from app.jobs.records import Event, Job, is_id, load, new_id, request_in
 from app.jobs.runner import Runner
 from app.jobs.waiting import Durations
+from app.quotas import excess, quotas
 from app.wire import form
 from compiler.errors import CompileError
 
@@ -47,6 +49,7 @@ class JobQueue:
         self.private: dict[str, Mapping[str, Any]] = {}
         self.runner = Runner(settings, folder.parent / "logs", self.find)
         self.is_stopping = False
+        self.stored = StoredJobs(folder)
         self.interests = Interests()
         self.durations = Durations()
         self.streams = threading.Semaphore(settings.n_streams)
@@ -235,6 +238,7 @@ class JobQueue:
             self.changed.notify_all()
         for thread in self.threads:
             thread.join(timeout=10.0)
+        self._write_ends()
         self.runner.fork_server.stop()
 
     # Methods that the threads of the queue call.
@@ -244,7 +248,11 @@ class JobQueue:
         folder = self.folder / job_id
         folder.mkdir(parents=True, mode=0o700)
         job = Job(job_id, folder, request, model_name, form=form())
-        job.save()
+        try:
+            job.save()
+        except OSError:  # a full disk: the client gets an error, and no half job stays
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return job
 
     def _renumber(self) -> None:
@@ -254,7 +262,8 @@ class JobQueue:
             job = self.jobs[job_id]
             if job.position != position:
                 job.position, job.wait_s = position, waits[job_id]
-                job.add("queued", {"position": position, "wait_s": job.wait_s})
+                with contextlib.suppress(OSError):  # after a restart, no position is shown
+                    job.add("queued", {"position": position, "wait_s": job.wait_s})
 
     def _waits(self) -> dict[str, float | None]:
         """Return the estimated waiting time of each queued job in seconds."""
@@ -345,6 +354,14 @@ class JobQueue:
         self.private.pop(job.id, None)
         self.changed.notify_all()
 
+    def _write_ends(self) -> None:
+        """Write the ends of jobs that a full disk has refused."""
+        with self.changed:
+            for job in self.jobs.values():
+                if job.is_end_unwritten:
+                    with contextlib.suppress(OSError):
+                        job.write_end()
+
     def _heard(self, job: Job, name: str, data: Mapping[str, Any]) -> None:
         """Handle a message of a child."""
         with self.changed:
@@ -355,19 +372,25 @@ class JobQueue:
             job.add(name, data)
             self.changed.notify_all()
 
-    def prune(self) -> None:
-        """Evict the oldest finished jobs beyond the limit."""
+    def needed(self) -> Needed:
+        """Return the jobs and uploads that unfinished jobs need."""
         with self.changed:
-            alive = {i for i, job in self.jobs.items() if not job.is_over}
-            folders = sorted(
-                (p for p in self.folder.iterdir() if is_id(p.name) and p.name not in alive),
-                key=lambda p: p.stat().st_mtime,
-            )
-            gone = folders[: max(0, len(folders) - self.settings.n_jobs_kept)]
-            for path in gone:
-                self.jobs.pop(path.name, None)
-        for path in gone:
-            shutil.rmtree(path, ignore_errors=True)
+            unfinished = {i: job.request for i, job in self.jobs.items() if not job.is_over}
+        return self.stored.needed(unfinished)
+
+    def prune(self) -> int:
+        """Evict the jobs beyond the quota that no unfinished job needs, and return their number."""
+        self._write_ends()
+        items = self.stored.items(self.needed())
+        gone = excess(items, quotas(self.settings)["jobs"], time.time())
+        with self.changed:  # a request may have named a job meanwhile
+            needed = self.needed()
+            gone = [item for item in gone if item.path.name not in needed.jobs]
+            for item in gone:
+                self.jobs.pop(item.path.name, None)
+        for item in gone:
+            shutil.rmtree(item.path, ignore_errors=True)
+        return len(gone)
 
 
 def _bug() -> CompileError:

@@ -11,6 +11,7 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,11 @@ from app.wire.shapes.jobs import JobState as State
 from compiler.errors import CompileError
 
 OVER: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
+_IN_MEMORY = ("folder", "events", "n_written")
+"""Fields of a job that `job.json` omits."""
 _STOP = "stop"
 """File in a job's folder: a user has asked the job to end early, with its results so far."""
-_ID = re.compile(r"\d{8}-[0-9a-f]{20}")
+_ID = re.compile(r"[0-9]{8}-[0-9a-f]{20}")
 
 
 def new_id() -> str:
@@ -33,6 +36,11 @@ def new_id() -> str:
 def is_id(text: str) -> bool:
     """Return whether a text has the form of a job's id, and so is safe as a folder's name."""
     return bool(_ID.fullmatch(text))
+
+
+def ids_in(text: str) -> set[str]:
+    """Return the ids of jobs that a text contains, such as a request."""
+    return set(_ID.findall(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +78,18 @@ class Job:
     form: str = ""
     """Format of the stored result, as `app.wire.form` returned it; "" in older jobs."""
     events: list[Event] = field(default_factory=list)
+    n_written: int = 0
+    """Number of the events that are in the file."""
 
     @property
     def is_over(self) -> bool:
         """Whether the job has ended."""
         return self.state in OVER
+
+    @property
+    def is_end_unwritten(self) -> bool:
+        """Whether the job has ended, but its end could not be written."""
+        return self.is_over and self.n_written < len(self.events)
 
     @property
     def seconds(self) -> float:
@@ -84,17 +99,23 @@ class Job:
         return max(0.0, (self.ended_s or time.time()) - self.started_s)
 
     def add(self, name: str, data: Mapping[str, Any]) -> None:
-        """Record an event, in memory and on disk."""
-        self._write(self._append(name, data))
+        """Record an event, in memory and on disk.
 
-    def _append(self, name: str, data: Mapping[str, Any]) -> Event:
+        If writing fails, the next event is written with this one. Errors: OSError.
+        """
+        self._append(name, data)
+        self._write()
+
+    def _append(self, name: str, data: Mapping[str, Any]) -> None:
         self.events.append(Event(len(self.events) + 1, name, dict(data)))
-        return self.events[-1]
 
-    def _write(self, event: Event) -> None:
-        line = json.dumps([event.number, event.name, event.data])
+    def _write(self) -> None:
+        # A line starts with its newline, since an earlier write may have ended within a line.
+        new = self.events[self.n_written :]
+        lines = ["\n" + json.dumps([each.number, each.name, each.data]) for each in new]
         with (self.folder / "events.jsonl").open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+            file.writelines(lines)
+        self.n_written = len(self.events)
 
     def end(self, state: State, error: CompileError | None = None) -> None:
         """End the job: set the state, add the terminal event, and save.
@@ -108,9 +129,13 @@ class Job:
         data: dict[str, Any] = {"n_stages": self.n_stages, "seconds": self.seconds}
         if error:
             data["error"] = self.error
-        event = self._append("finished" if state == "succeeded" else state, data)
+        self._append("finished" if state == "succeeded" else state, data)
+        self.write_end()
+
+    def write_end(self) -> None:
+        """Write the final state and the remaining events. Errors: OSError."""
         self.save()
-        self._write(event)
+        self._write()
 
     def ask_to_stop(self) -> None:
         """Ask the job to end early, with its results so far."""
@@ -126,7 +151,7 @@ class Job:
 
     def save(self) -> None:
         """Write the job to disk, except its events."""
-        facts = {k: v for k, v in _fields(self).items() if k not in ("folder", "events")}
+        facts = {k: v for k, v in _fields(self).items() if k not in _IN_MEMORY}
         partial = self.folder / "job.json.partial"
         partial.write_text(json.dumps(facts), encoding="utf-8")
         os.replace(partial, self.folder / "job.json")
@@ -145,20 +170,35 @@ def load(folder: Path) -> Job | None:
         facts = json.loads((folder / "job.json").read_text(encoding="utf-8"))
         job = Job(folder=folder, **facts)
         job.events = _load_events(folder / "events.jsonl")
+        job.n_written = len(job.events)
     except (OSError, ValueError, TypeError):
         return None
     if not job.is_over and not _is_alive(job.server_pid):
-        job.end("failed", CompileError("E-LIMIT-CRASH", "the server stopped during the job"))
+        with suppress(OSError):  # a full disk must not hide the job
+            job.end("failed", CompileError("E-LIMIT-CRASH", "the server stopped during the job"))
     return job
+
+
+def load_facts(folder: Path) -> Mapping[str, Any]:
+    """Read the facts about the job in a folder; empty if the file is unreadable."""
+    try:
+        facts = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def request_in(folder: Path) -> Mapping[str, Any]:
     """Read the request of the job in a folder; empty if the file is unreadable."""
-    try:
-        request = json.loads((folder / "job.json").read_text(encoding="utf-8"))["request"]
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}
+    request = load_facts(folder).get("request")
     return request if isinstance(request, dict) else {}
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Return whether the job in a folder waits or runs on a server that is alive."""
+    facts = load_facts(folder)
+    pid = facts.get("server_pid")
+    return facts.get("state", "failed") not in OVER and type(pid) is int and _is_alive(pid)
 
 
 def _load_events(path: Path) -> list[Event]:
@@ -166,9 +206,11 @@ def _load_events(path: Path) -> list[Event]:
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     for line in lines:
         try:
-            events.append(Event(*json.loads(line)))
+            event = Event(*json.loads(line))
         except (ValueError, TypeError):
-            break  # a line that was incomplete when the server died
+            continue  # the disk was full within this line, or the server died
+        if event.number == len(events) + 1:  # else the event was written twice
+            events.append(event)
     return events
 
 

@@ -17,6 +17,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
 from app.store.sqlite import READING, require_local, sqlite_engine
+from compiler.errors import CompileError
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -26,15 +27,20 @@ _TABLES_LOCK = 0x636F6D70696C61
 """The key of the advisory lock that guards the tables in PostgreSQL."""
 
 
+FILE_NAME = "compilarium.db"
+"""The file of a SQLite database in the data folder."""
+
+
 def sqlite_url(folder: Path) -> str:
     """Return the URL of the database in this data folder."""
-    return f"sqlite:///{folder.resolve() / 'compilarium.db'}"
+    return f"sqlite:///{folder.resolve() / FILE_NAME}"
 
 
 class Database:
     """A database, with sessions from any thread.
 
-    Errors: E-OPTION-VALUE for a SQLite file on a network file system.
+    Errors: E-OPTION-VALUE for a SQLite file on a network file system; E-DATA-NEWER at the first use
+    of tables that a newer program has made.
     """
 
     def __init__(self, url: str) -> None:
@@ -68,6 +74,11 @@ class Database:
                 self._engine = engine
             return self._engine
 
+    def exists(self) -> bool:
+        """Return whether the database may have rows: a SQLite file is created at the first use."""
+        file = self.url.database if self.url.get_backend_name() == "sqlite" else None
+        return not file or Path(file).exists()
+
     def close(self) -> None:
         """Close the connections; a later use of the database opens new connections."""
         with self._opening:
@@ -86,10 +97,33 @@ def _alone(connection: Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TABLES_LOCK})")
 
 
+def revision_of(connection: Connection) -> str:
+    """Return the version of the tables in a database; "" if it has no tables."""
+    from alembic.migration import MigrationContext
+
+    return MigrationContext.configure(connection).get_current_revision() or ""
+
+
+def require_known(revision: str, what: str) -> None:
+    """Check that this program has the migrations of a version. Errors: E-DATA-NEWER."""
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    scripts = ScriptDirectory.from_config(_with_scripts(Config()))
+    known = {script.revision for script in scripts.walk_revisions()}
+    if revision and revision not in known:
+        raise CompileError(
+            "E-DATA-NEWER",
+            f"{what} has tables of version {revision}, and this program knows versions up to "
+            f"{scripts.get_current_head()}",
+        )
+
+
 def upgrade(connection: Connection, revision: str = "head") -> None:
-    """Run the missing migrations on a connection, up to this version."""
+    """Run the missing migrations on a connection, up to this version. Errors: E-DATA-NEWER."""
     from alembic import command
 
+    require_known(revision_of(connection), "the database")
     command.upgrade(_migrations(connection), revision)
 
 
@@ -103,9 +137,13 @@ def downgrade(connection: Connection, revision: str) -> None:
 def _migrations(connection: Connection) -> Config:
     from alembic.config import Config
 
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config = _with_scripts(Config())
     config.attributes["connection"] = connection
+    return config
+
+
+def _with_scripts(config: Config) -> Config:
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     return config
 
 

@@ -1,7 +1,7 @@
 """Short links: ids of eight characters for states of the page; equal states have equal ids.
 
 The id derives from the digest of the state, so sharing a view twice stores it once. A link never
-changes and never expires.
+changes, and never expires unless the settings limit its age.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import func, select
+from sqlalchemy import CursorResult, delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -109,6 +109,19 @@ class LinkStore:
             f"there is no link {link_id[:20]!r}",
             hint="check the link: upper and lower case differ",
         )
+
+    def expire(self, before_s: float) -> int:
+        """Remove the links that were created before this time, and return their number."""
+        with self.database.session() as session:
+            found = delete(LinkRow).where(LinkRow.created_s < before_s)
+            return cast("CursorResult[Any]", session.execute(found)).rowcount
+
+    def texts(self) -> Iterator[str]:
+        """Yield the fragments and requests of all links; their models are in these texts."""
+        with self.database.reading() as session:
+            found = select(LinkRow.fragment, LinkRow.other).execution_options(yield_per=1000)
+            for row in session.execute(found):
+                yield from row
 
     def _of_digest(self, digest: str) -> Link | None:
         with self.database.reading() as session:

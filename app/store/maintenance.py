@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -33,6 +34,40 @@ def integrity_check(file: Path) -> list[str]:
     return _check(file, "integrity_check")
 
 
+def file_revision(file: Path) -> str:
+    """Return the version of the tables in a SQLite file; "" if it has no tables.
+
+    Errors: sqlite3.Error for a damaged file.
+    """
+    with closing(_reading(file)) as connection:
+        if not _has_table(connection, "alembic_version"):
+            return ""
+        row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+        return str(row[0]) if row else ""
+
+
+def texts_of_links(file: Path) -> Iterator[str]:
+    """Yield the fragments and requests of all links in a SQLite file, which stays as it is.
+
+    Errors: sqlite3.Error for a damaged file.
+    """
+    if not file.exists():
+        return
+    with closing(_reading(file)) as connection:
+        if _has_table(connection, "links"):
+            for row in connection.execute("SELECT fragment, other FROM links"):
+                yield from row
+
+
+def _reading(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", timeout=BUSY_S, uri=True)
+
+
+def _has_table(connection: sqlite3.Connection, name: str) -> bool:
+    found = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return connection.execute(found, (name,)).fetchone() is not None
+
+
 def _check(file: Path, pragma: str) -> list[str]:
     if not file.exists():
         return []
@@ -48,8 +83,8 @@ def back_up(database: Database, target: Path) -> None:
     """Copy a SQLite database into a new file, while servers use it.
 
     The copy is a single transaction of the database, checked and on the disk when this function
-    returns. Errors: E-OPTION-VALUE if the file exists, or for another database; E-SERVER-BUG if the
-    copy is damaged; OSError if the file cannot be written.
+    returns. Errors: E-OPTION-VALUE if the file exists, or for another database; E-DATA-DAMAGED if
+    the copy is damaged; OSError if the file cannot be written.
     """
     source = database_file(database)
     if source is None:
@@ -59,7 +94,8 @@ def back_up(database: Database, target: Path) -> None:
     if target.exists():
         message = f"{target} exists already"
         raise CompileError("E-OPTION-VALUE", message, hint="name a new file")
-    _ = database.engine  # creates the database, or migrates its tables
+    if not source.exists():
+        _ = database.engine  # creates the database
     partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
     os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
@@ -67,7 +103,7 @@ def back_up(database: Database, target: Path) -> None:
             connection.execute("VACUUM INTO ?", (str(partial),))
         damages = integrity_check(partial)
         if damages:
-            raise CompileError("E-SERVER-BUG", f"the copy of the database is damaged: {damages[0]}")
+            raise CompileError("E-DATA-DAMAGED", f"the copy of {source} is damaged: {damages[0]}")
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         os.link(partial, target)  # fails if another process has created the file

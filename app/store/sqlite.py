@@ -11,11 +11,12 @@ import logging
 import os
 import re
 import sqlite3
+import tempfile
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Literal
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event
+from sqlalchemy import Connection, Engine, ExceptionContext, NullPool, create_engine, event
 
 from compiler.errors import CompileError
 
@@ -23,6 +24,9 @@ log = logging.getLogger("compilarium.store")
 
 BUSY_S = 10.0
 """Time in seconds that a statement waits for the lock of another connection."""
+
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+"""Primary codes of errors that end when another connection releases its lock."""
 
 READING = "reading"
 """Execution option of connections that only read."""
@@ -80,7 +84,19 @@ def sqlite_engine(url: str) -> Engine:
         connection.exec_driver_sql(f"PRAGMA query_only={'ON' if is_reading else 'OFF'}")
         connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 
+    @event.listens_for(engine, "handle_error")
+    def _(context: ExceptionContext) -> None:
+        code = getattr(context.original_exception, "sqlite_errorcode", 0)
+        if code & 0xFF == sqlite3.SQLITE_CANTOPEN and engine.url.database:
+            _create_a_file(Path(engine.url.database).parent)
+
     return engine
+
+
+def _create_a_file(folder: Path) -> None:
+    """Find out why SQLite cannot open a file, which it does not report. Errors: OSError."""
+    with tempfile.TemporaryFile(dir=folder):
+        pass
 
 
 def configure(connection: sqlite3.Connection, mode: str) -> None:
@@ -99,7 +115,9 @@ def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
     while True:
         try:
             (found,) = connection.execute(f"PRAGMA journal_mode={mode}").fetchone()
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as e:
+            if e.sqlite_errorcode & 0xFF not in _LOCKED:
+                raise
             found = ""
         # A database in memory has no journal.
         if found in (mode, "memory"):
@@ -145,12 +163,3 @@ def file_system(path: Path, mounts: str | None = None) -> str:
         if is_above and len(at) >= len(best):  # of two mounts at a folder, the later one is visible
             best, found = at, after.split()[0]
     return found
-
-
-def is_full(error: BaseException) -> bool:
-    """Return whether a statement failed because the disk, or the user's quota, is full."""
-    original = getattr(error, "orig", error)
-    code = getattr(original, "sqlite_errorcode", None)
-    if code is not None:
-        return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
-    return getattr(original, "sqlstate", "") == "53100"  # PostgreSQL: disk_full

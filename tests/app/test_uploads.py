@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import time
 
 import numpy as np
 import pytest
@@ -169,7 +170,8 @@ def test_old_uploads_make_room_for_new_ones(make_app):
     for number in range(3):
         ids.append(post(client, bytes([number]) * 1000).get_json()["id"])
         content = client.application.extensions["uploads"].folder / f"{ids[-1]}.onnx"
-        os.utime(content, (1000 + number, 1000 + number))
+        used_s = time.time() - 100 + number
+        os.utime(content, (used_s, used_s))
     post(client, b"x" * 1000)
     states = [client.get(f"/api/v1/uploads/{i}").status_code for i in ids]
     assert states == [404, 404, 200]

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from app.quotas import Quota
 from app.samples import samples
 from app.uploads import UploadStore
 from tests.browser.conftest import Watch
@@ -114,7 +115,7 @@ def test_a_link_to_an_upload_outlives_jobs_uploads_and_the_server(
         page.context.close()
     shutil.rmtree(tmp_path / "data" / "jobs")
     UploadStore(
-        tmp_path / "data" / "uploads", limit_bytes=1, limit_s=1.0, kept_bytes=0, pinned_bytes=0
+        tmp_path / "data" / "uploads", limit_bytes=1, limit_s=1.0, quota=Quota(0), pinned_bytes=0
     ).prune()
     with served(tmp_path) as address:
         page = in_a_window(browser, address)

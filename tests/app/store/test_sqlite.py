@@ -24,8 +24,8 @@ from compiler.errors import CompileError
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
-30 22 0:40 / /srv rw,relatime shared:2 - nfs4 server:/srv rw,vers=4.2
-31 30 0:41 / /srv/local rw - xfs /dev/vdb rw
+30 22 0:40 / /net rw,relatime shared:2 - nfs4 server:/net rw,vers=4.2
+31 30 0:41 / /net/local rw - xfs /dev/vdb rw
 32 22 0:42 / /mnt/the\\040share rw - cifs //server/share rw
 33 22 0:43 / /data rw - nfs server:/data rw
 34 22 0:44 / /data rw - ext4 /dev/vdc rw
@@ -179,9 +179,9 @@ def test_read_then_write_of_many_threads_never_fails(database: Database) -> None
     ("path", "found"),
     [
         ("/var/lib/compilarium/x.db", "ext4"),
-        ("/srv/me/x.db", "nfs4"),
-        ("/srv/local/x.db", "xfs"),
-        ("/srvs/x.db", "ext4"),
+        ("/net/me/x.db", "nfs4"),
+        ("/net/local/x.db", "xfs"),
+        ("/nets/x.db", "ext4"),
         ("/mnt/the share/x.db", "cifs"),
         ("/data/x.db", "ext4"),
         ("/ssh/x.db", "fuse.sshfs"),

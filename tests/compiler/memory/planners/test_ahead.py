@@ -15,7 +15,7 @@ def test_every_loop_is_made_ahead_of_time(monkeypatch: pytest.MonkeyPatch) -> No
     loops = [
         loop
         for loop in gc.get_objects()
-        if isinstance(loop, native.Kept) and loop.interpreted.__module__.startswith("compiler.")
+        if type(loop) is native.Kept and loop.interpreted.__module__.startswith("compiler.")
     ]
     assert len(loops) >= 6
     called: set[str] = set()

@@ -1,0 +1,159 @@
+"""Backups of the data folder, while servers use it, and their restoration.
+
+A backup, or a restored data folder, is made under a temporary name and appears complete.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import compiler
+from app.config import Settings
+from app.data.files import UPLOADS, files_below, finished_jobs_of, uploads_of
+from app.data.manifest import MANIFEST, Manifest, Stored, copy, digest
+from app.disk import full_disk, sync
+from app.store import maintenance
+from app.store.database import FILE_NAME, Database, require_known, sqlite_url
+from compiler.errors import CompileError
+
+
+def back_up(settings: Settings, target: Path, *, with_jobs: bool = True) -> Manifest:
+    """Copy the data folder into a new folder, and return the manifest of the backup.
+
+    The database is copied before the uploads, so the backup has the models of all its links. A
+    database other than SQLite is not part of the backup. Errors: E-OPTION-VALUE if the target
+    exists, or there is no data folder; E-OUTPUT-FILE; E-DATA-DAMAGED for a damaged database.
+    """
+    folder = settings.data_folder
+    if not folder.is_dir():
+        raise CompileError("E-OPTION-VALUE", f"there is no data folder {folder}")
+    if target.exists() or target.is_symlink():
+        raise CompileError("E-OPTION-VALUE", f"{target} exists already", hint="name a new folder")
+    with _appearing(target) as partial:
+        files = _copied_database(settings, partial)
+        files |= _copied_uploads(folder, partial)
+        if with_jobs:
+            for job in finished_jobs_of(folder):
+                files |= _copied_job(folder, partial, job)
+        database = partial / FILE_NAME
+        revision = maintenance.file_revision(database) if FILE_NAME in files else ""
+        created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        manifest = Manifest(compiler.__version__, created, revision, files)
+        (partial / MANIFEST).write_text(manifest.text(), encoding="utf-8")
+    return manifest
+
+
+def _copied_database(settings: Settings, partial: Path) -> dict[str, Stored]:
+    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    if maintenance.database_file(database) is None or not database.exists():
+        return {}
+    maintenance.back_up(database, partial / FILE_NAME)
+    return {FILE_NAME: digest(partial / FILE_NAME)}
+
+
+def _copied_uploads(folder: Path, partial: Path) -> dict[str, Stored]:
+    (partial / UPLOADS).mkdir(mode=0o700)
+    files: dict[str, Stored] = {}
+    for path in uploads_of(folder):
+        try:
+            files[path] = copy(folder / path, partial / path)
+        except FileNotFoundError:  # evicted meanwhile
+            continue
+    return files
+
+
+def _copied_job(folder: Path, partial: Path, job: str) -> dict[str, Stored]:
+    """Copy a finished job; an empty result if the job was evicted meanwhile."""
+    files: dict[str, Stored] = {}
+    try:
+        for path in files_below(folder, job):
+            (partial / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            files[path] = copy(folder / path, partial / path)
+        _copy_time(folder / job, partial / job)
+    except FileNotFoundError:
+        shutil.rmtree(partial / job, ignore_errors=True)
+        return {}
+    return files
+
+
+def restore(backup: Path, settings: Settings) -> Manifest:
+    """Make the data folder from a backup, and return its manifest.
+
+    Errors: E-OPTION-VALUE if the data folder has data, or if the settings name a database that is
+    not in the data folder; E-DATA-DAMAGED; E-DATA-NEWER; E-OUTPUT-FILE.
+    """
+    folder = settings.data_folder
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        message = f"the data folder {folder} exists and is not empty"
+        raise CompileError("E-OPTION-VALUE", message, hint="move it away, or name a new folder")
+    manifest = Manifest.read(backup)
+    require_known(manifest.revision, f"the backup {backup}")
+    if FILE_NAME in manifest.files and settings.database_url:
+        message = "the backup has a SQLite database, and the settings name another database"
+        raise CompileError("E-OPTION-VALUE", message, hint="unset COMPILARIUM_DATABASE_URL")
+    with _appearing(folder) as partial:
+        for path, stored in manifest.files.items():
+            (partial / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _restore(backup, partial, path, stored)
+        for job in finished_jobs_of(partial):
+            _copy_time(backup / job, partial / job)
+        damages = maintenance.integrity_check(partial / FILE_NAME)
+        if damages:
+            raise CompileError("E-DATA-DAMAGED", f"the database is damaged: {damages[0]}")
+        if FILE_NAME in manifest.files:
+            require_known(maintenance.file_revision(partial / FILE_NAME), f"the backup {backup}")
+    return manifest
+
+
+def _restore(backup: Path, partial: Path, path: str, stored: Stored) -> None:
+    try:
+        found = copy(backup / path, partial / path)
+    except FileNotFoundError:
+        raise CompileError("E-DATA-DAMAGED", f"the backup {backup} lacks {path}") from None
+    if found != stored:
+        raise CompileError("E-DATA-DAMAGED", f"{path} of the backup {backup} has changed")
+
+
+def damaged_files(backup: Path, files: Mapping[str, Stored]) -> list[str]:
+    """Return the paths of a backup's files that are missing, or differ from the manifest."""
+    return [path for path, stored in files.items() if _digest(backup / path) != stored]
+
+
+def _digest(path: Path) -> Stored | None:
+    try:
+        return digest(path)
+    except OSError:
+        return None
+
+
+@contextmanager
+def _appearing(target: Path) -> Generator[Path]:
+    """Yield a new folder that gets its name when it is complete and on the disk.
+
+    On an error the folder is removed. Errors: E-OUTPUT-FILE.
+    """
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.mkdir(mode=0o700)
+        yield partial
+        sync([partial, *partial.rglob("*")])
+        os.rename(partial, target)  # the target may be an empty folder
+        sync([target.parent])
+    except OSError as e:
+        words = full_disk(e)
+        message = f"{target}: {words.message if words else e.strerror or e}"
+        raise CompileError("E-OUTPUT-FILE", message) from e
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _copy_time(source: Path, target: Path) -> None:
+    """Copy the time of the last change, which is the age of a job."""
+    times = source.stat()
+    os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))

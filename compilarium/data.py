@@ -1,0 +1,123 @@
+"""`data`: check, back up and restore the data folder of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from compilarium.output import report, reporting, table
+from compiler.units import bytes_text
+
+if TYPE_CHECKING:
+    from app.config import Settings
+    from app.data.check import Report
+    from app.data.manifest import Manifest
+
+
+def _in_data_folder(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--data-folder",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder for uploads and results; default: the user's data folder.",
+    )(command)
+
+
+def _settings(data_folder: Path | None) -> Settings:
+    from app.config import Settings
+
+    return Settings.of({"data_folder": data_folder} if data_folder else None)
+
+
+@click.group()
+def command() -> None:
+    """Check, back up and restore the data of the server: uploads, links and results."""
+
+
+@command.command()
+@_in_data_folder
+@reporting
+@click.pass_context
+def check(ctx: click.Context, data_folder: Path | None) -> None:
+    """Check all data for damages, missing files and orphans; the exit code of a damage is 1.
+
+    The folder may be a backup, which is then compared with its manifest.
+    """
+    from app.data.check import check
+
+    settings = _settings(data_folder)
+    found = check(settings)
+    data = {
+        "ok": found.is_sound,
+        "folder": str(settings.data_folder),
+        "counts": {k: {"number": n, "bytes": size} for k, (n, size) in found.counts.items()},
+        "findings": [asdict(each) for each in found.findings],
+    }
+    report(data, lambda c: _show_check(c, found))
+    if not found.is_sound:
+        ctx.exit(1)
+
+
+def _show_check(console: Console, found: Report) -> None:
+    rows = [(kind, n, bytes_text(size)) for kind, (n, size) in found.counts.items()]
+    console.print(table(["data", ">number", ">size"], rows))
+    if found.findings:
+        findings = [(each.state, each.path, each.words) for each in found.findings]
+        console.print(table(["state", "file", "finding"], findings))
+    n_orphans = sum(each.state == "orphan" for each in found.findings)
+    damages, orphans = len(found.findings) - n_orphans, n_orphans
+    console.print(f"damaged or missing: {damages}, orphans: {orphans}")
+
+
+@command.command()
+@click.argument("target", type=click.Path(path_type=Path))
+@_in_data_folder
+@click.option("--jobs / --no-jobs", "with_jobs", default=True, show_default=True,
+              help="Include the results of finished jobs.")  # fmt: skip
+@reporting
+def backup(target: Path, data_folder: Path | None, with_jobs: bool) -> None:
+    """Copy the data folder into the new folder TARGET, while the server runs.
+
+    TARGET has the files of the data folder, and a manifest with their digests. It omits logs,
+    unfinished jobs, and databases other than SQLite.
+    """
+    from app.data.backup import back_up
+
+    manifest = back_up(_settings(data_folder), target, with_jobs=with_jobs)
+    _report_copied(manifest, target)
+
+
+@command.command()
+@click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
+@_in_data_folder
+@reporting
+def restore(source: Path, data_folder: Path | None) -> None:
+    """Make the data folder from BACKUP; a data folder with files is refused.
+
+    All digests are compared with the manifest, and the database is checked, before the data folder
+    appears.
+    """
+    from app.data.backup import restore
+
+    settings = _settings(data_folder)
+    manifest = restore(source, settings)
+    _report_copied(manifest, settings.data_folder)
+
+
+def _report_copied(manifest: Manifest, target: Path) -> None:
+    facts = {
+        "ok": True,
+        "folder": str(target),
+        "files": len(manifest.files),
+        "bytes": manifest.n_bytes,
+        "database": bool(manifest.revision),
+        "created": manifest.created,
+        "program": manifest.program,
+    }
+    words = f"{target}: {len(manifest.files)} files, {bytes_text(manifest.n_bytes)}"
+    without = "" if manifest.revision else "; no database"
+    report(facts, lambda c: c.print(f"{words}{without}; backup of {manifest.created}"))

@@ -1,0 +1,202 @@
+"""Tests of quotas: what exceeds them is removed, except what links and unfinished jobs use."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import fields
+from pathlib import Path
+
+from app.cleanup import KINDS, Cleanup, Stores, clean
+from app.config import Settings
+from app.jobs.eviction import Needed
+from app.quotas import DAY_S, Item, Quota, excess, quotas
+from tests.app.conftest import jobs_of, settings_of, submit, until, wait, wait_until
+
+RAW = {"content_type": "application/octet-stream"}
+NOW = 1e9
+
+
+def item(name: str, age_s: float, n_bytes: int = 1, *, used: bool = False) -> Item:
+    return Item(Path(name), NOW - age_s, n_bytes, used)
+
+
+def names(quota: Quota, *items: Item) -> list[str]:
+    return [each.path.name for each in excess(items, quota, NOW)]
+
+
+def upload(client, data: bytes) -> str:
+    return client.post("/api/v1/uploads?name=m.onnx", data=data, **RAW).get_json()["id"]
+
+
+def age(path: Path, days: float) -> None:
+    then = time.time() - days * DAY_S
+    os.utime(path, (then, then))
+
+
+def test_the_least_recently_used_items_exceed_a_quota():
+    three = item("new", 1, 40), item("old", 3, 40), item("middle", 2, 40)
+    assert names(Quota(), *three) == []
+    assert names(Quota(n_bytes=120), *three) == []
+    assert names(Quota(n_bytes=100), *three) == ["old"]
+    assert names(Quota(n_items=1), *three) == ["middle", "old"]
+    assert names(Quota(age_s=1.5), *three) == ["middle", "old"]
+    assert names(Quota(n_bytes=100), item("large", 1, 200), item("small", 2, 90)) == ["large"]
+
+
+def test_items_in_use_stay_and_count():
+    used = item("used", 99, 80, used=True)
+    assert names(Quota(n_bytes=100, age_s=10), used, item("a", 1, 20), item("b", 2, 20)) == ["b"]
+    assert names(Quota(n_items=0), used) == []
+
+
+def test_every_kind_has_a_quota(make_app):
+    assert set(KINDS) == set(quotas(settings_of(make_app())))
+
+
+def test_every_setting_of_a_quota_is_documented():
+    page = (Path(__file__).parents[2] / "docs" / "limits.md").read_text(encoding="utf-8")
+    names = [f.name for f in fields(Settings) if "_kept" in f.name]
+    assert len(names) >= 8
+    assert [name for name in names if f"`{name}`" not in page] == []
+
+
+def test_old_and_large_data_of_every_kind_are_removed(make_app):
+    app = make_app(uploads_kept_days=10, jobs_kept_days=10, logs_kept_days=10, links_kept_days=10)
+    client, stores = app.test_client(), Stores.of(app)
+    old, fresh = upload(client, b"old"), upload(client, b"fresh")
+    age(stores.uploads.folder / f"{old}.onnx", 11)
+    jobs = [wait(client, submit(client, name=i)["id"])["id"] for i in range(2)]
+    link = client.post("/api/v1/links", json={"fragment": "v=1&model=sample:digits_cnn"})
+    until(lambda: not jobs_of(client).needed().jobs)
+    age(stores.jobs.folder / jobs[0], 11)
+    stores.jobs.runner.logs.mkdir(exist_ok=True)
+    for name, days in (("child-7.txt", 11), ("child-8.txt", 9)):
+        (stores.jobs.runner.logs / name).write_text("words")
+        age(stores.jobs.runner.logs / name, days)
+    assert clean(stores) == {"links": 0, "jobs": 1, "uploads": 1, "logs": 1}
+    assert [client.get(f"/api/v1/uploads/{i}").status_code for i in (old, fresh)] == [404, 200]
+    assert [client.get(f"/api/v1/jobs/{i}").status_code for i in jobs] == [404, 200]
+    assert not (stores.jobs.runner.logs / "child-7.txt").exists()
+    path = f"/api/v1/links/{link.get_json()['id']}"
+    assert client.get(path).status_code == 200
+    assert stores.links.expire(time.time() + 1) == 1
+    assert client.get(path).status_code == 404
+
+
+def test_jobs_are_limited_by_the_size_of_their_results(make_app):
+    app = make_app(jobs_kept_bytes=100_000)
+    client, stores = app.test_client(), Stores.of(app)
+    jobs = [wait(client, submit(client, name=i)["id"])["id"] for i in range(3)]
+    until(lambda: not jobs_of(client).needed().jobs)
+    for number, job in enumerate(jobs):
+        (stores.jobs.folder / job / "large").write_bytes(bytes(60_000))
+        age(stores.jobs.folder / job, 1 - number / 10)
+    assert stores.jobs.prune() == 2
+    assert [client.get(f"/api/v1/jobs/{i}").status_code for i in jobs] == [404, 404, 200]
+
+
+def test_what_an_unfinished_job_uses_stays(make_app):
+    app = make_app(uploads_kept_bytes=0, n_jobs_kept=0, uploads_kept_days=1, jobs_kept_days=1)
+    client, stores = app.test_client(), Stores.of(app)
+    model = upload(client, b"model of the examined job")
+    stores.jobs.settings = settings_of(make_app(n_jobs_kept=9))
+    first = wait(client, submit(client, model={"upload": model})["id"])["id"]
+    until(lambda: not jobs_of(client).needed().jobs)
+    stores.jobs.settings = settings_of(app)
+    running = submit(client, "sleep", job=first)["id"]
+    wait_until(client, running, lambda job: job["state"] == "running")
+    age(stores.uploads.folder / f"{model}.onnx", 5)
+    age(stores.jobs.folder / first, 5)
+    unused = upload(client, b"unused")
+    age(stores.uploads.folder / f"{unused}.onnx", 5)
+    removed = clean(stores)
+    assert (removed["jobs"], removed["uploads"]) == (0, 1)
+    assert client.get(f"/api/v1/uploads/{model}").status_code == 200
+    assert client.get(f"/api/v1/jobs/{first}").status_code == 200
+    client.delete(f"/api/v1/jobs/{running}")
+    until(lambda: not jobs_of(client).needed().jobs)
+    clean(stores)
+    assert client.get(f"/api/v1/uploads/{model}").status_code == 404
+    assert client.get(f"/api/v1/jobs/{first}").status_code == 404
+
+
+def test_uploads_stay_that_any_field_of_an_unfinished_request_names(make_app):
+    app = make_app(uploads_kept_days=1)
+    client, stores = app.test_client(), Stores.of(app)
+    array, other = upload(client, b"an array"), upload(client, b"another array")
+    running = submit(client, "sleep", kind="run", inputs={"x": array})["id"]
+    wait_until(client, running, lambda job: job["state"] == "running")
+    for each in (array, other):
+        age(stores.uploads.folder / f"{each}.onnx", 5)
+    assert stores.jobs.needed() == Needed({running}, {array})
+    assert clean(stores)["uploads"] == 1
+    assert client.get(f"/api/v1/uploads/{array}").status_code == 200
+
+
+def test_a_chain_of_examined_jobs_is_needed_with_its_uploads(client):
+    """Also the jobs of another server with this data folder, and jobs that examine each other."""
+    stores, model = Stores.of(client.application), "a" * 64
+    first = wait(client, submit(client, model={"upload": model})["id"])["id"]
+    second = wait(client, submit(client, job=first, tuned=first)["id"])["id"]
+    until(lambda: not jobs_of(client).needed().jobs)
+    file = stores.jobs.folder / second / "job.json"
+    facts = json.loads(file.read_text()) | {"state": "running", "server_pid": os.getppid()}
+    file.write_text(json.dumps(facts | {"request": {"job": first, "other": second}}))
+    assert stores.jobs.needed() == Needed({first, second}, {model})
+
+
+def test_models_of_links_stay_until_their_links_are_gone(make_app):
+    app = make_app(uploads_kept_bytes=0, uploads_kept_days=1, links_kept_days=5)
+    client, stores = app.test_client(), Stores.of(app)
+    linked, failed = upload(client, b"linked"), upload(client, b"pinned for a link that failed")
+    assert client.get(f"/api/v1/uploads/{linked}").status_code == 404, "no room without a link"
+    linked = upload(client, b"linked")
+    fragment = {"fragment": f"v=1&model=upload:{linked}"}
+    assert client.post("/api/v1/links", json=fragment).status_code == 201
+    failed = upload(client, b"pinned for a link that failed")
+    stores.uploads.pin(failed)
+    for each in (linked, failed):
+        age(stores.uploads.folder / f"{each}.onnx", 3)
+    assert clean(stores)["uploads"] == 0, "a recent pin may be of a link that is being stored"
+    for each in (linked, failed):
+        age(stores.uploads.folder / f"{each}.pinned", 3)
+    assert clean(stores)["uploads"] == 1
+    assert client.get(f"/api/v1/uploads/{linked}").status_code == 200
+    stores.links.expire(time.time() + 1)
+    assert clean(stores)["uploads"] == 1
+    assert client.get(f"/api/v1/uploads/{linked}").status_code == 404
+
+
+def test_facts_without_a_content_are_removed(client):
+    stores = Stores.of(client.application)
+    upload(client, b"some bytes")
+    for name in ("0" * 64 + ".json", "1" * 64 + ".2.3.partial"):
+        (stores.uploads.folder / name).write_text("{}")
+        age(stores.uploads.folder / name, 1)
+    clean(stores)
+    assert len(list(stores.uploads.folder.iterdir())) == 2
+
+
+def test_one_failing_kind_does_not_stop_the_others(make_app, monkeypatch, caplog):
+    app = make_app(uploads_kept_days=1)
+    client, stores = app.test_client(), Stores.of(app)
+    old = upload(client, b"old")
+    age(stores.uploads.folder / f"{old}.onnx", 2)
+    monkeypatch.setattr(stores.jobs, "prune", lambda: 1 / 0)
+    assert clean(stores) == {"links": 0, "jobs": 0, "uploads": 1, "logs": 0}
+    assert "jobs were not cleaned up" in caplog.text
+
+
+def test_a_server_cleans_up_at_its_start_and_again(make_app):
+    app = make_app(uploads_kept_days=1)
+    client, stores = app.test_client(), Stores.of(app)
+    cleaning = Cleanup(app, every_s=0.01)
+    for number in range(2):
+        each = upload(client, bytes([number]))
+        age(stores.uploads.folder / f"{each}.onnx", 2)
+        if not number:
+            cleaning.start()
+        until(lambda each=each: client.get(f"/api/v1/uploads/{each}").status_code == 404)
+    cleaning.stop()
