@@ -4,9 +4,9 @@
 jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> glossary -> textdiff -> grouping -> drawing -> store -> rate -> security -> rounds
-          -> arrays -> wire -> samples -> config -> configuration -> logs -> errors -> assets
-          -> chains -> union -> uploads -> written_child -> written -> jobs -> report -> api
-          -> gunicorn_server -> serve -> fixtures -> contract
+          -> compression -> arrays -> wire -> samples -> config -> configuration -> logs -> errors
+          -> assets -> chains -> union -> uploads -> written_child -> written -> jobs -> report
+          -> api -> gunicorn_server -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     from flask import Flask
     from werkzeug.middleware.proxy_fix import ProxyFix
 
-    from app import api, assets, errors, security
+    from app import api, assets, compression, errors, security
     from app.config import Settings
     from app.jobs.queue import JobQueue
     from app.paths import site_folder
@@ -70,6 +70,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
         limit_s=settings.text_limit_s, memory_bytes=settings.memory_limit_bytes
     )
 
+    compression.register(app)
     security.register(app)
     errors.register(app)
     assets.register(app)
