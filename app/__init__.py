@@ -4,9 +4,9 @@
 jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> disk -> glossary -> textdiff -> grouping -> drawing -> store -> rate -> security
-          -> rounds -> arrays -> wire -> samples -> config -> errors -> assets -> chains -> union
-          -> uploads -> written_child -> written -> jobs -> report -> api -> serve -> fixtures
-          -> contract
+          -> rounds -> compression -> arrays -> wire -> samples -> config -> configuration -> logs
+          -> errors -> assets -> chains -> union -> uploads -> written_child -> written -> jobs
+          -> report -> api -> gunicorn_server -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     `config` is Settings, or maps names of settings to values that replace the defaults.
     """
     from flask import Flask
+    from werkzeug.middleware.proxy_fix import ProxyFix
 
-    from app import api, assets, errors, security
+    from app import api, assets, compression, errors, security
     from app.config import Settings
     from app.jobs.queue import JobQueue
     from app.paths import site_folder
@@ -39,6 +40,9 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
 
     settings = Settings.of(config)
     app = Flask(__name__, template_folder=str(site_folder("templates")), static_folder=None)
+    if settings.n_proxies:
+        n = settings.n_proxies
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n)
     app.config["SETTINGS"] = settings
     app.config["TRUSTED_HOSTS"] = list(settings.trusted_hosts) if settings.trusted_hosts else None
     app.config["MAX_CONTENT_LENGTH"] = settings.request_limit_bytes
@@ -60,6 +64,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
         limit_s=settings.text_limit_s, memory_bytes=settings.memory_limit_bytes
     )
 
+    compression.register(app)
     security.register(app)
     errors.register(app)
     assets.register(app)

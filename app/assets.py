@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import mimetypes
 import re
 from pathlib import Path
+from typing import cast
 
 from flask import (
     Blueprint,
@@ -16,6 +18,7 @@ from flask import (
     send_from_directory,
 )
 from markupsafe import Markup, escape
+from werkzeug.security import safe_join
 
 from app import security
 from app.glossary import SECTIONS, declared_sections, terms
@@ -33,6 +36,10 @@ from compiler.units import bytes_text
 bp = Blueprint("page", __name__)
 
 _FOR_EVER_S = 365 * 24 * 3600
+ENCODINGS = {"br": ".br", "gzip": ".gz"}
+"""The suffixes of compressed files in the bundle by encoding, the best encoding first."""
+_HASHED = re.compile(r"chunks/.*-[A-Z0-9]{8}\.js")
+"""Names that the bundler derives from the content."""
 _CODE = re.compile(r"`([^`]+)`")
 _digests: dict[tuple[str, int, int], str] = {}
 
@@ -127,11 +134,31 @@ def bundle(name: str) -> Response:
     """Return a bundled file. Errors: E-REQUEST-UNKNOWN for a missing file or a path outside the
     folder."""
     folder = site_folder("static") / "dist"
-    response = send_from_directory(folder, name, conditional=True, etag=True)
-    wanted = request.args.get("v", "")
-    if wanted and wanted == _digest(folder / name):
+    encoding = _encoding(folder, name)
+    response = send_from_directory(
+        folder,
+        name + ENCODINGS.get(encoding, ""),
+        mimetype=mimetypes.guess_type(name)[0],
+        conditional=False,
+        etag=False,
+    )
+    response.vary.add("Accept-Encoding")
+    if encoding:
+        response.headers["Content-Encoding"] = encoding
+    digest = _digest(folder / name)
+    response.set_etag(f"{digest}-{encoding}" if encoding else digest)
+    if request.args.get("v") == digest or _HASHED.fullmatch(name):
         response.cache_control.no_cache = None
         response.cache_control.public = True
         response.cache_control.max_age = _FOR_EVER_S
         response.cache_control.immutable = True
-    return response
+    return cast(Response, response.make_conditional(request))
+
+
+def _encoding(folder: Path, name: str) -> str:
+    """Return the best encoding that the client accepts and the build has stored; "" for none."""
+    path = safe_join(str(folder), name)
+    if path is None:
+        return ""
+    stored = (e for e, suffix in ENCODINGS.items() if Path(path + suffix).is_file())
+    return next((e for e in stored if request.accept_encodings[e] > 0), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 
-from flask import Flask, Response, jsonify
+from flask import Flask, Response, jsonify, request
 from werkzeug.exceptions import (
     ClientDisconnected,
     HTTPException,
@@ -91,6 +91,8 @@ def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:
     response = jsonify(failure(error, trace_id))
     response.status_code = status
     response.headers["Cache-Control"] = "no-store"
+    if status >= 500 and not trace_id:  # a bug is in the log already
+        log.warning("%s %s: %d %s", request.method, request.url_rule, status, error.code)
     if status in _RETRY_AFTER_S:
         response.headers["Retry-After"] = str(_RETRY_AFTER_S[status])
     return response

@@ -412,6 +412,10 @@ CODES: dict[str, Code] = {
     "E-UPLOAD-DISK": Code(
         "The server has no space left.", "inform the administrator of this server"
     ),
+    "E-SERVER-PLATFORM": Code(
+        "The server cannot run on this operating system.",
+        "use Linux or macOS, or the Windows Subsystem for Linux",
+    ),
     "E-SERVER-BUG": Code(
         "The program has a defect; the input is not the cause.",
         "please report the error, with the steps to reproduce it",

@@ -1,8 +1,7 @@
-"""Answers as JSON, compressed if the client accepts gzip, and cached if immutable."""
+"""Answers as JSON, cached if immutable. app/compression.py compresses them."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 from collections.abc import Mapping
@@ -20,7 +19,6 @@ from app.uploads import UploadStore
 from app.wire.shapes import Payload
 from compiler.errors import CompileError
 
-_COMPRESS_FROM_BYTES = 1400
 _FOR_EVER = "private, max-age=31536000, immutable"
 
 
@@ -74,8 +72,6 @@ def json_answer(
     raw = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
         "utf-8", "replace"
     )
-    if len(raw) >= _COMPRESS_FROM_BYTES and _takes_gzip():
-        return _response(gzip.compress(raw, compresslevel=5, mtime=0), status, final, packed=True)
     return _response(raw, status, final, packed=False)
 
 

@@ -63,7 +63,7 @@ def _deadline(seconds: float) -> Generator[None]:
 
     Errors: E-LIMIT-SECONDS.
     """
-    connection: socket.socket | None = request.environ.get("werkzeug.socket")
+    connection: socket.socket | None = request.environ.get("gunicorn.socket")
     if connection is None:  # another server, with its own limits
         yield
         return

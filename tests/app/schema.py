@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
+import brotli
 from flask import Flask, Response, request
 
 from app.api import ROUTES
@@ -22,6 +23,11 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
     "array": (list, tuple),
     "object": (dict,),
+}
+_UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    "gzip": gzip.decompress,
+    "br": brotli.decompress,
 }
 _KNOWN = {
     "$ref", "anyOf", "enum", "type", "items", "properties", "required", "additionalProperties",
@@ -55,8 +61,8 @@ def check_answers(app: Flask, loose: Collection[str] = ()) -> list[str]:
         is_json = response.mimetype == "application/json" and response.status_code != 304
         if not is_json or name == "openapi" or (is_right and name in files) or not response.data:
             return response
-        packed = response.headers.get("Content-Encoding") == "gzip"
-        payload = json.loads(gzip.decompress(response.data) if packed else response.data)
+        unpack = _UNPACK[response.headers.get("Content-Encoding", "")]
+        payload = json.loads(unpack(response.data))
         path = request.url_rule.rule if is_right and request.url_rule else ""
         try:
             if path.startswith("/api/"):
