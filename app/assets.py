@@ -20,7 +20,7 @@ from flask import (
 from markupsafe import Markup, escape
 from werkzeug.security import safe_join
 
-from app import security
+from app import errors, security
 from app.glossary import SECTIONS, declared_sections, terms
 from app.paths import site_folder
 from app.wire.problems import failure
@@ -104,6 +104,24 @@ def glossary() -> str:
     return render_template("glossary.html", sections=(*SECTIONS, *declared_sections()))
 
 
+@bp.get("/errors")
+def error_pages() -> str:
+    """Return the meanings of all error codes."""
+    return render_template("errors.html", codes=errors.codes(), status_of=errors.status_of)
+
+
+@bp.get("/errors/<code>")
+def error_page(code: str) -> str:
+    """Return the meaning of an error code: the page whose address is the type of the error.
+
+    Errors: E-REQUEST-UNKNOWN.
+    """
+    found = [each for each in errors.codes() if each["code"] == code]
+    if not found:
+        raise CompileError("E-REQUEST-UNKNOWN", f"there is no error code {code[:60]!r}")
+    return render_template("errors.html", codes=found, status_of=errors.status_of)
+
+
 @bp.get("/s/<link_id>")
 def shared_page(link_id: str) -> Response:
     """Return the playground in the state of a short link, or with the error for an unknown link."""
@@ -126,7 +144,7 @@ def shared_link(link_id: str) -> tuple[SharedLink | Failure, int]:
     try:
         return link_payload(current_app.extensions["links"].find(link_id), __version__), 200
     except CompileError as e:
-        return failure(e), 404
+        return failure(e, 404), 404
 
 
 @bp.get("/static/dist/<path:name>")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 
-from flask import Flask, Response, jsonify, request
+from flask import Flask, Response, json, request
 from werkzeug.exceptions import (
     ClientDisconnected,
     HTTPException,
@@ -17,7 +17,7 @@ from werkzeug.exceptions import (
 
 from app.disk import full_disk
 from app.store.sqlite import is_full
-from app.wire.problems import failure
+from app.wire.problems import MEDIA_TYPE, failure
 from app.wire.shapes.facts import ErrorCode
 from compiler.errors import CODES, CompileError
 
@@ -49,8 +49,13 @@ def register(app: Flask) -> None:
     app.register_error_handler(Exception, _bug)
 
 
+def status_of(code: str) -> int:
+    """Return the HTTP status of an error code."""
+    return STATUS.get(code, 400)
+
+
 def _compile_error(error: CompileError) -> Response:
-    return _answer(error, STATUS.get(error.code, 400))
+    return _answer(error, status_of(error.code))
 
 
 def _http_error(error: HTTPException) -> Response:
@@ -88,8 +93,8 @@ def _bug(error: Exception) -> Response:
 
 
 def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:
-    response = jsonify(failure(error, trace_id))
-    response.status_code = status
+    content = json.dumps(failure(error, status, trace_id))
+    response = Response(content, status, mimetype=MEDIA_TYPE)
     response.headers["Cache-Control"] = "no-store"
     if status >= 500 and not trace_id:  # a bug is in the log already
         log.warning("%s %s: %d %s", request.method, request.url_rule, status, error.code)

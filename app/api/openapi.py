@@ -22,6 +22,7 @@ from app.api.answers import json_answer
 from app.api.table import PREFIX, Query, Route, Table
 from app.jobs.kinds import ABOUT_A_RESULT
 from app.wire.asked import Asked
+from app.wire.problems import MEDIA_TYPE as PROBLEM
 from app.wire.shapes import Field, fields_of_shape
 from app.wire.shapes.facts import Failure
 from compiler import __version__
@@ -78,7 +79,7 @@ def _operation(r: Route, schemas: _Schemas) -> dict[str, Any]:
     for status in sorted({*r.fails, 500}):
         operation["responses"][str(status)] = {
             "description": "see the codes in docs/wire.md",
-            "content": schemas.content(Failure),
+            "content": schemas.content(Failure, PROBLEM),
         }
     return operation
 
@@ -104,12 +105,12 @@ class _Schemas:
     def __init__(self) -> None:
         self.named: dict[str, Any] = {}
 
-    def content(self, shape: Any) -> dict[str, Any]:
+    def content(self, shape: Any, media_type: str = "application/json") -> dict[str, Any]:
         """Describe the content of a request body or an answer: JSON of a payload type, or a media
         type."""
         if isinstance(shape, str):
             return {shape: {"schema": {"type": "string"}}}
-        return {"application/json": {"schema": self.of(shape)}}
+        return {media_type: {"schema": self.of(shape)}}
 
     def sent(self, shape: Any) -> dict[str, Any]:
         """Describe a request body; for a job request, only the fields that clients send."""

@@ -14,6 +14,7 @@ from flask import Flask, Response, request
 
 from app.api import ROUTES
 from app.api.openapi import description
+from app.wire.problems import MEDIA_TYPE
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "integer": (int,),
@@ -24,6 +25,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "array": (list, tuple),
     "object": (dict,),
 }
+_JSON = ("application/json", MEDIA_TYPE)
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     "gzip": gzip.decompress,
@@ -58,7 +60,7 @@ def check_answers(app: Flask, loose: Collection[str] = ()) -> list[str]:
     def check_one(response: Response) -> Response:
         name = (request.endpoint or "").removeprefix("api.")
         is_right = response.status_code == statuses.get(name)
-        is_json = response.mimetype == "application/json" and response.status_code != 304
+        is_json = response.mimetype in _JSON and response.status_code != 304
         if not is_json or name == "openapi" or (is_right and name in files) or not response.data:
             return response
         unpack = _UNPACK[response.headers.get("Content-Encoding", "")]
@@ -68,6 +70,8 @@ def check_answers(app: Flask, loose: Collection[str] = ()) -> list[str]:
             if path.startswith("/api/"):
                 check(payload, answer_schema(request.method, path), _described(), name, loose)
             else:
+                assert response.mimetype == MEDIA_TYPE, f"{name}: an error is {response.mimetype}"
+                assert payload["status"] == response.status_code
                 check_shape(payload, "Failure", name)
         except AssertionError as e:
             found.append(f"{request.method} {request.path}: {e}")
