@@ -41,7 +41,7 @@ class Settings:
     """File with the private key of the certificate, as PEM."""
     insecure: bool = False
     """Whether the server may listen at an address of a network without TLS."""
-    n_proxies: int = 0
+    trusted_proxies: int = 0
     """Number of reverse proxies in front of the server. Their X-Forwarded headers are believed;
     with 0, all such headers are ignored."""
     trusted_hosts: tuple[str, ...] | None = None
@@ -76,15 +76,24 @@ class Settings:
     links_bytes: int = 4000 * MB
     """Maximum total size of the texts of all links."""
     links_bytes_per_day: int = 4 * MB
-    """Maximum total size per day of the texts in new links from one client address."""
+    """Maximum total size per day of the texts in new links from one address; 0 for no limit."""
     linked_models_bytes: int = 8000 * MB
     """Maximum total size of uploads that links use; these are never evicted."""
+
+    uploads_per_minute: int = 60
+    """Maximum number of uploads from one client per minute; 0 for no limit."""
+    jobs_per_minute: int = 120
+    """Maximum number of jobs that one client starts per minute; 0 for no limit."""
     links_per_minute: int = 30
-    """Maximum number of new links from one client per minute."""
+    """Maximum number of new links from one client per minute; 0 for no limit."""
     reports_per_minute: int = 20
-    """Maximum number of reports for one client per minute."""
+    """Maximum number of reports for one client per minute; 0 for no limit."""
     texts_per_minute: int = 600
-    """Maximum number of checks of typed texts; the page requests at most 4 checks per second."""
+    """Maximum number of checks of typed texts from one client; the page requests at most 4 checks
+    per second. 0 for no limit."""
+    sessions_per_address: int = 20
+    """Number of clients behind one address that may each use their limits in full at the same
+    time."""
 
     n_workers: int = 2
     """Number of jobs that run at a time."""

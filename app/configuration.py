@@ -28,7 +28,7 @@ from compiler.errors import CompileError
 PREFIX = "COMPILARIUM_"
 DEFAULT = "default"
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-_MINIMA = {"n_workers": 1, "n_threads": 2, "n_streams": 1}
+_MINIMA = {"n_workers": 1, "n_threads": 2, "n_streams": 1, "sessions_per_address": 1}
 _MAXIMA = {"port": 65535}
 _WIDTH = 96
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 
 from flask import Flask, Response, json, request
@@ -16,6 +17,7 @@ from werkzeug.exceptions import (
 )
 
 from app.disk import full_disk
+from app.rate import TooMany
 from app.store.sqlite import is_full
 from app.wire.problems import MEDIA_TYPE, failure
 from app.wire.shapes.facts import ErrorCode
@@ -29,9 +31,11 @@ STATUS = {
     "E-REQUEST-UNKNOWN": 404,
     "E-REQUEST-METHOD": 405,
     "E-LIMIT-SECONDS": 408,
+    "E-REQUEST-BUSY": 409,
     "E-RESULT-ABSENT": 409,
     "E-REQUEST-SIZE": 413,
     "E-UPLOAD-SIZE": 413,
+    "E-REQUEST-KEY": 422,
     "E-LIMIT-RATE": 429,
     "E-SERVER-BUG": 500,
     "E-LIMIT-QUEUE": 503,
@@ -39,7 +43,7 @@ STATUS = {
     "E-UPLOAD-DISK": 507,
 }
 
-_RETRY_AFTER_S = {429: 60, 503: 5}
+_RETRY_AFTER_S = {"E-REQUEST-BUSY": 1, "E-LIMIT-QUEUE": 5}
 
 
 def register(app: Flask) -> None:
@@ -98,9 +102,16 @@ def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:
     response.headers["Cache-Control"] = "no-store"
     if status >= 500 and not trace_id:  # a bug is in the log already
         log.warning("%s %s: %d %s", request.method, request.url_rule, status, error.code)
-    if status in _RETRY_AFTER_S:
-        response.headers["Retry-After"] = str(_RETRY_AFTER_S[status])
+    if retry_after_s := _retry_after_s(error):
+        response.headers["Retry-After"] = str(retry_after_s)
     return response
+
+
+def _retry_after_s(error: CompileError) -> int:
+    """Return the time in seconds after which a request may succeed; 0 if it will not."""
+    if isinstance(error, TooMany):
+        return max(1, math.ceil(error.retry_after_s))
+    return _RETRY_AFTER_S.get(error.code, 0)
 
 
 def codes() -> list[ErrorCode]:

@@ -373,7 +373,8 @@ CODES: dict[str, Code] = {
     ),
     "E-LIMIT-QUEUE": Code("The queue of waiting jobs is full.", "try again in a few seconds"),
     "E-LIMIT-RATE": Code(
-        "Too many requests of this kind came from one address.", "wait a minute, then try again"
+        "Too many requests of this kind came from one client or address.",
+        "wait a minute, then try again",
     ),
     "E-LIMIT-CRASH": Code(
         "The child process of the computation ended without a result.",
@@ -396,6 +397,14 @@ CODES: dict[str, Code] = {
     ),
     "E-REQUEST-ORIGIN": Code(
         "A page of another site sent the request.", "send requests from the playground's own page"
+    ),
+    "E-REQUEST-KEY": Code(
+        "The header Idempotency-Key is not valid, or was sent with another request.",
+        "choose a new random key for each request",
+    ),
+    "E-REQUEST-BUSY": Code(
+        "Another request with the same Idempotency-Key is being answered.",
+        "send the request again in a second",
     ),
     "E-RESULT-ABSENT": Code(
         "This part of a job's result is not available, or not available yet.",

@@ -9,9 +9,11 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
 from flask import Response, request
+from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import ClientDisconnected
 
 from app.api.answers import answer, uploads
+from app.api.once import once
 from app.api.table import Query, Table
 from app.uploads import Upload, UploadStore
 from app.wire import VERSION
@@ -30,15 +32,16 @@ _MULTIPART_FRAME_BYTES = 64 * 1024
     body="application/octet-stream",
     query=[Query("name", "the name of the file, for display", str)],
     fails=(400, 408, 413, 507),
+    creates="uploads",
 )
-def upload() -> Response:
+def upload() -> ResponseReturnValue:
     """Store a file for later jobs."""
     store = uploads()
     if request.headers.get("Content-Encoding", "identity") != "identity":
         raise CompileError("E-REQUEST-BODY", "compressed uploads are not accepted")
     with _deadline(store.limit_s):
         kept = _save_form(store) if request.mimetype == "multipart/form-data" else _save_body(store)
-    return answer(_payload(kept), 201)
+    return once(f"{kept.id} {kept.name}".encode(), lambda: answer(_payload(kept), 201))
 
 
 def _save_form(store: UploadStore) -> Upload:

@@ -19,6 +19,7 @@ from typing import (
 from flask import Flask, Response, current_app
 
 from app.api.answers import json_answer
+from app.api.once import HEADER
 from app.api.table import PREFIX, Query, Route, Table
 from app.jobs.kinds import ABOUT_A_RESULT
 from app.wire.asked import Asked
@@ -69,6 +70,7 @@ def _operation(r: Route, schemas: _Schemas) -> dict[str, Any]:
         "parameters": [
             *(_path_parameter(m[1], m[2]) for m in _PARAMETER.finditer(r.path)),
             *map(_query_parameter, r.query),
+            *([_KEY_PARAMETER] if r.creates else []),
         ],
         "responses": {
             str(r.status): {"description": r.words, "content": schemas.content(r.answer)}
@@ -97,6 +99,16 @@ def _query_parameter(q: Query) -> dict[str, Any]:
         "description": q.words,
         "schema": {"type": _PRIMITIVE[q.type]},
     }
+
+
+_KEY_PARAMETER = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "description": "a name of this request, chosen by the client: an equal request with the same "
+    "name within 24 hours has the same answer, and creates nothing",
+    "schema": {"type": "string"},
+}
 
 
 class _Schemas:

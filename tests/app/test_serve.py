@@ -193,7 +193,7 @@ def test_forwarding_headers_of_clients_have_no_effect(tmp_path: Path, server: Ru
         "Script-Name": "/x",
     }
     assert server.ask("GET", "/api/v1/about", headers=headers)[0] == 200
-    with running(tmp_path, n_proxies=1) as behind_a_proxy:
+    with running(tmp_path, trusted_proxies=1) as behind_a_proxy:
         status, payload = behind_a_proxy.ask("GET", "/api/v1/about", headers=headers)
         assert (status, payload["error"]["code"]) == (403, "E-REQUEST-ORIGIN")
 
