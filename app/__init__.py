@@ -6,7 +6,8 @@ jobs/. A module of `app` imports only modules before it in this list:
     paths -> disk -> glossary -> textdiff -> grouping -> drawing -> rate -> store -> security
           -> rounds -> compression -> arrays -> wire -> samples -> config -> configuration -> logs
           -> clients -> usage -> errors -> assets -> chains -> union -> uploads -> written_child
-          -> written -> jobs -> report -> api -> gunicorn_server -> serve -> fixtures -> contract
+          -> written -> jobs -> metrics -> readiness -> operations -> report -> api
+          -> gunicorn_server -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     from flask import Flask
     from werkzeug.middleware.proxy_fix import ProxyFix
 
-    from app import api, assets, clients, compression, errors, security
+    from app import api, assets, clients, compression, errors, operations, security
     from app.config import Settings
     from app.jobs.queue import JobQueue
     from app.paths import site_folder
@@ -59,6 +60,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
         limit_s=settings.text_limit_s, memory_bytes=settings.memory_limit_bytes
     )
 
+    operations.register(app)
     compression.register(app)
     security.register(app)
     clients.register(app)

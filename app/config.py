@@ -55,6 +55,12 @@ class Settings:
     log_format: LogFormat = "auto"
     """Format of the log on standard error: `text`, or `json` without names or contents of models;
     `auto` selects `text` on a terminal."""
+    log_requests: bool = False
+    """Whether the log has a line for each request, with the template of its route."""
+    metrics_token: str = ""
+    """Token with which other machines may read /metrics; without it, only this machine may."""
+    stop_limit_s: float = 20.0
+    """Longest time that a stopping server waits for open requests, at most 25."""
 
     data_folder: Path = field(default_factory=default_data_folder)
     """Folder for uploads, results and the database."""

@@ -28,8 +28,14 @@ from compiler.errors import CompileError
 PREFIX = "COMPILARIUM_"
 DEFAULT = "default"
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-_MINIMA = {"n_workers": 1, "n_threads": 2, "n_streams": 1, "sessions_per_address": 1}
-_MAXIMA = {"port": 65535}
+_MINIMA = {
+    "n_workers": 1,
+    "n_threads": 2,
+    "n_streams": 1,
+    "sessions_per_address": 1,
+    "stop_limit_s": 1,
+}
+_MAXIMA = {"port": 65535, "stop_limit_s": 25}
 _WIDTH = 96
 
 
@@ -43,7 +49,7 @@ class Configuration:
     def text(self) -> str:
         """Return all settings as a TOML file, with meaning and source in comments.
 
-        The password of the database is replaced by asterisks.
+        Secrets are replaced by asterisks.
         """
         return "\n".join(self._entry(name) for name in meanings())
 
@@ -184,8 +190,10 @@ def _needed(name: str, wanted: Any) -> str:
 
 
 def _public(name: str, value: Any) -> Any:
-    if name != "database_url" or not value:
+    if not value or name not in ("database_url", "metrics_token"):
         return value
+    if name == "metrics_token":
+        return "***"
     try:
         return make_url(value).render_as_string(hide_password=True)
     except ArgumentError:

@@ -28,6 +28,7 @@ log = logging.getLogger("compilarium.web")
 # Errors with other codes are faults of the user's model or request, and have the status 400.
 STATUS = {
     "E-REQUEST-ORIGIN": 403,
+    "E-REQUEST-ACCESS": 403,
     "E-REQUEST-UNKNOWN": 404,
     "E-REQUEST-METHOD": 405,
     "E-LIMIT-SECONDS": 408,

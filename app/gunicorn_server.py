@@ -7,6 +7,7 @@ to it. Compilations run in child processes, so threads suffice; an event stream 
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import threading
@@ -22,14 +23,13 @@ from gunicorn.http import message
 from gunicorn.workers import gthread
 
 from app.config import Settings
+from app.metrics.folder import forget_worker
 
 if TYPE_CHECKING:
     from flask import Flask
 
 SILENT_CONNECTION_S = 75
 """Time after which an idle connection is closed."""
-STOP_S = 20
-"""Longest time that a stopping server waits for open requests."""
 _HANGING_S = 120
 _MAX_CONNECTIONS = 1000
 _FIRST_DATA_S = 0.05
@@ -65,13 +65,14 @@ class Server(BaseApplication):
             "threads": settings.n_threads,
             "worker_connections": _MAX_CONNECTIONS + settings.n_threads,
             "timeout": _HANGING_S,
-            "graceful_timeout": STOP_S,
+            "graceful_timeout": math.ceil(settings.stop_limit_s),
             "keepalive": SILENT_CONNECTION_S,
             "limit_request_line": message.MAX_REQUEST_LINE,
             "certfile": str(settings.certificate) if settings.certificate else None,
             "keyfile": str(settings.key) if settings.key else None,
             "logger_class": Log,
             "post_worker_init": _report,
+            "child_exit": _forget,
             "control_socket_disable": True,
             # Headers of proxies have a meaning only to ProxyFix.
             "forwarded_allow_ips": "",
@@ -108,6 +109,10 @@ def _report(worker: Worker) -> None:
         worker.app.ready()
 
 
+def _forget(_: Any, worker: Any) -> None:
+    forget_worker(worker.pid)
+
+
 def whole_bodies(wsgi: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
     """Let the application notice a body that is shorter than its announced length.
 
@@ -140,7 +145,7 @@ class Worker(gthread.ThreadWorker):
         finally:
             self._begin_stop()
             assert self.stopping is not None
-            self.stopping.join(STOP_S)
+            self.stopping.join(self.app.settings.stop_limit_s)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """Stop at SIGTERM."""

@@ -16,17 +16,20 @@ from types import TracebackType
 from app.config import LogFormat
 
 OURS = "compilarium"
+REQUESTS = "compilarium.requests"
+"""The log of requests. A record's `facts` become fields of its line."""
 _FRAMES = 30
 
 
-def configure_logs(form: LogFormat) -> None:
-    """Write warnings and errors to standard error, in this format."""
+def configure_logs(form: LogFormat, *, requests: bool = False) -> None:
+    """Write warnings and errors to standard error in this format, and requests if wanted."""
     is_text = form == "text" or (form == "auto" and sys.stderr.isatty())
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         logging.Formatter("%(levelname)s %(name)s: %(message)s") if is_text else JsonLines()
     )
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger(REQUESTS).setLevel(logging.INFO if requests else logging.WARNING)
 
 
 class JsonLines(logging.Formatter):
@@ -44,7 +47,7 @@ class JsonLines(logging.Formatter):
         if record.exc_info and record.exc_info[0] is not None:
             line["exception"] = record.exc_info[0].__qualname__
             line["frames"] = _frames(record.exc_info[2])
-        return json.dumps(line)
+        return json.dumps({**line, **getattr(record, "facts", {})})
 
 
 def _frames(trace: TracebackType | None) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from app.config import Settings
 from app.logs import configure_logs
+from app.metrics.folder import shared_counts
 from app.paths import site_folder
 from compiler.errors import CompileError
 
@@ -31,14 +32,18 @@ def serve(settings: Settings, *, say: Callable[[str], None] = print) -> None:
     require_unix(sys.platform)
     settings = completed(settings)
     require_protection(settings)
-    configure_logs(settings.log_format)
+    configure_logs(settings.log_format, requests=settings.log_requests)
     if not (site_folder("static") / "dist" / "main.js").is_file():
         log.warning("the page is not bundled and will stay empty: run `python hatch_build.py`")
     listening = listen(settings.host, settings.port)
     url = address(settings.host, listening.getsockname()[1], is_secure=bool(settings.certificate))
     from app.gunicorn_server import Server  # imports fcntl, which Windows lacks
 
-    Server(settings, listening, lambda: say(f"Compilarium is at {url} (Ctrl+C ends it)")).serve()
+    def ready() -> None:
+        say(f"Compilarium is at {url} (Ctrl+C ends it)")
+
+    with shared_counts(settings.data_folder):
+        Server(settings, listening, ready).serve()
 
 
 def require_unix(platform: str) -> None:

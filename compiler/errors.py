@@ -398,6 +398,10 @@ CODES: dict[str, Code] = {
     "E-REQUEST-ORIGIN": Code(
         "A page of another site sent the request.", "send requests from the playground's own page"
     ),
+    "E-REQUEST-ACCESS": Code(
+        "The request is reserved for operators of the server.",
+        "send the token of the server's settings, or ask on the machine of the server",
+    ),
     "E-REQUEST-KEY": Code(
         "The header Idempotency-Key is not valid, or was sent with another request.",
         "choose a new random key for each request",

@@ -62,6 +62,7 @@ def test_texts_of_the_environment_have_the_types_of_the_settings() -> None:
         ("port", "http", "an integer of at least 0 and at most 65535"),
         ("port", "70000", "an integer of at least 0 and at most 65535"),
         ("n_workers", "0", "an integer of at least 1"),
+        ("stop_limit_s", "26", "a number of at least 1 and at most 25"),
         ("job_limit_s", "nan", "a number of at least 0"),
         ("job_limit_s", "inf", "a number of at least 0"),
         ("insecure", "perhaps", "true or false"),
@@ -123,6 +124,13 @@ def test_the_list_of_settings_is_a_file_with_the_same_settings(tmp_path: Path, f
     assert kept["database_url"] == secret.replace("secret", "***")
     read = read_configuration({"database_url": secret}, {}, again)
     assert read.settings == found.settings
+
+
+def test_the_token_of_the_metrics_is_not_listed() -> None:
+    found = read_configuration({}, {"COMPILARIUM_METRICS_TOKEN": "secret"})
+    assert found.settings.metrics_token == "secret"
+    assert 'metrics_token = "***"' in found.text()
+    assert "secret" not in found.text()
 
 
 def test_the_command_lists_settings_without_starting_a_server(file: Path) -> None:

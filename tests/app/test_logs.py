@@ -8,6 +8,7 @@ import logging
 import pytest
 
 from app.logs import JsonLines, configure_logs
+from tests.app.server_process import running
 
 
 @pytest.fixture(autouse=True)
@@ -55,3 +56,19 @@ def test_the_format_follows_the_setting_and_else_the_terminal(
         assert json.loads(said)["message"] == "full"
     else:
         assert said == "WARNING compilarium.web: full\n"
+
+
+def test_requests_are_logged_if_wanted_and_by_template_only(tmp_path) -> None:
+    with running(tmp_path, log_requests="1", log_format="json") as server:
+        server.ask("GET", "/api/v1/jobs/secret?fragment=secret")
+        server.ask("POST", "/api/v1/uploads?name=secret", b"secret")
+        server.ask("POST", "/api/v1/links", {"fragment": "v=1&model=sample:secret"})
+        server.ask("POST", "/api/v1/jobs", {"secret": 1}, {"Idempotency-Key": "secret"})
+        server.ask("SECRET", "/secret")
+    text = server.log.read_text()
+    assert "secret" not in text.lower()
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert {"GET", "POST", "unknown"} == {row["method"] for row in rows}
+    found = {(row["route"], row["status"]) for row in rows}
+    assert {("/api/v1/jobs/<job_id>", 404), ("/api/v1/uploads", 201)} <= found
+    assert all(row["level"] == "info" and row["seconds"] >= 0 for row in rows)

@@ -154,6 +154,19 @@ def test_the_command_says_its_address_once_and_ends_when_told(tmp_path: Path) ->
     until(lambda: gone(processes))
 
 
+def test_a_request_that_does_not_end_does_not_delay_the_stop(tmp_path: Path) -> None:
+    with (
+        running(tmp_path, stop_limit_s=2, worker_module=SLEEPING_WORKER) as server,
+        socket.create_connection(("127.0.0.1", server.port)) as upload,
+    ):
+        upload.sendall(HEAD.encode() + b"a")
+        until(lambda: server.ask("GET", "/readyz")[0] == 200)
+        start = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(timeout=PATIENCE_S) == 0
+        assert time.monotonic() - start < STOP_LIMIT_S
+
+
 def test_control_c_ends_the_server(tmp_path: Path) -> None:
     with (
         running(tmp_path, worker_module=SLEEPING_WORKER) as server,
