@@ -86,9 +86,9 @@ class Settings:
     linked_models_bytes: int = 8000 * MB
     """Maximum total size of uploads that links use; these are never evicted."""
 
-    uploads_per_minute: int = 60
+    uploads_per_minute: int = 300
     """Maximum number of uploads from one client per minute; 0 for no limit."""
-    jobs_per_minute: int = 120
+    jobs_per_minute: int = 600
     """Maximum number of jobs that one client starts per minute; 0 for no limit."""
     links_per_minute: int = 30
     """Maximum number of new links from one client per minute; 0 for no limit."""

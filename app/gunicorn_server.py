@@ -85,6 +85,7 @@ class Server(BaseApplication):
         from app import create_app
 
         self.flask = create_app(self.settings)
+        _ = self.flask.extensions["database"].engine  # migrates the tables before any request
         self.flask.extensions["jobs"].warm_up()
         return whole_bodies(self.flask)
 

@@ -15,6 +15,11 @@ _MINUTE_S = 60.0
 _DAY_S = 86_400.0
 _BY_ADDRESS_ONLY = frozenset({"link bytes"})
 
+UNLIMITED: Mapping[str, int] = dict.fromkeys(
+    ("uploads_per_minute", "jobs_per_minute", "links_per_minute", "reports_per_minute"), 0
+)
+"""Settings of an application that one program uses alone."""
+
 
 class Usage:
     """Counts the requests of clients, and refuses those beyond the limits.

@@ -19,6 +19,8 @@ log = logging.getLogger(REQUESTS)
 
 UNKNOWN = "unknown"
 """The route of addresses that do not exist, and the method of methods that do not."""
+INNER = "compilarium.inner"
+"""The variable of a request's environment that marks a request of the server to itself."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -66,6 +68,8 @@ def observe(app: Flask, metrics: RequestMetrics) -> None:
 
     @app.after_request
     def end(response: Response) -> Response:
+        if INNER in request.environ:
+            return response
         seen = _seen(response)
         metrics.count(seen)
         if settings.log_requests:

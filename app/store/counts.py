@@ -41,10 +41,12 @@ class Counts:
         Errors: TooMany.
         """
         now = time.time() if now_s is None else now_s
+        limited = [share for share in shares if share.limit.n]
+        if not limited:
+            return
         with self.database.session() as session:
-            for share in shares:
-                if share.limit.n:
-                    _add(session, kind, share, amount, now)
+            for share in limited:
+                _add(session, kind, share, amount, now)
 
 
 def _add(session: Session, kind: str, share: Share, amount: int, now: float) -> None:

@@ -58,6 +58,14 @@ def test_requests_are_counted_by_template_and_status(client: FlaskClient) -> Non
     assert "secret" not in str(found).lower()
 
 
+def test_requests_of_the_server_to_itself_are_not_counted(client: FlaskClient) -> None:
+    job = wait(client, submit(client, model={"upload": "0" * 64})["id"])["id"]
+    assert client.get(f"/api/v1/jobs/{job}/report").status_code == 200
+    found = figures(client)
+    assert n_requests(found, "/api/v1/jobs/<job_id>/report") == 1
+    assert n_requests(found, "/api/v1/jobs/<job_id>/result") is None
+
+
 def test_jobs_queue_children_and_bytes_are_figures_of_this_moment(client: FlaskClient) -> None:
     wait(client, submit(client)["id"])
     wait(client, submit(client, "refuse")["id"])

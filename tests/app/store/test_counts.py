@@ -77,8 +77,9 @@ def test_a_client_has_so_many_bytes_and_is_told_how_many_it_has_sent(counts):
     assert e.value.retry_after_s == 60.0
 
 
-def test_a_limit_of_zero_is_none(counts):
+def test_a_limit_of_zero_is_none_and_needs_no_database(counts, tmp_path):
     counts.add("jobs", share("a", Limit(0, 60.0)), 10**9)
+    assert not (tmp_path / "data").exists()
 
 
 def test_rows_without_effect_are_removed(counts, database):
