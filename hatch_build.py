@@ -22,7 +22,7 @@ SITE = {
     "samples": "app/_site/samples",
     "lessons": "app/_site/lessons",
 }
-BUNDLE = (
+_BROWSER_FILES = (
     "main.js",
     "embed.js",
     "report.js",
@@ -32,6 +32,8 @@ BUNDLE = (
     "reader.js",
     "icon.svg",
 )
+# Each file also compressed. The build writes built.json last, after the chunks of main.js.
+BUNDLE = (*(name + end for name in _BROWSER_FILES for end in ("", ".br", ".gz")), "built.json")
 _BUNDLED_FROM = ".bundled-from"
 _INSTALLED_FROM = ".installed-from"
 

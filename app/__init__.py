@@ -3,10 +3,11 @@
 `app` imports `compiler`, and `compiler` never imports `app`. Child processes compile models: see
 jobs/. A module of `app` imports only modules before it in this list:
 
-    paths -> disk -> glossary -> textdiff -> grouping -> drawing -> store -> rate -> security
-          -> rounds -> arrays -> wire -> samples -> config -> quotas -> errors -> assets -> chains
-          -> union -> uploads -> jobs -> written -> cleanup -> data -> report
-          -> api -> serve -> fixtures -> contract
+    paths -> disk -> glossary -> textdiff -> grouping -> drawing -> rate -> store -> security
+          -> rounds -> compression -> arrays -> wire -> samples -> config -> configuration -> logs
+          -> clients -> usage -> quotas -> errors -> assets -> chains -> union -> uploads -> jobs
+          -> written -> metrics -> readiness -> operations -> cleanup -> data -> report -> api
+          -> gunicorn_server -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations
@@ -26,19 +27,23 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     `config` is Settings, or maps names of settings to values that replace the defaults.
     """
     from flask import Flask
+    from werkzeug.middleware.proxy_fix import ProxyFix
 
-    from app import api, assets, errors, security
+    from app import api, assets, clients, compression, errors, operations, security
     from app.config import Settings
     from app.jobs.queue import JobQueue
     from app.paths import site_folder
-    from app.rate import Rate
+    from app.store.answers import AnswerStore
     from app.store.database import Database, sqlite_url
     from app.store.links import LinkStore
     from app.uploads import UploadStore
+    from app.usage import Usage
     from app.written import TextReader
 
     settings = Settings.of(config)
     app = Flask(__name__, template_folder=str(site_folder("templates")), static_folder=None)
+    if n := settings.trusted_proxies:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n)
     app.config["SETTINGS"] = settings
     app.config["TRUSTED_HOSTS"] = list(settings.trusted_hosts) if settings.trusted_hosts else None
     app.config["MAX_CONTENT_LENGTH"] = settings.request_limit_bytes
@@ -49,20 +54,18 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     app.extensions["links"] = LinkStore(
         app.extensions["database"], settings.links_limit, settings.links_bytes
     )
-    app.extensions["rates"] = {
-        "links": Rate(settings.links_per_minute, 60.0),
-        "link bytes": Rate(settings.links_bytes_per_day, 86_400.0, "bytes of links"),
-        "reports": Rate(settings.reports_per_minute, 60.0),
-        "texts": Rate(settings.texts_per_minute, 60.0),
-    }
-
+    app.extensions["usage"] = Usage(app.extensions["database"], settings)
+    app.extensions["answers"] = AnswerStore(app.extensions["database"])
     app.extensions["texts"] = TextReader(
         app.extensions["jobs"].runner,
         limit_s=settings.text_limit_s,
         memory_bytes=settings.memory_limit_bytes,
     )
 
+    operations.register(app)
+    compression.register(app)
     security.register(app)
+    clients.register(app)
     errors.register(app)
     assets.register(app)
     api.register(app)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import mimetypes
 import re
 from pathlib import Path
+from typing import cast
 
 from flask import (
     Blueprint,
@@ -16,8 +18,9 @@ from flask import (
     send_from_directory,
 )
 from markupsafe import Markup, escape
+from werkzeug.security import safe_join
 
-from app import security
+from app import errors, security
 from app.glossary import SECTIONS, declared_sections, terms
 from app.paths import site_folder
 from app.wire.problems import failure
@@ -33,6 +36,10 @@ from compiler.units import bytes_text
 bp = Blueprint("page", __name__)
 
 _FOR_EVER_S = 365 * 24 * 3600
+ENCODINGS = {"br": ".br", "gzip": ".gz"}
+"""The suffixes of compressed files in the bundle by encoding, the best encoding first."""
+_HASHED = re.compile(r"chunks/.*-[A-Z0-9]{8}\.js")
+"""Names that the bundler derives from the content."""
 _CODE = re.compile(r"`([^`]+)`")
 _digests: dict[tuple[str, int, int], str] = {}
 
@@ -97,6 +104,24 @@ def glossary() -> str:
     return render_template("glossary.html", sections=(*SECTIONS, *declared_sections()))
 
 
+@bp.get("/errors")
+def error_pages() -> str:
+    """Return the meanings of all error codes."""
+    return render_template("errors.html", codes=errors.codes(), status_of=errors.status_of)
+
+
+@bp.get("/errors/<code>")
+def error_page(code: str) -> str:
+    """Return the meaning of an error code: the page whose address is the type of the error.
+
+    Errors: E-REQUEST-UNKNOWN.
+    """
+    found = [each for each in errors.codes() if each["code"] == code]
+    if not found:
+        raise CompileError("E-REQUEST-UNKNOWN", f"there is no error code {code[:60]!r}")
+    return render_template("errors.html", codes=found, status_of=errors.status_of)
+
+
 @bp.get("/s/<link_id>")
 def shared_page(link_id: str) -> Response:
     """Return the playground in the state of a short link, or with the error for an unknown link."""
@@ -119,7 +144,7 @@ def shared_link(link_id: str) -> tuple[SharedLink | Failure, int]:
     try:
         return link_payload(current_app.extensions["links"].find(link_id), __version__), 200
     except CompileError as e:
-        return failure(e), 404
+        return failure(e, 404), 404
 
 
 @bp.get("/static/dist/<path:name>")
@@ -127,11 +152,31 @@ def bundle(name: str) -> Response:
     """Return a bundled file. Errors: E-REQUEST-UNKNOWN for a missing file or a path outside the
     folder."""
     folder = site_folder("static") / "dist"
-    response = send_from_directory(folder, name, conditional=True, etag=True)
-    wanted = request.args.get("v", "")
-    if wanted and wanted == _digest(folder / name):
+    encoding = _encoding(folder, name)
+    response = send_from_directory(
+        folder,
+        name + ENCODINGS.get(encoding, ""),
+        mimetype=mimetypes.guess_type(name)[0],
+        conditional=False,
+        etag=False,
+    )
+    response.vary.add("Accept-Encoding")
+    if encoding:
+        response.headers["Content-Encoding"] = encoding
+    digest = _digest(folder / name)
+    response.set_etag(f"{digest}-{encoding}" if encoding else digest)
+    if request.args.get("v") == digest or _HASHED.fullmatch(name):
         response.cache_control.no_cache = None
         response.cache_control.public = True
         response.cache_control.max_age = _FOR_EVER_S
         response.cache_control.immutable = True
-    return response
+    return cast(Response, response.make_conditional(request))
+
+
+def _encoding(folder: Path, name: str) -> str:
+    """Return the best encoding that the client accepts and the build has stored; "" for none."""
+    path = safe_join(str(folder), name)
+    if path is None:
+        return ""
+    stored = (e for e, suffix in ENCODINGS.items() if Path(path + suffix).is_file())
+    return next((e for e in stored if request.accept_encodings[e] > 0), "")

@@ -1,4 +1,4 @@
-"""The settings of the server."""
+"""The settings of the server. configuration.py reads them from options, environment and file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from app.paths import site_folder
 from app.wire.shapes.facts import Limits
 
 MB = 1_000_000
-DATABASE_VARIABLE = "COMPILARIUM_DATABASE_URL"
+LogFormat = Literal["auto", "text", "json"]
 
 
 def default_data_folder() -> Path:
@@ -26,41 +26,100 @@ def default_data_folder() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of an installation. The name of each field contains its unit."""
+    """Settings of an installation. The name of each field contains its unit.
+
+    `compilarium serve --show-config` prints the text below each field.
+    """
+
+    host: str = "127.0.0.1"
+    """Address that the server listens at."""
+    port: int = 8000
+    """Port that the server listens at; 0 selects a free port."""
+    certificate: Path | None = None
+    """File with the server's TLS certificate and its chain, as PEM; requires `key`."""
+    key: Path | None = None
+    """File with the private key of the certificate, as PEM."""
+    insecure: bool = False
+    """Whether the server may listen at an address of a network without TLS."""
+    trusted_proxies: int = 0
+    """Number of reverse proxies in front of the server. Their X-Forwarded headers are believed;
+    with 0, all such headers are ignored."""
+    trusted_hosts: tuple[str, ...] | None = None
+    """Host names accepted in requests, as a guard against DNS rebinding. If unset, a server at a
+    loopback address accepts only names of this machine, and another server any name."""
+    n_threads: int = 64
+    """Number of requests answered at a time; an open event stream occupies one of them."""
+    head_limit_s: float = 20.0
+    """Longest time in which the head of a request must arrive, as a protection against slow
+    clients."""
+    log_format: LogFormat = "auto"
+    """Format of the log on standard error: `text`, or `json` without names or contents of models;
+    `auto` selects `text` on a terminal."""
+    log_requests: bool = False
+    """Whether the log has a line for each request, with the template of its route."""
+    metrics_token: str = ""
+    """Token with which other machines may read /metrics; without it, only this machine may."""
+    stop_limit_s: float = 20.0
+    """Longest time that a stopping server waits for open requests, at most 25."""
 
     data_folder: Path = field(default_factory=default_data_folder)
+    """Folder for uploads, results and the database."""
+    database_url: str = ""
+    """An SQLAlchemy URL; if empty, SQLite in the data folder."""
 
     upload_limit_bytes: int = 64 * MB
+    """Largest accepted model file."""
     upload_limit_s: float = 120.0
+    """Longest time in which an upload must arrive."""
     uploads_kept_bytes: int = 2000 * MB
+    """Total size of stored uploads; the least recently used are evicted. There is always room for
+    four uploads of the maximum size."""
     uploads_kept_days: float = 180.0
     """Days since the last use after which an upload is removed, unless a link uses it; 0 for
     never."""
     request_limit_bytes: int = MB
+    """Largest accepted body of other requests."""
 
-    database_url: str = field(default_factory=lambda: os.environ.get(DATABASE_VARIABLE, ""))
-    """An SQLAlchemy URL; "" for SQLite in the data folder."""
     links_limit: int = 1_000_000
+    """Maximum number of short links."""
     links_bytes: int = 4000 * MB
     """Maximum total size of the texts of all links."""
     links_kept_days: float = 0.0
     """Days after which a link is removed; 0 for never."""
     links_bytes_per_day: int = 4 * MB
-    """Maximum total size per day of the texts in new links from one client address."""
+    """Maximum total size per day of the texts in new links from one address; 0 for no limit."""
     linked_models_bytes: int = 8000 * MB
+    """Maximum total size of uploads that links use; these are never evicted."""
+
+    uploads_per_minute: int = 300
+    """Maximum number of uploads from one client per minute; 0 for no limit."""
+    jobs_per_minute: int = 600
+    """Maximum number of jobs that one client starts per minute; 0 for no limit."""
     links_per_minute: int = 30
+    """Maximum number of new links from one client per minute; 0 for no limit."""
     reports_per_minute: int = 20
+    """Maximum number of reports for one client per minute; 0 for no limit."""
     texts_per_minute: int = 600
-    """Maximum number of checks of typed texts; the page requests at most 4 checks per second."""
+    """Maximum number of checks of typed texts from one client; the page requests at most 4 checks
+    per second. 0 for no limit."""
+    sessions_per_address: int = 20
+    """Number of clients behind one address that may each use their limits in full at the same
+    time."""
 
     n_workers: int = 2
+    """Number of jobs that run at a time."""
     queue_limit: int = 20
+    """Maximum number of waiting jobs."""
     job_limit_s: float = 60.0
+    """Time limit of a job."""
     memory_limit_bytes: int = 4000 * MB
+    """Memory limit of a job."""
     text_limit_s: float = 3.0
     """Time limit for checking a written text."""
     output_limit_bytes: int = 256 * MB
+    """Maximum size of the stored result of a job."""
     n_jobs_kept: int = 100
+    """Number of finished jobs whose results are kept."""
     unsandboxed_local: bool = False
     """Where no sandbox can be built, run the user's own models without one; local servers only."""
     jobs_kept_bytes: int = 8000 * MB
@@ -72,6 +131,7 @@ class Settings:
     logs_kept_days: float = 30.0
     """Days after which the log of a child process is removed; 0 for never."""
     worker_module: str = "app.jobs.fork_server_process"
+    """Python module of the process that forks a child for each job."""
 
     drawn_nodes_limit: int = 100
     """Groups are initially opened up to this number of boxes; larger drawings are very long."""
@@ -81,10 +141,9 @@ class Settings:
     abandoned_after_s: float = 20.0
     """A job is cancelled this long after all of its clients have closed their event streams."""
     stream_limit_s: float = 60.0
+    """Longest duration of an event stream; the page then opens the next one."""
     n_streams: int = 32
-
-    trusted_hosts: tuple[str, ...] | None = None
-    """Host names accepted in requests, as a guard against DNS rebinding; None accepts any name."""
+    """Maximum number of open event streams."""
 
     @staticmethod
     def of(config: Settings | Mapping[str, Any] | None) -> Settings:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 
-from flask import Flask, Response, jsonify
+from flask import Flask, Response, json, request
 from werkzeug.exceptions import (
     ClientDisconnected,
     HTTPException,
@@ -16,7 +17,8 @@ from werkzeug.exceptions import (
 )
 
 from app.disk import full_disk
-from app.wire.problems import failure
+from app.rate import TooMany
+from app.wire.problems import MEDIA_TYPE, failure
 from app.wire.shapes.facts import ErrorCode
 from compiler.errors import CODES, CompileError
 
@@ -25,12 +27,15 @@ log = logging.getLogger("compilarium.web")
 # Errors with other codes are faults of the user's model or request, and have the status 400.
 STATUS = {
     "E-REQUEST-ORIGIN": 403,
+    "E-REQUEST-ACCESS": 403,
     "E-REQUEST-UNKNOWN": 404,
     "E-REQUEST-METHOD": 405,
     "E-LIMIT-SECONDS": 408,
+    "E-REQUEST-BUSY": 409,
     "E-RESULT-ABSENT": 409,
     "E-REQUEST-SIZE": 413,
     "E-UPLOAD-SIZE": 413,
+    "E-REQUEST-KEY": 422,
     "E-LIMIT-RATE": 429,
     "E-DATA-NEWER": 500,
     "E-SERVER-BUG": 500,
@@ -40,7 +45,7 @@ STATUS = {
     "E-UPLOAD-DISK": 507,
 }
 
-_RETRY_AFTER_S = {429: 60, 503: 5}
+_RETRY_AFTER_S = {"E-REQUEST-BUSY": 1, "E-LIMIT-QUEUE": 5}
 
 
 def register(app: Flask) -> None:
@@ -50,8 +55,13 @@ def register(app: Flask) -> None:
     app.register_error_handler(Exception, _bug)
 
 
+def status_of(code: str) -> int:
+    """Return the HTTP status of an error code."""
+    return STATUS.get(code, 400)
+
+
 def _compile_error(error: CompileError) -> Response:
-    return _answer(error, STATUS.get(error.code, 400))
+    return _answer(error, status_of(error.code))
 
 
 def _http_error(error: HTTPException) -> Response:
@@ -88,12 +98,21 @@ def _bug(error: Exception) -> Response:
 
 
 def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:
-    response = jsonify(failure(error, trace_id))
-    response.status_code = status
+    content = json.dumps(failure(error, status, trace_id))
+    response = Response(content, status, mimetype=MEDIA_TYPE)
     response.headers["Cache-Control"] = "no-store"
-    if status in _RETRY_AFTER_S:
-        response.headers["Retry-After"] = str(_RETRY_AFTER_S[status])
+    if status >= 500 and not trace_id:  # a bug is in the log already
+        log.warning("%s %s: %d %s", request.method, request.url_rule, status, error.code)
+    if retry_after_s := _retry_after_s(error):
+        response.headers["Retry-After"] = str(retry_after_s)
     return response
+
+
+def _retry_after_s(error: CompileError) -> int:
+    """Return the time in seconds after which a request may succeed; 0 if it will not."""
+    if isinstance(error, TooMany):
+        return max(1, math.ceil(error.retry_after_s))
+    return _RETRY_AFTER_S.get(error.code, 0)
 
 
 def codes() -> list[ErrorCode]:

@@ -1,148 +1,104 @@
-"""The server that `compilarium serve` starts: one process, a thread per connection.
-
-Werkzeug's threaded server suffices: an event stream occupies only a thread, which is cheap, and
-compilations run in child processes. A refused body is read to its end, so the browser receives the
-answer instead of a broken connection.
-"""
+"""The server that `compilarium serve` starts: its address, its protection, and its run."""
 
 from __future__ import annotations
 
 import errno
 import ipaddress
 import logging
-import signal
 import socket
+import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
-from flask import Flask
-from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
-
-from app import create_app
-from app.cleanup import Cleanup
 from app.config import Settings
-from app.jobs.queue import JobQueue
+from app.logs import configure_logs
+from app.metrics.folder import shared_counts
 from app.paths import site_folder
 from compiler.errors import CompileError
 
 log = logging.getLogger("compilarium.web")
 
-_SILENT_CONNECTION_S = 75.0
 _BACKLOG = 128
 _UPLOADS_KEPT = 4
 """The server has room for at least this number of uploads of the maximum size."""
 
 
-class Handler(WSGIRequestHandler):
-    """Handles a request, with a timeout for idle connections, and logs only failures."""
-
-    protocol_version = "HTTP/1.1"
-    timeout = _SILENT_CONNECTION_S
-
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Log only failures of the server."""
-        if str(code).startswith("5"):
-            log.warning("%s answered %s", self.requestline[:200], code)
-
-    def log_error(self, format: str, *args: Any) -> None:
-        """Ignore broken and idle connections."""
-        log.debug(format, *args)
-
-    def version_string(self) -> str:
-        """Return the server's name without versions."""
-        return "compilarium"
-
-
-def serve(
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    *,
-    data_folder: Path | None = None,
-    upload_limit_bytes: int | None = None,
-    unsandboxed_local: bool = False,
-    say: Callable[[str], None] = print,
-) -> None:
+def serve(settings: Settings, *, say: Callable[[str], None] = print) -> None:
     """Serve the playground until interrupted; report its URL once through `say`.
 
-    Port 0 selects a free port. The host in a request to a local server must be a name of this
-    machine. Where no sandbox can be built, models of users are refused, unless `unsandboxed_local`.
-    Errors: E-OPTION-VALUE if the server cannot listen at this address, or if other machines could
-    use a server without a sandbox.
+    Errors: E-OPTION-VALUE if the server cannot, or must not, listen at this address;
+    E-SERVER-PLATFORM on Windows.
     """
-    settings = settings_for(
-        host, data_folder, upload_limit_bytes, unsandboxed_local=unsandboxed_local
-    )
-    app = create_app(settings)
-    server = listen(app, host, port)
-    jobs: JobQueue = app.extensions["jobs"]
-    jobs.warm_up()
-    cleaning = Cleanup(app)
-    cleaning.start()
-    say(f"Compilarium is at {address(host, server.port)} (Ctrl+C ends it)")
-    previous = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        server.serve_forever(poll_interval=0.2)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-        cleaning.stop()
-        jobs.stop()
-        app.extensions["texts"].stop()
-        server.server_close()
-
-
-def settings_for(
-    host: str,
-    data_folder: Path | None,
-    upload_limit_bytes: int | None = None,
-    *,
-    unsandboxed_local: bool = False,
-) -> Settings:
-    """Return the settings of a server at this host; None means the default.
-
-    Errors: E-OPTION-VALUE for work without a sandbox on a server that is not local.
-    """
-    if unsandboxed_local and not is_local(host):
-        message = f"--unsandboxed-local is for a server at 127.0.0.1, not at {host}"
-        raise CompileError("E-OPTION-VALUE", message, hint="install bubblewrap instead")
-    differences: dict[str, Any] = {"unsandboxed_local": unsandboxed_local}
-    if upload_limit_bytes is not None:
-        differences["upload_limit_bytes"] = upload_limit_bytes
-        kept = max(Settings().uploads_kept_bytes, _UPLOADS_KEPT * upload_limit_bytes)
-        differences["uploads_kept_bytes"] = kept
-    if data_folder is not None:
-        differences["data_folder"] = data_folder
-    if is_local(host):
-        # A bracketed IPv6 address is trusted: only names can be rebound to another machine.
-        differences["trusted_hosts"] = ("localhost", "127.0.0.1", "[::1]", host.partition(":")[0])
-    return Settings.of(differences)
-
-
-def listen(app: Flask, host: str, port: int) -> BaseWSGIServer:
-    """Create a listening server. Errors: E-OPTION-VALUE."""
+    require_unix(sys.platform)
+    settings = completed(settings)
+    require_protection(settings)
+    configure_logs(settings.log_format, requests=settings.log_requests)
     if not (site_folder("static") / "dist" / "main.js").is_file():
         log.warning("the page is not bundled and will stay empty: run `python hatch_build.py`")
+    listening = listen(settings.host, settings.port)
+    url = address(settings.host, listening.getsockname()[1], is_secure=bool(settings.certificate))
+    from app.gunicorn_server import Server  # imports fcntl, which Windows lacks
+
+    def ready() -> None:
+        say(f"Compilarium is at {url} (Ctrl+C ends it)")
+
+    with shared_counts(settings.data_folder):
+        Server(settings, listening, ready).serve()
+
+
+def require_unix(platform: str) -> None:
+    """Raise E-SERVER-PLATFORM on Windows: gunicorn and the fork server need a Unix system."""
+    if platform == "win32":
+        message = "the server forks processes, and Windows cannot"
+        raise CompileError("E-SERVER-PLATFORM", message)
+
+
+def completed(settings: Settings) -> Settings:
+    """Return the settings of a server, with those that follow from others.
+
+    The host in a request to a local server must be a name of this machine.
+    """
+    kept = max(settings.uploads_kept_bytes, _UPLOADS_KEPT * settings.upload_limit_bytes)
+    settings = replace(settings, uploads_kept_bytes=kept)
+    if settings.trusted_hosts is None and is_local(settings.host):
+        # A bracketed IPv6 address is trusted: only names can be rebound to another machine.
+        names = ("localhost", "127.0.0.1", "[::1]", settings.host.partition(":")[0])
+        settings = replace(settings, trusted_hosts=names)
+    return settings
+
+
+def require_protection(settings: Settings) -> None:
+    """Refuse to serve a network without TLS, unless the settings permit it, or without a sandbox.
+
+    Errors: E-OPTION-VALUE.
+    """
+    if (settings.certificate is None) != (settings.key is None):
+        message = "TLS needs both a certificate and its key"
+        raise CompileError("E-OPTION-VALUE", message, hint="give --certificate and --key")
+    if settings.unsandboxed_local and not is_local(settings.host):
+        message = f"--unsandboxed-local is for a server at 127.0.0.1, not at {settings.host}"
+        raise CompileError("E-OPTION-VALUE", message, hint="install bubblewrap instead")
+    for file in (settings.certificate, settings.key):
+        if file is not None and not file.is_file():
+            raise CompileError("E-OPTION-VALUE", f"there is no file {file}", hint="check the path")
+    if not is_local(settings.host) and settings.certificate is None and not settings.insecure:
+        raise CompileError(
+            "E-OPTION-VALUE",
+            f"{settings.host} can be reached from a network, and without TLS everybody in this "
+            "network can read and change what is sent",
+            hint="give --certificate and --key, or accept this with --insecure",
+        )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Errors: E-OPTION-VALUE."""
     try:
-        # Created here, because Werkzeug exits the program when an address is in use.
-        with socket.create_server(
-            (host, port), family=_family(host), backlog=_BACKLOG
-        ) as listening:
-            server = make_server(
-                host,
-                listening.getsockname()[1],
-                app,
-                threaded=True,
-                request_handler=Handler,
-                fd=listening.fileno(),
-            )
+        return socket.create_server((host, port), family=_family(host), backlog=_BACKLOG)
     except OSError as e:
         reason = "is in use" if e.errno == errno.EADDRINUSE else f"cannot be used: {e.strerror}"
         raise CompileError(
             "E-OPTION-VALUE", f"{host} port {port} {reason}", hint="choose another --port"
         ) from None
-    return server
 
 
 def is_local(host: str) -> bool:
@@ -153,15 +109,12 @@ def is_local(host: str) -> bool:
         return host == "localhost"
 
 
-def address(host: str, port: int) -> str:
+def address(host: str, port: int, *, is_secure: bool = False) -> str:
     """Return the URL for a browser."""
+    scheme = "https" if is_secure else "http"
     shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
-    return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
+    return f"{scheme}://[{shown}]:{port}/" if ":" in shown else f"{scheme}://{shown}:{port}/"
 
 
 def _family(host: str) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in host else socket.AF_INET
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt

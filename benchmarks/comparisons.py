@@ -22,6 +22,7 @@ from typing import Any
 from flask.testing import FlaskClient
 
 from app import create_app
+from app.usage import UNLIMITED
 
 ROOT = "/api/v1"
 TABS = ("digits_cnn", "digits_mlp", "digits_lstm", "digits_transformer")
@@ -37,7 +38,8 @@ def main() -> None:
     parser.add_argument("models", nargs="*", metavar="MODEL")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        app = create_app({"data_folder": Path(folder), "queue_limit": 100, "n_jobs_kept": 1000})
+        settings = {"data_folder": Path(folder), "queue_limit": 100, "n_jobs_kept": 1000}
+        app = create_app({**settings, **UNLIMITED})
         try:
             client = app.test_client()
             models = [chosen(client, name) for name in options.models or _default()]

@@ -16,6 +16,7 @@ from app.api import ROUTES
 from app.api.table import PREFIX
 from app.report.findings import Finding
 from app.samples import samples
+from app.usage import UNLIMITED
 from compiler.errors import CompileError, Where
 
 _PATIENCE_S = 24 * 3600.0
@@ -50,6 +51,7 @@ def make_report(
                 "stream_limit_s": _PATIENCE_S,
                 "memory_limit_bytes": _ROOM_BYTES,
                 "output_limit_bytes": 1 << 34,
+                **UNLIMITED,
             }
         )
         try:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import click
 
 from compilarium.options import Bytes
 
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address of the server.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535),
-              help="Port of the server; 0: any free port.")  # fmt: skip
+@click.option("--host", help="Address of the server; default: 127.0.0.1.")
+@click.option("--port", type=click.IntRange(0, 65535),
+              help="Port of the server; 0: any free port; default: 8000.")  # fmt: skip
 @click.option(
     "--data-folder",
     type=click.Path(file_okay=False, path_type=Path),
@@ -20,31 +24,31 @@ from compilarium.options import Bytes
 )
 @click.option(
     "--upload-limit",
+    "upload_limit_bytes",
     type=Bytes(),
     metavar="SIZE",
     help="Largest model file that the page accepts, such as 500MB; default: 64MB.",
 )
-@click.option(
-    "--unsandboxed-local",
-    is_flag=True,
-    help="Where no sandbox can be built, run your own models without one; "
-    "only for a server at 127.0.0.1.",
-)
-def command(
-    host: str,
-    port: int,
-    data_folder: Path | None,
-    upload_limit: int | None,
-    unsandboxed_local: bool,
-) -> None:
-    """Serve the web playground until interrupted."""
-    from app.serve import serve  # imports Flask, which `--help` does not need
+@click.option("--certificate", type=_FILE, help="TLS certificate with its chain, as PEM.")
+@click.option("--key", type=_FILE, help="Private key of the TLS certificate, as PEM.")
+@click.option("--insecure", is_flag=True, default=None,
+              help="Permit an address of a network without TLS.")  # fmt: skip
+@click.option("--unsandboxed-local", is_flag=True, default=None,
+              help="Where no sandbox can be built, run your own models without one; "
+                   "only for a server at 127.0.0.1.")  # fmt: skip
+@click.option("--config", "file", type=_FILE, help="TOML file with settings.")
+@click.option("--show-config", is_flag=True, help="Print all settings with their sources, and end.")
+def command(file: Path | None, show_config: bool, **options: Any) -> None:
+    """Serve the web playground until interrupted.
 
-    serve(
-        host,
-        port,
-        data_folder=data_folder,
-        upload_limit_bytes=upload_limit,
-        unsandboxed_local=unsandboxed_local,
-        say=click.echo,
-    )
+    Settings come from options, then from variables COMPILARIUM_NAME, then from the TOML file.
+    """
+    from app.configuration import read_configuration  # `--help` needs no imports of the server
+
+    configuration = read_configuration(options, os.environ, file)
+    if show_config:
+        click.echo(configuration.text(), nl=False)
+        return
+    from app.serve import serve
+
+    serve(configuration.settings, say=click.echo)

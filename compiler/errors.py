@@ -373,7 +373,8 @@ CODES: dict[str, Code] = {
     ),
     "E-LIMIT-QUEUE": Code("The queue of waiting jobs is full.", "try again in a few seconds"),
     "E-LIMIT-RATE": Code(
-        "Too many requests of this kind came from one address.", "wait a minute, then try again"
+        "Too many requests of this kind came from one client or address.",
+        "wait a minute, then try again",
     ),
     "E-LIMIT-CRASH": Code(
         "The child process of the computation ended without a result.",
@@ -401,6 +402,18 @@ CODES: dict[str, Code] = {
     "E-REQUEST-ORIGIN": Code(
         "A page of another site sent the request.", "send requests from the playground's own page"
     ),
+    "E-REQUEST-ACCESS": Code(
+        "The request is reserved for operators of the server.",
+        "send the token of the server's settings, or ask on the machine of the server",
+    ),
+    "E-REQUEST-KEY": Code(
+        "The header Idempotency-Key is not valid, or was sent with another request.",
+        "choose a new random key for each request",
+    ),
+    "E-REQUEST-BUSY": Code(
+        "Another request with the same Idempotency-Key is being answered.",
+        "send the request again in a second",
+    ),
     "E-RESULT-ABSENT": Code(
         "This part of a job's result is not available, or not available yet.",
         "wait until the job has finished; if its result has been removed, compile again",
@@ -423,6 +436,10 @@ CODES: dict[str, Code] = {
     "E-DATA-NEWER": Code(
         "The data are of a newer version of the program.",
         "install the newer version, or restore a backup of this version",
+    ),
+    "E-SERVER-PLATFORM": Code(
+        "The server cannot run on this operating system.",
+        "use Linux or macOS, or the Windows Subsystem for Linux",
     ),
     "E-SERVER-BUG": Code(
         "The program has a defect; the input is not the cause.",

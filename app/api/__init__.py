@@ -28,6 +28,7 @@ from app.api import (
     tuning,
     written,
 )
+from app.api.once import creating
 from app.api.table import PREFIX, Route
 
 ROUTES: tuple[Route, ...] = (
@@ -60,6 +61,6 @@ def register(app: Flask) -> None:
     """Add every route of the table."""
     bp = Blueprint("api", __name__, url_prefix=PREFIX)
     for r in ROUTES:
-        bp.add_url_rule(r.path, r.name, r.handler, methods=[r.method])
+        bp.add_url_rule(r.path, r.name, creating(r), methods=[r.method])
     app.register_blueprint(bp)
     openapi.describe(app, ROUTES)

@@ -1,8 +1,7 @@
-"""Answers as JSON, compressed if the client accepts gzip, and cached if immutable."""
+"""Answers as JSON, cached if immutable. app/compression.py compresses them."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 from collections.abc import Mapping
@@ -11,16 +10,16 @@ from typing import Any, cast
 
 from flask import Response, current_app, request, send_file
 
+from app.clients import client
 from app.config import Settings
 from app.jobs.parts import decompress
 from app.jobs.queue import JobQueue
-from app.rate import Rate
 from app.store.links import LinkStore
 from app.uploads import UploadStore
+from app.usage import Usage
 from app.wire.shapes import Payload
 from compiler.errors import CompileError
 
-_COMPRESS_FROM_BYTES = 1400
 _FOR_EVER = "private, max-age=31536000, immutable"
 
 
@@ -45,18 +44,20 @@ def links() -> LinkStore:
 
 
 def count_request(kind: str, amount: int = 1) -> None:
-    """Count a rate-limited request from the client's address. Errors: E-LIMIT-RATE."""
-    rates = cast("dict[str, Rate]", current_app.extensions["rates"])
-    rates[kind].count(request.remote_addr or "", amount=amount)
+    """Count a rate-limited request of the client. Errors: E-LIMIT-RATE."""
+    cast(Usage, current_app.extensions["usage"]).count(kind, client(), amount)
+
+
+def raw_body() -> bytes:
+    """Return the body of the request. Errors: E-REQUEST-SIZE."""
+    request.max_content_length = settings().request_limit_bytes
+    return request.get_data()
 
 
 def body() -> Any:
     """Parse the JSON body of the request. Errors: E-REQUEST-BODY, E-REQUEST-SIZE."""
-    limit = settings().request_limit_bytes
-    request.max_content_length = limit
-    raw = request.get_data(cache=False)
     try:
-        return json.loads(raw)
+        return json.loads(raw_body())
     except (ValueError, RecursionError):
         raise CompileError("E-REQUEST-BODY", "the body of the request is not valid JSON") from None
 
@@ -74,8 +75,6 @@ def json_answer(
     raw = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
         "utf-8", "replace"
     )
-    if len(raw) >= _COMPRESS_FROM_BYTES and _takes_gzip():
-        return _response(gzip.compress(raw, compresslevel=5, mtime=0), status, final, packed=True)
     return _response(raw, status, final, packed=False)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 
-from flask import Response
+from flask import Response, request
 
 import compiler
 from app import samples as sample_models
 from app.api.answers import answer, body, queue, settings
-from app.api.table import Table
+from app.api.table import Query, Table
 from app.errors import codes
 from app.jobs.compile import host_facts, versions
 from app.wire import VERSION, catalogue, requests
+from app.wire.fields import whole_number
 from app.wire.shapes import facts as shapes
 from compiler.passes import parse_pipeline
 from compiler.passes.pipeline.precision import suiting
@@ -67,15 +68,27 @@ def samples() -> Response:
     return answer(shapes.Samples(version=VERSION, samples=rows))
 
 
-@ROUTES.route("GET", "/pipelines", shapes.Pipelines)
+@ROUTES.route(
+    "GET",
+    "/pipelines",
+    shapes.Pipelines,
+    query=[Query("outline", "1: leave out rules, steps and examples")],
+    fails=(400,),
+)
 def pipelines() -> Response:
     """Return presets, passes and rules, with their descriptions."""
-    return answer(_pipelines())
+    is_outline = whole_number(request.args.get("outline"), "outline", 0, 0, 1)
+    return answer(_outline() if is_outline else _pipelines())
 
 
 @cache
 def _pipelines() -> shapes.Pipelines:
     return catalogue.pipelines()
+
+
+@cache
+def _outline() -> shapes.Pipelines:
+    return catalogue.outline(_pipelines())
 
 
 @ROUTES.route(

@@ -9,9 +9,11 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
 from flask import Response, request
+from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import ClientDisconnected
 
 from app.api.answers import answer, queue, uploads
+from app.api.once import once
 from app.api.table import Query, Table
 from app.uploads import Upload, UploadStore
 from app.wire import VERSION
@@ -30,8 +32,9 @@ _MULTIPART_FRAME_BYTES = 64 * 1024
     body="application/octet-stream",
     query=[Query("name", "the name of the file, for display", str)],
     fails=(400, 408, 413, 503, 507),
+    creates="uploads",
 )
-def upload() -> Response:
+def upload() -> ResponseReturnValue:
     """Store a file for later jobs."""
     queue().runner.isolation.require_for_strangers()
     store = uploads()
@@ -39,7 +42,7 @@ def upload() -> Response:
         raise CompileError("E-REQUEST-BODY", "compressed uploads are not accepted")
     with _deadline(store.limit_s):
         kept = _save_form(store) if request.mimetype == "multipart/form-data" else _save_body(store)
-    return answer(_payload(kept), 201)
+    return once(f"{kept.id} {kept.name}".encode(), lambda: answer(_payload(kept), 201))
 
 
 def _save_form(store: UploadStore) -> Upload:
@@ -64,7 +67,7 @@ def _deadline(seconds: float) -> Generator[None]:
 
     Errors: E-LIMIT-SECONDS.
     """
-    connection: socket.socket | None = request.environ.get("werkzeug.socket")
+    connection: socket.socket | None = request.environ.get("gunicorn.socket")
     if connection is None:  # another server, with its own limits
         yield
         return

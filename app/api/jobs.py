@@ -35,6 +35,7 @@ _MAX_NUMBER = 10**9
     body=shapes.JobRequest,
     query=[Query("reuse", "1: return an earlier job with the same request and a stored result")],
     fails=(400, 404, 413, 503, 507),
+    creates="jobs",
 )
 def new_job() -> Response:
     """Queue a job and return its id; equal requests share a queued or running job."""

@@ -26,11 +26,11 @@ ROUTES = Table()
     SharedLink,
     status=201,
     body=LinkRequest,
-    fails=(400, 404, 413, 429, 507),
+    fails=(400, 404, 413, 507),
+    creates="links",
 )
 def new_link() -> Response:
     """Create a permanent short link to a state of the page, and keep the linked models forever."""
-    count_request("links")
     place = shared_place(body())
     other = _request_of(place.other) if place.other else None
     shared = Shared(place.text, other, compiler.__version__)

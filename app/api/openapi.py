@@ -19,9 +19,11 @@ from typing import (
 from flask import Flask, Response, current_app
 
 from app.api.answers import json_answer
+from app.api.once import HEADER
 from app.api.table import PREFIX, Query, Route, Table
 from app.jobs.kinds import ABOUT_A_RESULT
 from app.wire.asked import Asked
+from app.wire.problems import MEDIA_TYPE as PROBLEM
 from app.wire.shapes import Field, fields_of_shape
 from app.wire.shapes.facts import Failure
 from compiler import __version__
@@ -68,6 +70,7 @@ def _operation(r: Route, schemas: _Schemas) -> dict[str, Any]:
         "parameters": [
             *(_path_parameter(m[1], m[2]) for m in _PARAMETER.finditer(r.path)),
             *map(_query_parameter, r.query),
+            *([_KEY_PARAMETER] if r.creates else []),
         ],
         "responses": {
             str(r.status): {"description": r.words, "content": schemas.content(r.answer)}
@@ -78,7 +81,7 @@ def _operation(r: Route, schemas: _Schemas) -> dict[str, Any]:
     for status in sorted({*r.fails, 500}):
         operation["responses"][str(status)] = {
             "description": "see the codes in docs/wire.md",
-            "content": schemas.content(Failure),
+            "content": schemas.content(Failure, PROBLEM),
         }
     return operation
 
@@ -98,18 +101,28 @@ def _query_parameter(q: Query) -> dict[str, Any]:
     }
 
 
+_KEY_PARAMETER = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "description": "a name of this request, chosen by the client: an equal request with the same "
+    "name within 24 hours has the same answer, and creates nothing",
+    "schema": {"type": "string"},
+}
+
+
 class _Schemas:
     """JSON schemas of payload types; typed dictionaries become named components."""
 
     def __init__(self) -> None:
         self.named: dict[str, Any] = {}
 
-    def content(self, shape: Any) -> dict[str, Any]:
+    def content(self, shape: Any, media_type: str = "application/json") -> dict[str, Any]:
         """Describe the content of a request body or an answer: JSON of a payload type, or a media
         type."""
         if isinstance(shape, str):
             return {shape: {"schema": {"type": "string"}}}
-        return {"application/json": {"schema": self.of(shape)}}
+        return {media_type: {"schema": self.of(shape)}}
 
     def sent(self, shape: Any) -> dict[str, Any]:
         """Describe a request body; for a job request, only the fields that clients send."""

@@ -13,6 +13,7 @@ from flask import Response, current_app, request
 from app.api.answers import count_request, queue, uploads
 from app.api.table import PREFIX, Query, Table
 from app.jobs.records import Job
+from app.metrics.requests import INNER
 from app.report.contents import contents
 from app.report.kept import packed_once
 from app.report.page import Packed, report_html
@@ -43,7 +44,7 @@ def report(job_id: str) -> Response:
 
     def ask(path: str) -> Mapping[str, Any] | None:
         below = path if path.startswith("/") else f"/jobs/{job_id}/{path}"
-        answer = client.get(f"{PREFIX}{below}")
+        answer = client.get(f"{PREFIX}{below}", environ_overrides={INNER: True})
         return answer.get_json() if answer.status_code == 200 else None
 
     beside = [each.id for each in queue().beside(job_id)]

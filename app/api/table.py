@@ -13,6 +13,8 @@ from app.wire.shapes.jobs import Job
 
 PREFIX = "/api/v1"
 Handler = Callable[..., ResponseReturnValue]
+CREATING_FAILS = (409, 422, 429)
+"""Statuses of the failures of once.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,13 @@ class Route:
     body: Any = None
     query: tuple[Query, ...] = ()
     fails: tuple[int, ...] = ()
+    creates: str = ""
+    """What the route creates: the kind of its rate limit. Such a route accepts Idempotency-Key."""
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the body is a file, which the handler reads piece by piece."""
+        return isinstance(self.body, str)
 
     @property
     def name(self) -> str:
@@ -65,11 +74,15 @@ class Table(list[Route]):
         body: Any = None,
         query: Sequence[Query] = (),
         fails: Sequence[int] = (),
+        creates: str = "",
     ) -> Callable[[Handler], Handler]:
         """Add a row to the table, with the decorated function as its handler."""
 
         def add(handler: Handler) -> Handler:
-            row = Route(method, path, handler, answer, status, body, tuple(query), tuple(fails))
+            failures = tuple(sorted({*fails, *(CREATING_FAILS if creates else ())}))
+            row = Route(
+                method, path, handler, answer, status, body, tuple(query), failures, creates
+            )
             self.append(row)
             return handler
 
@@ -79,4 +92,4 @@ class Table(list[Route]):
         """Add a row whose handler, the decorated function, starts a job about another job's
         result."""
         fails = (400, 404, 409, 503, 507)
-        return self.route("POST", path, Job, status=202, body=asked, fails=fails)
+        return self.route("POST", path, Job, status=202, body=asked, fails=fails, creates="jobs")

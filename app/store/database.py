@@ -1,7 +1,6 @@
 """The database: SQLite in the data folder, or the database named by an SQLAlchemy URL.
 
-The database opens at the first use, so a server without links has no database file and no startup
-cost.
+The database opens at the first use, so the start of a server does not wait for it.
 """
 
 from __future__ import annotations

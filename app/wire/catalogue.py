@@ -28,6 +28,14 @@ def pipelines() -> shapes.Pipelines:
     }
 
 
+def outline(full: shapes.Pipelines) -> shapes.Pipelines:
+    """Return the pipelines without rules, steps and examples, which are most of their bytes."""
+    passes: list[shapes.PassInfo] = [
+        {**each, "rules": [], "steps": [], "example": ""} for each in full["passes"]
+    ]
+    return {**full, "passes": passes, "rules": [], "shared_steps": []}
+
+
 def checked_pipeline(pipeline: Pipeline) -> shapes.CheckedPipeline:
     """Return a pipeline in normal form."""
     return {

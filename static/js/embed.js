@@ -8,7 +8,7 @@ import { keepProfile } from "./jobs/measuring.js";
 import { EMPTY } from "./state/page.js";
 import { mountEmbed } from "./panes/shell/embed.js";
 import { mountTerms } from "./panes/shell/terms.js";
-import { mountWait } from "./panes/passes/walk.js";
+import { mountWait } from "./panes/passes/wait.js";
 import { openedLink } from "./state/shared.js";
 import { createState } from "./state/state.js";
 import { fromFragment } from "./state/url.js";

@@ -4,7 +4,6 @@ import { checkerOf } from "./jobs/checking.js";
 import { asProblem, createCompiler, submitLinked } from "./jobs/compile.js";
 import { listen, part } from "./elements/dom.js";
 import { createLayouter } from "./graph/layout.js";
-import { warmFonts } from "./graph/pen.js";
 import { bindKeys } from "./elements/keys.js";
 import { keepGraphs, keepNeighbours } from "./jobs/loader.js";
 import { keepProfile } from "./jobs/measuring.js";
@@ -16,12 +15,13 @@ import { openHelp } from "./panes/shell/help.js";
 import { showProblem } from "./panes/shell/problem.js";
 import { noteLink, noteVersion, openShare } from "./panes/shell/share.js";
 import { mountStart } from "./panes/models/start.js";
-import { mountWait, mountWalk } from "./panes/passes/walk.js";
+import { mountWait } from "./panes/passes/wait.js";
 import { warmReader } from "./server/reading.js";
 import { isOfAnotherVersion, openedLink } from "./state/shared.js";
 import { createState } from "./state/state.js";
 import { colors, startTheme, toggleTheme } from "./elements/theme.js";
-import { inOwnTask, whenIdle } from "./elements/scheduling.js";
+import { inOwnTask } from "./elements/scheduling.js";
+import { whenActive } from "./elements/activity.js";
 import { PLACE_KEYS, fromFragment, shareable, toFragment } from "./state/url.js";
 import { word } from "./text/words.js";
 import { canCompile } from "./text/writing.js";
@@ -58,22 +58,33 @@ let actions = general;
 let stopScreen = () => {};
 let screen = "";
 
-// A graph follows the start screen soon: start the workers for graphs when the page is idle.
-addEventListener("load", () => {
-  whenIdle(() => {
-    layouter.warm(state.get().screen === "start");
-    warmReader();
-    warmFonts(colors().sans);
-  });
-});
-
 learn(api.about(), (about) => state.set({ about }));
 learn(api.sandbox(), (found) => noteSandbox(main, found));
 learn(api.samples(), ({ samples }) => state.set({ samples }));
-learn(api.pipelines(), (pipelines) => state.set({ pipelines }));
-learn(api.operators(), ({ operators }) =>
-  state.set({ operators: new Map(operators.map((each) => [each.name, each])) }),
-);
+const outline = api.outline();
+learn(outline, (pipelines) => state.set({ pipelines }));
+
+// The first load is only as large as the start screen requires. A reader who acts soon sees a graph: fetch
+// its code and the workers, the rules and the operators.
+let isPrepared = false;
+whenActive(prepareWalk);
+
+function prepareWalk() {
+  if (isPrepared) return;
+  isPrepared = true;
+  void walkCode().then(({ warmFonts }) => warmFonts(colors().sans), () => {}); // the walk reports a failure
+  layouter.warm(state.get().screen === "start");
+  warmReader();
+  // In this order, the complete pipelines replace their outline.
+  learn(outline.then(api.pipelines), (pipelines) => state.set({ pipelines }));
+  learn(api.operators(), ({ operators }) =>
+    state.set({ operators: new Map(operators.map((each) => [each.name, each])) }),
+  );
+}
+
+function walkCode() {
+  return import("./panes/passes/walk.js");
+}
 
 state.watch(["screen", "result"], (page) => {
   const next = page.screen === "start" ? "start" : page.result ? "walk" : "wait";
@@ -86,11 +97,29 @@ state.watch(["screen", "result"], (page) => {
     document.body.dataset.screen = next;
     if (next === "start") return mountStart(main, state, compiler, goBack);
     if (next === "wait") return mountWait(main, state);
-    const walk = mountWalk(main, state, layouter);
-    actions = { ...general, ...walk.actions };
-    return walk.stop;
+    return showWalk();
   });
 });
+
+/**
+ * Mount the walk as soon as its code has arrived.
+ * @returns {() => void}
+ */
+function showWalk() {
+  prepareWalk();
+  let isWanted = true;
+  let stop = () => {};
+  learn(walkCode(), ({ mountWalk }) => {
+    if (!isWanted) return;
+    const walk = mountWalk(main, state, layouter);
+    actions = { ...general, ...walk.actions };
+    stop = walk.stop;
+  });
+  return () => {
+    isWanted = false;
+    stop();
+  };
+}
 
 mountHeader(document, state);
 

@@ -101,8 +101,11 @@ export interface Where {
 export interface Problem {
   code: string; message: string; where: Where; notes: string[]; hint: string; trace_id?: string;
 }
-/** The content of every error answer. */
-export interface Failure { ok: false; error: Problem; }
+/** The content of every error answer: the problem details of RFC 9457, with our own as `error`.
+ * `type` is the address of the page about the error code, `title` the meaning of the code. */
+export interface Failure {
+  type: string; title: string; status: number; detail: string; ok: false; error: Problem;
+}
 /** The limits relevant to users. The field names contain the units. */
 export interface Limits {
   upload_limit_bytes: number; job_limit_s: number; memory_limit_bytes: number;

@@ -5,14 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
+import brotli
 from flask import Flask, Response, request
 
 from app.api import ROUTES
 from app.api.openapi import description
+from app.wire.problems import MEDIA_TYPE
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "integer": (int,),
@@ -22,6 +24,13 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
     "array": (list, tuple),
     "object": (dict,),
+}
+_JSON = ("application/json", MEDIA_TYPE)
+_UNDECLARED = ("openapi", "operations.readyz")
+_UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    "gzip": gzip.decompress,
+    "br": brotli.decompress,
 }
 _KNOWN = {
     "$ref", "anyOf", "enum", "type", "items", "properties", "required", "additionalProperties",
@@ -52,16 +61,18 @@ def check_answers(app: Flask, loose: Collection[str] = ()) -> list[str]:
     def check_one(response: Response) -> Response:
         name = (request.endpoint or "").removeprefix("api.")
         is_right = response.status_code == statuses.get(name)
-        is_json = response.mimetype == "application/json" and response.status_code != 304
-        if not is_json or name == "openapi" or (is_right and name in files) or not response.data:
+        is_json = response.mimetype in _JSON and response.status_code != 304
+        if not is_json or name in _UNDECLARED or (is_right and name in files) or not response.data:
             return response
-        packed = response.headers.get("Content-Encoding") == "gzip"
-        payload = json.loads(gzip.decompress(response.data) if packed else response.data)
+        unpack = _UNPACK[response.headers.get("Content-Encoding", "")]
+        payload = json.loads(unpack(response.data))
         path = request.url_rule.rule if is_right and request.url_rule else ""
         try:
             if path.startswith("/api/"):
                 check(payload, answer_schema(request.method, path), _described(), name, loose)
             else:
+                assert response.mimetype == MEDIA_TYPE, f"{name}: an error is {response.mimetype}"
+                assert payload["status"] == response.status_code
                 check_shape(payload, "Failure", name)
         except AssertionError as e:
             found.append(f"{request.method} {request.path}: {e}")

@@ -50,6 +50,50 @@ def test_without_a_digest_there_is_an_etag(site, client):
     assert again.status_code == 304
 
 
+@pytest.mark.parametrize(
+    ("accepted", "encoding", "content"),
+    [
+        ("gzip, deflate, br, zstd", "br", b"as br"),
+        ("gzip", "gzip", b"as gzip"),
+        ("br;q=0, gzip", "gzip", b"as gzip"),
+        ("identity", None, b"let a = 1;"),
+        ("", None, b"let a = 1;"),
+    ],
+)
+def test_each_representation_has_its_encoding_and_its_etag(
+    site, client, accepted, encoding, content
+) -> None:
+    dist = site / "static" / "dist"
+    (dist / "main.js.br").write_bytes(b"as br")
+    (dist / "main.js.gz").write_bytes(b"as gzip")
+    headers = {"Accept-Encoding": accepted}
+    answer = client.get("/static/dist/main.js", headers=headers, buffered=True)
+    assert answer.data == content
+    assert answer.headers.get("Content-Encoding") == encoding
+    assert answer.mimetype == "text/javascript"
+    assert "Accept-Encoding" in answer.headers["Vary"]
+    tag = answer.headers["ETag"]
+    assert not tag.startswith("W/")
+    assert (encoding or "") in tag
+    again = client.get(
+        "/static/dist/main.js", headers={**headers, "If-None-Match": tag}, buffered=True
+    )
+    assert again.status_code == 304
+    other = {"Accept-Encoding": "identity" if encoding else "br", "If-None-Match": tag}
+    assert client.get("/static/dist/main.js", headers=other, buffered=True).status_code == 200
+
+
+def test_a_chunk_is_cached_for_ever_because_its_name_has_a_hash(site, client) -> None:
+    chunks = site / "static" / "dist" / "chunks"
+    chunks.mkdir()
+    (chunks / "walk-AB12CD34.js").write_text("let b;")
+    (chunks / "walk.js").write_text("let b;")
+    hashed = client.get("/static/dist/chunks/walk-AB12CD34.js", buffered=True)
+    assert "immutable" in hashed.headers["Cache-Control"]
+    plain = client.get("/static/dist/chunks/walk.js", buffered=True)
+    assert "immutable" not in plain.headers["Cache-Control"]
+
+
 def test_a_file_that_was_not_built_has_an_address_without_a_digest(site):
     assert assets.asset("worker.js") == "/static/dist/worker.js"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from markupsafe import escape
 
 from compiler.errors import CODES
 from tests.app.conftest import jobs_of
@@ -13,10 +14,15 @@ JOB = {"kind": "compile", "model": {"sample": "digits_mlp"}}
 def assert_error(answer, status: int, code: str) -> dict:
     assert answer.status_code == status
     payload = answer.get_json()
-    assert set(payload) == {"version", "ok", "error"}
+    assert answer.mimetype == "application/problem+json"
+    rfc = {"type", "title", "status", "detail"}
+    assert set(payload) == {*rfc, "version", "ok", "error"}
     assert (payload["version"], payload["ok"]) == (1, False)
     error = payload["error"]
     assert error["code"] == code
+    assert payload["type"] == f"/errors/{code}"
+    assert payload["title"] == CODES[code].meaning
+    assert (payload["status"], payload["detail"]) == (status, error["message"])
     assert {"code", "message", "where", "notes", "hint"} <= set(error)
     assert set(error["where"]) == {"source", "line", "column", "length", "node"}
     assert error["message"]
@@ -128,8 +134,25 @@ def test_hostile_text_in_errors_is_json_text(client):
     answer = client.post("/api/v1/jobs", json={"kind": "compile", "model": {"sample": name}})
     error = assert_error(answer, 404, "E-REQUEST-UNKNOWN")
     assert name in error["message"]
-    assert answer.mimetype == "application/json"
+    assert answer.mimetype == "application/problem+json"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_type_of_a_problem_is_the_address_of_a_page_about_its_code(client, code):
+    page = client.get(f"/errors/{code}")
+    assert page.status_code == 200
+    assert f"<h1>Error {code}</h1>" in page.text
+    assert page.text.count("<dt>") == 1
+
+
+def test_a_page_has_all_codes_with_their_meanings(client):
+    text = client.get("/errors").text
+    for code in CODES:
+        assert f'<div class="glossary-term" id="{code}">' in text
+    assert str(escape(CODES["E-LIMIT-RATE"].meaning)) in text
+    assert "HTTP status 429" in text
+    assert_error(client.get("/errors/E-NO-SUCH"), 404, "E-REQUEST-UNKNOWN")
 
 
 def test_the_table_of_codes_is_served(client):

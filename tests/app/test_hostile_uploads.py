@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from app.usage import UNLIMITED
 from tests.app.conftest import QUICK, MakeApp, wait
 from tests.malformed import growth
 from tests.malformed.hostile import Hostile, hostile_files
@@ -60,6 +61,7 @@ def hostile_client(make_app: MakeApp) -> FlaskClient:
         upload_limit_bytes=64 << 20,
         job_limit_s=JOB_LIMIT_S,
         memory_limit_bytes=4 << 30,
+        **UNLIMITED,
     ).test_client()
 
 

@@ -49,7 +49,8 @@ def test_the_description_is_complete(description):
 
 def answer_schema(description, method: str, path: str, status: int):
     responses = description["paths"][path][method]["responses"]
-    return responses[str(status)]["content"]["application/json"]["schema"]
+    media_type = "application/json" if status < 400 else "application/problem+json"
+    return responses[str(status)]["content"][media_type]["schema"]
 
 
 @pytest.mark.parametrize(

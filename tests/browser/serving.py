@@ -30,7 +30,11 @@ def served(folder: Path, repository: Path = REPOSITORY) -> Generator[str]:
         process = subprocess.Popen(
             [*command, "--data-folder", str(folder / "data")],
             cwd=repository,
-            env={**os.environ, "PYTHONPATH": str(repository)},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(repository),
+                "COMPILARIUM_LOG_FORMAT": "text",  # with tracebacks
+            },
             stdout=log,
             stderr=subprocess.STDOUT,
         )

@@ -146,9 +146,15 @@ def test_touch_shows_a_definition_inside_the_window(phone: Page) -> None:
     expect(card(phone)).to_have_count(0)
 
 
-def test_the_glossary_has_no_accessibility_findings(phone: Page) -> None:
-    phone.goto("/glossary#halo")
-    expect(phone.locator("#halo")).to_be_in_viewport()
+@pytest.mark.parametrize(
+    ("address", "entry"),
+    [("/glossary#halo", "#halo"), ("/errors#E-LIMIT-RATE", "#E-LIMIT-RATE")],
+)
+def test_the_lists_of_terms_and_errors_have_no_accessibility_findings(
+    phone: Page, address: str, entry: str
+) -> None:
+    phone.goto(address)
+    expect(phone.locator(entry)).to_be_in_viewport()
     assert Inspector(phone).in_both_themes() == []
     overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert phone.evaluate(overflow) == 0

@@ -30,8 +30,15 @@ class Problem(TypedDict):
 
 
 class Failure(Payload):
-    """The content of every error answer."""
+    """The content of every error answer: the problem details of RFC 9457, with our own as `error`.
 
+    `type` is the address of the page about the error code, `title` the meaning of the code.
+    """
+
+    type: str
+    title: str
+    status: int
+    detail: str
     ok: Literal[False]
     error: Problem
 

@@ -284,6 +284,8 @@ export function createCompiler(state, submit, note = () => {}) {
     const number = request;
     const known = state.get().parts;
     const parts = known?.id === id ? known : (asked ?? createParts(id));
+    // An answer requested before the passes ended may lack stages, even if it arrives afterwards.
+    const hasAllStages = passesEnded;
     try {
       const result = await parts.result();
       if (number !== request) return;
@@ -295,7 +297,7 @@ export function createCompiler(state, submit, note = () => {}) {
         job: id,
         parts,
         result,
-        stage: stageToShow(result, walking ? clampStage(result.stages, stage) : 0),
+        stage: stageToShow(result, walking ? clampStage(result.stages, stage) : 0, hasAllStages),
         progress: result.state === "running" ? progress : IDLE,
         problem: result.error,
         ...(walking ? {} : { ...FRESH_LOOK, invited: isNewcomer() }),
@@ -315,10 +317,11 @@ export function createCompiler(state, submit, note = () => {}) {
    * reader has already gone elsewhere.
    * @param {import("../wire.js").Result} result
    * @param {number} stage
+   * @param {boolean} hasAllStages
    */
-  function stageToShow(result, stage) {
+  function stageToShow(result, stage, hasAllStages) {
     const { selection, at, tour } = state.get();
-    if (!opening || (!passesEnded && result.state === "running")) return stage;
+    if (!opening || (!hasAllStages && result.state === "running")) return stage;
     opening = false;
     const isUntouched = stage === 0 && selection.length === 0 && at === "" && tour === 0;
     return isUntouched && !result.error ? mostSaved(result.stages) : stage;

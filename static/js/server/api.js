@@ -122,6 +122,8 @@ export const api = {
   samples: () => ask("/samples"),
   /** @returns {Promise<import("../wire.js").Pipelines>} */
   pipelines: () => ask("/pipelines"),
+  /** The pipelines without rules, steps and examples. @returns {Promise<import("../wire.js").Pipelines>} */
+  outline: () => ask("/pipelines?outline=1"),
   /** @returns {Promise<{operators: import("../wire.js").OperatorInfo[]}>} */
   operators: () => ask("/operators"),
   /** @type {(text: string) => Promise<{text: string}>} */

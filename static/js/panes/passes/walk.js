@@ -5,13 +5,12 @@ import { nextStage } from "../../results/stages.js";
 import { together } from "../../state/state.js";
 import { inOwnTask } from "../../elements/scheduling.js";
 import { secondOf } from "../../state/url.js";
-import { word } from "../../text/words.js";
 import { mountGraph } from "../graph/graph.js";
 import { mountPassList } from "./pass_list.js";
-import { showProblem } from "../shell/problem.js";
-import { showProgress } from "../shell/progress.js";
 import { mountTabs } from "../shell/tabs.js";
 import { mountTour } from "../tour/tour.js";
+
+export { warmFonts } from "../../graph/pen.js";
 
 /** @typedef {import("../../state/page.js").PageState} PageState */
 
@@ -123,24 +122,3 @@ function mountSplit(split, walk) {
   });
 }
 
-/**
- * Mount the screen shown while a linked result is fetched or recompiled, and after a failure.
- * @param {HTMLElement} root
- * @param {PageState} state
- * @returns {() => void}
- */
-export function mountWait(root, state) {
-  root.replaceChildren(clone("wait"));
-  const problem = part(root, "problem");
-  return together(
-    listen(part(root, "back"), { click: () => state.set({ screen: "start" }) }),
-    state.watch(["progress", "problem"], (page) => {
-      part(root, "title").textContent = page.problem
-        ? word("wait.failed")
-        : page.progress.words || word("progress.restoring");
-      part(root, "track").hidden = page.problem !== null;
-      showProgress(root, page.progress);
-      showProblem(problem, page.problem);
-    }),
-  );
-}

@@ -1,0 +1,5 @@
+"""Figures of the server for Prometheus.
+
+`folder` has the files in which all workers of a server count, `requests` observes each request,
+`stored` measures the stored data, `exposition` writes the answer of /metrics.
+"""

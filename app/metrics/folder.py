@@ -1,0 +1,53 @@
+"""The folder in which the workers of a server count: prometheus_client maps its files.
+
+The variable of the environment must be set before prometheus_client is imported, so this module
+does not import it. A replaced worker continues with the counts of its predecessor.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+
+
+@contextmanager
+def shared_counts(data_folder: Path) -> Generator[None]:
+    """Let this process and its children count in a common folder, until the block ends."""
+    parent = data_folder / "metrics"
+    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for old in parent.iterdir():
+        if not _is_alive(old.name):  # of a server that was killed
+            shutil.rmtree(old, ignore_errors=True)
+    folder = parent / str(os.getpid())
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    os.environ[VARIABLE] = str(folder.resolve())
+    owner = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() == owner:
+            del os.environ[VARIABLE]
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def forget_worker(pid: int) -> None:
+    """Remove the current values of a worker that has ended; its counts remain."""
+    from prometheus_client import multiprocess
+
+    multiprocess.mark_process_dead(pid)
+
+
+def _is_alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except PermissionError:
+        return True
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
