@@ -71,7 +71,9 @@ def replace_environment(environment: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     if "tempfile" in sys.modules:
-        sys.modules["tempfile"].tempdir = None  # the module keeps what it once read
+        import tempfile
+
+        tempfile.tempdir = None  # the module keeps what it once read
     with open("/proc/self/stat", "rb") as stat:
         # Fields 50 and 51, counted after the name in parentheses, which may contain spaces.
         fields = stat.read().rpartition(b")")[2].split()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import resource
-import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -74,4 +73,3 @@ def enter(request: Mapping[str, Any], files: Sequence[int]) -> None:
     else:
         seal.close_others(_KEPT)
         seal.limit(os.getpid(), {int(k): tuple(v) for k, v in request["limits"].items()})
-    tempfile.tempdir = None  # the environment has changed

@@ -17,8 +17,6 @@ PARTS = "parts"
 """The folder of the parts, in the folder of the job."""
 PART_LIMIT_BYTES = 64 * 1024 * 1024
 """Maximum size of one uncompressed part, in bytes."""
-PARTS = "parts"
-"""The folder of the parts in the folder of a job."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NAME_LIMIT = 100
 _GZIP = 16 + zlib.MAX_WBITS
