@@ -89,7 +89,8 @@ def _http_error(error: HTTPException) -> Response:
 
 def _bug(error: Exception) -> Response:
     if full := full_disk(error):
-        log.warning("%s: %s", full.message, error)
+        # The text of the error may contain what the user stored.
+        log.warning("%s: %s", full.message, type(error).__name__)
         return _compile_error(full)
     trace_id = secrets.token_hex(8)
     log.error("bug %s", trace_id, exc_info=error)

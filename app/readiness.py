@@ -69,7 +69,18 @@ def _disk(app: Flask) -> str:
     return f"{bytes_text(free)} are free, and an upload and a result need {bytes_text(needed)}"
 
 
-CHECKS: Mapping[str, Check] = {"database": _database, "queue": _queue, "disk": _disk}
+def _sandbox(app: Flask) -> str:
+    """Require a sandbox, or the explicit setting that replaces it."""
+    verdict = app.extensions["jobs"].runner.isolation.await_self_test()
+    return verdict.obstacle if verdict.state == "absent" else ""
+
+
+CHECKS: Mapping[str, Check] = {
+    "database": _database,
+    "queue": _queue,
+    "disk": _disk,
+    "sandbox": _sandbox,
+}
 
 
 @dataclass(slots=True)

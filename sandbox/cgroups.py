@@ -22,7 +22,10 @@ HIERARCHY = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
 CONTROLLERS = ("memory", "pids")
 
+_PREFIX = "compilarium"
 _REMOVAL_S = 2.0
+_LEFT_AFTER_S = 60.0
+"""A new group is empty until its first process has joined."""
 _numbers = itertools.count()
 
 
@@ -37,6 +40,17 @@ class Parents:
 def usable(hierarchy: Path = HIERARCHY, membership: Path = MEMBERSHIP) -> Parents | None:
     """Return where this process may create groups that count memory and processes, if anywhere."""
     return _version_2(hierarchy, membership) or _version_1(hierarchy, membership)
+
+
+def remove_leftovers(parents: Parents) -> None:
+    """Remove the empty groups of processes that were killed before they could remove them."""
+    for parent in parents.folders:
+        for folder in parent.glob(f"{_PREFIX}-*-*"):
+            pid = folder.name.split("-")[1]
+            with contextlib.suppress(OSError):
+                age_s = time.time() - folder.stat().st_mtime
+                if age_s > _LEFT_AFTER_S and not Path("/proc", pid).exists():
+                    folder.rmdir()  # fails for a group with processes
 
 
 def _version_2(hierarchy: Path, membership: Path) -> Parents | None:
@@ -98,7 +112,7 @@ def _can_create(parent: Path) -> bool:
 
 
 def _new_name() -> str:
-    return f"compilarium-{os.getpid()}-{next(_numbers)}"
+    return f"{_PREFIX}-{os.getpid()}-{next(_numbers)}"
 
 
 class Group:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sandbox import bubblewrap, staging
 from sandbox.availability import explain, facts
-from sandbox.cgroups import Group, Parents, usable
+from sandbox.cgroups import Group, Parents, remove_leftovers, usable
 from sandbox.filters import filter_program
 from sandbox.limits import Limits
 from sandbox.result import SandboxError
@@ -161,7 +161,10 @@ def _new_group(stack: contextlib.ExitStack, limits: Limits) -> Group | None:
 
 @cache
 def _parents() -> Parents | None:
-    return usable()
+    found = usable()
+    if found is not None:
+        remove_leftovers(found)
+    return found
 
 
 def _outside(uid: int | None, group: Group | None, binds: Sequence[Bind]) -> list[str]:

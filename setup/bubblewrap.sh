@@ -9,7 +9,7 @@ fi
 cd "$(dirname "$0")/.."
 sh setup/system_package.sh bubblewrap "it isolates uploads and the code of others" && exit 0
 if [ "$need" = advised ]; then
-    echo "Without it, only your own models are safe to open: see docs/sandbox.md." >&2
+    echo "Without it, the page refuses all models except its samples: see docs/sandbox.md." >&2
     exit 0
 fi
 exit 1

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from sandbox.cgroups import Group, Parents, usable
+from sandbox.cgroups import Group, Parents, remove_leftovers, usable
 from sandbox.limits import Limits
 
 LIMITS = Limits(memory_bytes=3 << 20, n_processes=5)
@@ -43,6 +44,17 @@ def test_version_1_needs_both_controllers(tmp_path: Path) -> None:
     (tmp_path / "pids").mkdir()
     folders = (tmp_path / "memory" / "session" / "7", tmp_path / "pids")
     assert usable(tmp_path, membership) == Parents(1, folders)
+
+
+def test_empty_groups_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    names = ("compilarium-4194305-0", f"compilarium-{os.getpid()}-0", "compilarium-4194305-1", "x")
+    for name in names:
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / names[2]).touch()  # a new group, whose first process has not joined yet
+    os.utime(tmp_path / names[2])
+    remove_leftovers(Parents(2, (tmp_path,)))
+    assert {path.name for path in tmp_path.iterdir()} == set(names[1:])
 
 
 def test_limits_are_written_where_the_kernel_has_them(
