@@ -37,14 +37,14 @@ def seal(limits: Mapping[int, tuple[int, int]], landlock_version: int, program: 
     # Code inside may write the memory of the other processes, so these must not have higher limits.
     for pid in os.listdir("/proc"):
         if pid.isdigit() and int(pid) != os.getpid():
-            _limit(int(pid), limits)
-    _limit(0, limits)
+            limit(int(pid), limits)
+    limit(0, limits)
     if program:
         kernel.filter_system_calls(program)
 
 
-def _limit(pid: int, limits: Mapping[int, tuple[int, int]]) -> None:
-    """Set the limits of a process of the sandbox, 0 for this process."""
+def limit(pid: int, limits: Mapping[int, tuple[int, int]]) -> None:
+    """Set the limits of a process, 0 for this process; they never rise. Errors: OSError."""
     for which, (soft, hard) in limits.items():
         _, most = resource.prlimit(pid, which)
         if most != resource.RLIM_INFINITY:
@@ -71,7 +71,9 @@ def replace_environment(environment: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     if "tempfile" in sys.modules:
-        sys.modules["tempfile"].tempdir = None  # the module keeps what it once read
+        import tempfile
+
+        tempfile.tempdir = None  # the module keeps what it once read
     with open("/proc/self/stat", "rb") as stat:
         # Fields 50 and 51, counted after the name in parentheses, which may contain spaces.
         fields = stat.read().rpartition(b")")[2].split()
