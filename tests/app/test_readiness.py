@@ -9,6 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import readiness
+from app.jobs.isolation import Verdict
 from app.readiness import CHECKS, ReadinessChecks
 from tests.app.conftest import jobs_of, submit, wait
 
@@ -54,6 +55,14 @@ def test_a_full_disk_is_a_problem(client: FlaskClient, monkeypatch: pytest.Monke
     assert problems(client) == {
         "disk": "1 MB are free, and an upload and a result need 256 MB",
     }
+
+
+def test_a_missing_sandbox_is_a_problem_unless_the_user_waives_it(client: FlaskClient) -> None:
+    isolation = jobs_of(client).runner.isolation
+    isolation.verdict = Verdict("absent", "bubblewrap is not installed", "install it")
+    assert problems(client) == {"sandbox": "bubblewrap is not installed"}
+    isolation.verdict = Verdict("waived", "bubblewrap is not installed", "install it")
+    assert problems(client) == {}
 
 
 def test_a_queue_without_threads_and_a_stopping_one_are_problems(client: FlaskClient) -> None:
