@@ -43,12 +43,11 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     app.config["TRUSTED_HOSTS"] = list(settings.trusted_hosts) if settings.trusted_hosts else None
     app.config["MAX_CONTENT_LENGTH"] = settings.request_limit_bytes
 
-    app.extensions["jobs"] = JobQueue(settings.data_folder / "jobs", settings)
+    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    app.extensions["database"] = database
+    app.extensions["jobs"] = JobQueue(settings, database)
     app.extensions["uploads"] = UploadStore.of(settings)
-    app.extensions["database"] = Database(settings.database_url or sqlite_url(settings.data_folder))
-    app.extensions["links"] = LinkStore(
-        app.extensions["database"], settings.links_limit, settings.links_bytes
-    )
+    app.extensions["links"] = LinkStore(database, settings.links_limit, settings.links_bytes)
     app.extensions["rates"] = {
         "links": Rate(settings.links_per_minute, 60.0),
         "link bytes": Rate(settings.links_bytes_per_day, 86_400.0, "bytes of links"),

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from app.paths import site_folder
 from app.wire.shapes.facts import Limits
@@ -49,7 +49,15 @@ class Settings:
     """Maximum number of checks of typed texts; the page requests at most 4 checks per second."""
 
     n_workers: int = 2
-    queue_limit: int = 20
+    queue_limit: int = 200
+    queued_per_client: int = 20
+    running_per_client: int = 2
+    supervisor: Literal["inside", "outside"] = "inside"
+    """Whether jobs run in threads of this process, or in processes of their own."""
+    lease_s: float = 15.0
+    """The jobs of a supervisor that is silent for this long are run again."""
+    stop_grace_s: float = 3.0
+    """Time in which a stopping supervisor lets jobs finish before they return to the queue."""
     job_limit_s: float = 60.0
     memory_limit_bytes: int = 4000 * MB
     text_limit_s: float = 3.0

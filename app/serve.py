@@ -1,8 +1,8 @@
-"""The server that `compilarium serve` starts: one process, a thread per connection.
+"""The server that `compilarium serve` starts: a thread per connection, and a supervisor of jobs.
 
 Werkzeug's threaded server suffices: an event stream occupies only a thread, which is cheap, and
-compilations run in child processes. A refused body is read to its end, so the browser receives the
-answer instead of a broken connection.
+compilations run in child processes of the supervisor, a process of its own. A refused body is read
+to its end, so the browser receives the answer instead of a broken connection.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 from app import create_app
 from app.config import Settings
 from app.jobs.queue import JobQueue
+from app.jobs.supervisor_process import kept_supervisor
 from app.paths import site_folder
 from compiler.errors import CompileError
 
@@ -67,19 +69,27 @@ def serve(
     machine.
     Errors: E-OPTION-VALUE if the server cannot listen at this address.
     """
-    app = create_app(settings_for(host, data_folder, upload_limit_bytes))
+    settings = settings_for(host, data_folder, upload_limit_bytes)
+    app = create_app(replace(settings, supervisor="outside"))
     server = listen(app, host, port)
     jobs: JobQueue = app.extensions["jobs"]
     jobs.warm_up()
-    say(f"Compilarium is at {address(host, server.port)} (Ctrl+C ends it)")
+    words = f"Compilarium is at {address(host, server.port)} (Ctrl+C ends it)"
+    with kept_supervisor(settings):
+        answer_requests(app, server, lambda: say(words))
+
+
+def answer_requests(app: Flask, server: BaseWSGIServer, said: Callable[[], None]) -> None:
+    """Answer requests until interrupted."""
     previous = signal.signal(signal.SIGTERM, _interrupt)
     try:
+        said()
         server.serve_forever(poll_interval=0.2)
     except KeyboardInterrupt:
         pass
     finally:
         signal.signal(signal.SIGTERM, previous)
-        jobs.stop()
+        app.extensions["jobs"].stop()
         app.extensions["texts"].stop()
         server.server_close()
 

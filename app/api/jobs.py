@@ -14,8 +14,8 @@ from app.api.table import Query, Table
 from app.config import Settings
 from app.jobs.payloads import job_payload
 from app.jobs.queue import JobQueue
-from app.jobs.records import Event, Job
 from app.samples import find_sample
+from app.store.jobs.record import Event, Job
 from app.wire import VERSION
 from app.wire.fields import whole_number
 from app.wire.requests import JobRequest

@@ -9,7 +9,7 @@ from flask import Response
 from app.api.answers import answer, queue
 from app.api.kept import Kept
 from app.jobs.payloads import job_payload
-from app.jobs.records import Job
+from app.store.jobs.record import Job
 from app.wire.asked import Asked
 
 

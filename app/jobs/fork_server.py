@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from app.jobs.limits import ChildLostError
 from compiler.errors import CompileError
 
 _LOOK_EVERY_S = 0.01
@@ -160,7 +161,8 @@ class Forked:
             while (code := self.door.ask("ended", self.pid)) is None and time.monotonic() < end_s:
                 time.sleep(_LOOK_EVERY_S)
         except OSError as e:
-            raise CompileError("E-LIMIT-CRASH", f"the child process was lost: {e}") from None
+            lost = CompileError("E-LIMIT-CRASH", f"the child process was lost: {e}")
+            raise ChildLostError(lost) from None
         return code
 
     def stop(self) -> None:

@@ -6,12 +6,14 @@ when the server ends.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
+import signal
 import socket
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -31,15 +33,18 @@ def serve(kinds: Mapping[str, Work], before_fork: Callable[[], None] = _nothing)
     # Python warns about the threads of BLAS, but BLAS itself ends them before a fork.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     door = socket.socket(fileno=os.dup(0))
+    children: set[int] = set()
     while True:
         line, files, _, _ = socket.recv_fds(door, 4096, 3)
         if not line:
+            _kill(children)
             os._exit(0)
         request = json.loads(line)
         if request["do"] == "fork":
             before_fork()
         try:
             answer = {"answer": _answer(kinds, door, request["do"], request["pid"], files)}
+            _count(children, request["do"], request["pid"], answer["answer"])
         except OSError as e:
             answer = {"failed": str(e)}
         for file in files:
@@ -48,6 +53,35 @@ def serve(kinds: Mapping[str, Work], before_fork: Callable[[], None] = _nothing)
             door.sendall(json.dumps(answer).encode() + b"\n")
         except OSError:
             os._exit(0)  # the server has ended
+
+
+def _count(children: set[int], what: str, pid: int, answer: int | None) -> None:
+    """Remember the children whose process ids are not released."""
+    if what == "fork" and answer:
+        children.add(answer)
+    elif what == "release":
+        children.discard(pid)
+
+
+def _kill(children: Iterable[int]) -> None:
+    """Kill the children and their descendants, because the server has ended.
+
+    Stopped children would not notice the end of their pipes.
+    """
+    for pid in children:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _end_with_parent(parent: int) -> None:
+    """Let the kernel kill this process when its parent ends."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+_PR_SET_PDEATHSIG = 1
 
 
 def _answer(
@@ -66,6 +100,7 @@ def _answer(
 
 
 def _fork(kinds: Mapping[str, Work], door: socket.socket, files: Sequence[int]) -> int:
+    parent = os.getpid()
     pid = os.fork()
     if pid:
         with suppress(OSError):
@@ -73,6 +108,7 @@ def _fork(kinds: Mapping[str, Work], door: socket.socket, files: Sequence[int]) 
         return pid
     try:
         os.setpgid(0, 0)
+        _end_with_parent(parent)
         for number, file in enumerate(files):
             os.dup2(file, number)
             os.close(file)

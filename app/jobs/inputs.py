@@ -15,7 +15,6 @@ from typing import Any
 from app.config import Settings
 from app.jobs.kinds import KINDS
 from app.jobs.limits import Limits
-from app.jobs.records import Job
 from app.jobs.task import (
     ARRAYS,
     COMPILED,
@@ -31,6 +30,7 @@ from app.jobs.task import (
 from app.jobs.tune import SCHEDULES as SCHEDULES_FILE
 from app.jobs.weights import weights_file
 from app.samples import Sample, find_sample
+from app.store.jobs.record import Job
 from app.uploads import UploadStore
 from compiler.errors import CompileError
 

@@ -13,7 +13,14 @@ from typing import Any
 
 from app.jobs.fork_server import Forked
 from app.jobs.frames import WITH_BODY, Body, Frames
-from app.jobs.limits import Limits, invalid_message, memory_limit, output_limit, seconds_limit
+from app.jobs.limits import (
+    ChildKilledError,
+    Limits,
+    invalid_message,
+    memory_limit,
+    output_limit,
+    seconds_limit,
+)
 from app.jobs.measuring_slot import MeasuringSlot, Member
 from app.jobs.messages import check_event
 from app.jobs.result_store import ResultStore
@@ -134,13 +141,16 @@ class Listener:
             raise seconds_limit(limits.seconds, self.doing)
         if code == -signal.SIGXFSZ:
             raise output_limit(limits.output_bytes)
-        if code == -signal.SIGKILL or any(w in words for w in _OUT_OF_MEMORY):
+        if any(w in words for w in _OUT_OF_MEMORY):
             raise memory_limit(limits.memory_bytes)
-        raise CompileError(
+        if code == -signal.SIGKILL:
+            raise ChildKilledError(memory_limit(limits.memory_bytes))
+        error = CompileError(
             "E-LIMIT-CRASH",
             f"the child process ended with {_ending(code)} before the job was done",
             notes=[words.strip().splitlines()[-1][:200]] if words.strip() else [],
         )
+        raise ChildKilledError(error) if code < 0 else error
 
     def _drain_log(self) -> None:
         """Read the rest of the log; a descendant of the child may still hold the pipe open."""

@@ -113,6 +113,6 @@ def test_a_child_leads_a_group_of_its_own(fork_server, tmp_path):
 def test_a_child_holds_nothing_of_the_fork_server(make_app):
     client = make_app().test_client()
     job = wait(client, submit(client, "list_open_files")["id"])
-    files = Parts(jobs_of(client).folder / job["id"]).read("files")["files"]
+    files = Parts(jobs_of(client).peek(job["id"]).folder).read("files")["files"]
     # The task, the log twice, the messages, and the listed folder.
     assert len(files) == 5

@@ -121,7 +121,7 @@ def test_jobs_of_every_kind_change_no_file_of_the_server(
     assert not [path for path in changed if is_within(path, [data])]
     assert [path for path in changed if path.name == SCHEDULES], "the hook notes databases"
     # The server has stored what the children gave back.
-    assert next(data.glob(f"jobs/*/{SCHEDULES}")).stat().st_size > 0
+    assert next(data.glob(f"jobs/*/*/{SCHEDULES}")).stat().st_size > 0
     (drawn,) = (data / "models").iterdir()
     assert drawn.name.startswith("squeezenet-")
     caches = [p.path for p in machine_facts.places() if p.path and p.is_written]

@@ -162,11 +162,13 @@ def test_the_command_says_its_address_once_and_ends_when_told(tmp_path, reposito
         first = process.stdout.readline()
         port = int(re.search(r"http://127\.0\.0\.1:(\d+)/", first).group(1))
         assert ask(port, "GET", "/api/v1/about")[0] == 200
-        fork_server = _child_of(process.pid)
+        supervisor = _child_of(process.pid)
+        fork_server = _child_of(supervisor)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=PATIENCE_S) == 0
         assert process.stdout.read() == ""
-    assert not os.path.exists(f"/proc/{fork_server}")
+    assert not os.path.exists(f"/proc/{supervisor}")
+    until(lambda: not os.path.exists(f"/proc/{fork_server}"))
 
 
 def _child_of(pid: int) -> int:

@@ -1,0 +1,172 @@
+"""Searches for jobs and events."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select
+
+from app.store.dialects import now
+from app.store.jobs.order import Waiting
+from app.store.jobs.record import HELD, UNFINISHED, Event, Job, attempt_folder
+from app.store.models import JobEventRow, JobRow
+
+JOBS, EVENTS = cast(Table, JobRow.__table__), cast(Table, JobEventRow.__table__)
+_J, _E = JOBS.c, EVENTS.c
+_N_RECENT = 200
+
+
+def find(connection: Connection, folder: Path, job_id: str) -> Job | None:
+    """Find a job by id; `folder` has the folders of all jobs."""
+    found = _jobs(connection, folder, _J.id == job_id)
+    return found[0] if found else None
+
+
+def find_done(connection: Connection, folder: Path, digest: str, form: str) -> Job | None:
+    """Find the newest finished job with a request of this digest, and a result of this form."""
+    equal = (_J.digest == digest) & (_J.form == form) & (_J.state == "succeeded")
+    found = _jobs(connection, folder, equal, limit=1)
+    return found[0] if found else None
+
+
+def find_unfinished(connection: Connection, folder: Path, digest: str, form: str) -> Job | None:
+    """Find a queued or running job of this digest, unless it is being cancelled."""
+    equal = (_J.digest == digest) & (_J.form == form) & ~_J.is_cancelled
+    found = _jobs(connection, folder, equal & _J.state.in_(UNFINISHED), limit=1)
+    return found[0] if found else None
+
+
+def examining(connection: Connection, folder: Path, job_id: str, form: str) -> list[Job]:
+    """Return the finished jobs that have examined a job's result, newest first.
+
+    This includes the jobs about an equal earlier job, because equal requests have equal results.
+    """
+    own = select(_J.digest).where(_J.id == job_id).scalar_subquery()
+    same = select(_J.id).where(_J.digest == own)
+    done = _J.examined.in_(same) & (_J.state == "succeeded") & (_J.form == form)
+    return _jobs(connection, folder, done)
+
+
+def events_after(connection: Connection, job_id: str, number: int) -> list[Event]:
+    """Return the events of a job after this number."""
+    rows = connection.execute(
+        select(_E.number, _E.name, _E.data)
+        .where(_E.job_id == job_id, _E.number > number)
+        .order_by(_E.number)
+    )
+    return [Event(row.number, row.name, json.loads(row.data)) for row in rows]
+
+
+def heads(connection: Connection, job_ids: Collection[str]) -> dict[str, tuple[int, bool]]:
+    """Return for each job the number of its events, and whether it has ended."""
+    rows = connection.execute(select(_J.id, _J.n_events, _J.state).where(_J.id.in_(list(job_ids))))
+    return {row.id: (row.n_events, row.state not in UNFINISHED) for row in rows}
+
+
+def n_queued(connection: Connection) -> int:
+    """Return the number of queued jobs."""
+    return connection.scalar(select(func.count()).where(_J.state == "queued")) or 0
+
+
+def queued(connection: Connection) -> list[Waiting]:
+    """Return the queued jobs in the order of their submission."""
+    rows = connection.execute(
+        select(_J.id, _J.serial, _J.client, _J.queue, _J.priority)
+        .where(_J.state == "queued")
+        .order_by(_J.serial)
+    )
+    return [Waiting(row.id, row.serial, row.client, row.queue, row.priority) for row in rows]
+
+
+def running_by_client(connection: Connection) -> Counter[str]:
+    """Return the number of running jobs of each client."""
+    return Counter(connection.scalars(select(_J.client).where(_J.state.in_(HELD))))
+
+
+def is_measuring(connection: Connection, machine: str) -> bool:
+    """Return whether a job of the queue `bench` runs on a machine."""
+    bench = (_J.queue == "bench") & (_J.machine == machine) & _J.state.in_(HELD)
+    return connection.scalar(select(_J.id).where(bench).limit(1)) is not None
+
+
+def running_seconds(connection: Connection) -> list[tuple[str, float]]:
+    """Return the kind and the running time in seconds of each running job."""
+    rows = connection.execute(
+        select(_J.kind, (now(connection) - _J.started_s).label("seconds")).where(_J.state.in_(HELD))
+    )
+    return [(row.kind, max(0.0, row.seconds)) for row in rows]
+
+
+def recent_seconds(connection: Connection) -> list[tuple[str, float]]:
+    """Return the kind and the running time in seconds of recent succeeded jobs, oldest first."""
+    rows = connection.execute(
+        select(_J.kind, _J.ended_s - _J.started_s)
+        .where(_J.state == "succeeded")
+        .order_by(_J.ended_s.desc())
+        .limit(_N_RECENT)
+    )
+    return [(kind, seconds) for kind, seconds in reversed(rows.all())]
+
+
+def evictable(connection: Connection, n_kept: int) -> list[str]:
+    """Return the ids of finished jobs beyond the newest `n_kept`."""
+    ended = select(_J.id).where(_J.state.not_in(UNFINISHED))
+    return list(connection.scalars(ended.order_by(_J.ended_s.desc(), _J.serial.desc())))[n_kept:]
+
+
+def interests(connection: Connection) -> list[tuple[str, float]]:
+    """Return id and last sign of interest of each job whose clients have all opened a stream."""
+    rows = connection.execute(
+        select(_J.id, _J.seen_s).where(
+            _J.state.in_(UNFINISHED),
+            ~_J.is_cancelled,
+            _J.n_followed > 0,
+            _J.n_followed >= _J.n_clients,
+        )
+    )
+    return [(row.id, row.seen_s) for row in rows]
+
+
+def known(connection: Connection, job_ids: Sequence[str]) -> set[str]:
+    """Return those of the ids that the table has."""
+    return set(connection.scalars(select(_J.id).where(_J.id.in_(job_ids))))
+
+
+def _jobs(
+    connection: Connection, folder: Path, where: ColumnElement[bool], limit: int | None = None
+) -> list[Job]:
+    """Return jobs, newest first."""
+    wanted: Select[Any] = select(JOBS, now(connection).label("now_s")).where(where)
+    rows = connection.execute(wanted.order_by(_J.serial.desc()).limit(limit))
+    return [_job(row, folder) for row in rows]
+
+
+def _job(row: Row[Any], folder: Path) -> Job:
+    return Job(
+        row.id,
+        attempt_folder(folder, row.id, row.attempt),
+        json.loads(row.request),
+        row.model_name,
+        row.state,
+        phase=row.phase,
+        position=row.position,
+        wait_s=row.wait_s,
+        n_stages=row.n_stages,
+        n_events=row.n_events,
+        error=_or_none(row.error),
+        created_s=row.created_s,
+        seconds=max(0.0, (row.ended_s or row.now_s) - row.started_s) if row.started_s else 0.0,
+        form=row.form,
+        private=json.loads(row.private),
+        attempt=row.attempt,
+        max_attempts=row.max_attempts,
+        crashes=row.crashes,
+    )
+
+
+def _or_none(text: str) -> Mapping[str, Any] | None:
+    return json.loads(text) if text else None
