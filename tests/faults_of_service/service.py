@@ -1,0 +1,101 @@
+"""The service as its harness sees it: it is started again when it was killed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+_MARK = "COMPILARIUM_FAULTS"
+Role = Literal["web", "supervisor", "fork server", "child"]
+_LIMIT_S = 120.0
+
+
+class Service:
+    """The processes of a service; all of them have a mark in their environment."""
+
+    def __init__(self, folder: Path, log: Path) -> None:
+        self.folder, self.log = folder, log
+        self.mark = secrets.token_hex(8)
+        self.port = 0
+        self.process: subprocess.Popen[str] | None = None
+        self.is_stopping = False
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+
+    def start(self) -> None:
+        """Start the service, and start it again whenever it ends."""
+        self._start()
+        self._thread.start()
+
+    def stop(self) -> int:
+        """End the service in an orderly way; return its exit code."""
+        self.is_stopping = True
+        self._thread.join()
+        assert self.process is not None
+        self.process.terminate()
+        return self.process.wait(_LIMIT_S)
+
+    def pids(self, role: Role | None = None) -> list[int]:
+        """Return the processes of the service, or those of a role."""
+        found: dict[int, Role] = {}
+        for entry in os.listdir("/proc"):
+            if entry.isdigit() and (each := self._role(int(entry))):
+                found[int(entry)] = each
+        return [pid for pid, each in found.items() if role in (None, each)]
+
+    def _role(self, pid: int) -> Role | None:
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+            state, parent = _stat(pid)
+            if f"{_MARK}={self.mark}".encode() not in environment.split(b"\0") or state == "Z":
+                return None
+            if "app.jobs.supervisor_process" in words:
+                return "supervisor"
+            if "tests.faults_of_service.server" in words:
+                return "web"
+            above = Path(f"/proc/{parent}/cmdline").read_text().split("\0")
+            return "child" if "tests.faults_of_service.worker" in above else "fork server"
+        except OSError:  # the process has just ended
+            return None
+
+    def _keep(self) -> None:
+        while not self.is_stopping:
+            assert self.process is not None
+            if self.process.poll() is not None:
+                self._start()
+            time.sleep(0.02)
+
+    def _start(self) -> None:
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.faults_of_service.server", str(self.folder)],
+                cwd=REPOSITORY,
+                env={**os.environ, "PYTHONPATH": str(REPOSITORY), _MARK: self.mark},
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert self.process.stdout is not None
+        with suppress(ValueError):  # killed before it listens
+            self.port = int(self.process.stdout.readline() or "x")
+
+    def kill_all(self) -> None:
+        """Kill what is left of the service."""
+        for pid in self.pids():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _stat(pid: int) -> tuple[str, int]:
+    """Return the state of a process and its parent."""
+    text = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return text[0], int(text[1])
