@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from flask import Response
+from flask import Response, request
 
 from app.api.answers import answer, queue
 from app.api.kept import Kept
@@ -27,4 +28,15 @@ def queued_after(compiled: Kept, asked: Asked, *, again: bool = False, **private
     Only the child process that runs the job receives `private`. Errors: E-LIMIT-QUEUE.
     """
     name = compiled.job.model_name
-    return accepted(queue().obtain(asked.to_json(), name, private, done=not again))
+    return accepted(queue().obtain(asked.to_json(), name, private, done=not again, **sender()))
+
+
+def sender() -> dict[str, str]:
+    """Return the client of the current request, and the pane whose queued job it replaces."""
+    own = request.headers.get("Compilarium-Client", "")
+    pane = request.headers.get("Compilarium-Pane", "")
+    client = f"{(request.remote_addr or '')[:80]}/{own if _NAME.fullmatch(own) else ''}"
+    return {"client": client, "pane": pane if _NAME.fullmatch(pane) else ""}
+
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")

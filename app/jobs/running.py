@@ -26,6 +26,8 @@ class Running:
     def __init__(self, job: Job, lease: Lease) -> None:
         self.job, self.lease = job, lease
         self.cancelled = threading.Event()
+        self.is_confirmed = threading.Event()
+        """Set when the claim is in the table, or has failed. The child starts before."""
         self.is_stopped = False
         """Whether a client has asked for an early end with the results so far."""
         self.is_lost = False
@@ -76,6 +78,7 @@ class Running:
         """End the child, because the lease was lost."""
         self.is_lost = True
         self.cancelled.set()
+        self.is_confirmed.set()
 
     def give_back(self) -> None:
         """End the child, and return the job to the queue."""

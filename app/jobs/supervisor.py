@@ -41,7 +41,9 @@ log = logging.getLogger("compilarium.jobs")
 BEATS = 7.5
 """Heartbeats in the time of a lease."""
 _LOOK_S = 1.0
-_RELAY_S = 0.02
+_LOST_S = 10.0
+_RELAY_S = 0.05
+"""Most small jobs end before their events are written: then one write has them all."""
 _RELAY_SHARE = 0.25
 """The largest share of the time in which the relay writes, so that other writes find a gap."""
 
@@ -132,11 +134,25 @@ class Supervisor:
         with self.database.looking() as connection:  # most changes bring no new job
             if not has_work(connection, self.owner):
                 return False
-        with self.database.changing() as connection:
-            lease = claim(connection, self.owner, self.estimates)
-            job = lease and reading.find(connection, self.folder, lease.job_id)
-        if lease is None or job is None:
-            return False
+        running: Running | None = None
+        try:
+            with self.database.changing() as connection:
+                lease = claim(connection, self.owner, self.estimates)
+                job = lease and reading.find(connection, self.folder, lease.job_id)
+                if lease is None or job is None:
+                    return False
+                # The commit waits for the disk for longer than a child needs to start.
+                running = self._begin(job, lease)
+            running.is_confirmed.set()
+        except BaseException:
+            if running is not None:
+                running.lose()
+                self._await_end(running)  # the next claim has the same folder
+            raise
+        return True
+
+    def _begin(self, job: Job, lease: Lease) -> Running:
+        """Start the thread of a job."""
         running = Running(job, lease)
         with self._changed:
             self.running[job.id] = running
@@ -144,7 +160,11 @@ class Supervisor:
         threading.Thread(
             target=self._run, args=(running,), name=f"job-{job.id}", daemon=True
         ).start()
-        return True
+        return running
+
+    def _await_end(self, running: Running) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: running not in self.running.values(), _LOST_S)
 
     def _all_running(self) -> list[Running]:
         with self._changed:
@@ -183,7 +203,7 @@ class Supervisor:
         with self.database.changing() as connection:
             lock_queue(connection)
             if leases.take_away(connection, held, _dead_supervisor(held.lease)):
-                queueing.renumber(connection, self.estimates)
+                queueing.renumber(connection, reading.line(connection), self.estimates)
 
     # Events.
 

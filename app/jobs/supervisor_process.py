@@ -110,6 +110,7 @@ class Keeper:
             lived_s = monotonic() - start_s
             pause_s = _AGAIN_S[0] if lived_s > _LIVED_S else min(2 * pause_s, _AGAIN_S[1])
             log.warning("the supervisor of jobs has died, and is restarted")
+            self._close_input()
             if self._stopping.wait(pause_s):
                 return
             try:
@@ -129,6 +130,12 @@ class Keeper:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self._close_input()
+
+    def _close_input(self) -> None:
+        if self.process is not None and self.process.stdin is not None:
+            with suppress(OSError):
+                self.process.stdin.close()
 
     def _started(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(

@@ -18,7 +18,7 @@ from app.jobs.running import Running
 from app.jobs.waiting import Estimates
 from app.store.database import Database
 from app.store.dialects import lock_queue
-from app.store.jobs import leases, queueing
+from app.store.jobs import leases, queueing, reading
 from app.store.jobs.leases import Cause
 from app.store.jobs.record import State
 from compiler.errors import CompileError
@@ -40,7 +40,8 @@ class Writer:
     def record(self, running: Sequence[Running]) -> float:
         """Write the news of running jobs in one transaction; return its seconds."""
         with self._lock:
-            pairs = [(each, news) for each in running if (news := each.news())]
+            known = [each for each in running if each.is_confirmed.is_set()]
+            pairs = [(each, news) for each in known if (news := each.news())]
             if not pairs:
                 return 0.0
             start_s = monotonic()
@@ -65,7 +66,8 @@ class Writer:
     def heartbeat(self, running: Sequence[Running]) -> None:
         """Renew the leases of running jobs. Errors: SQLAlchemyError."""
         with self._lock:
-            of = {each.lease.job_id: each for each in running if not each.is_lost}
+            known = [each for each in running if each.is_confirmed.is_set()]
+            of = {each.lease.job_id: each for each in known if not each.is_lost}
             held = [each.lease for each in of.values()]
             if not held:
                 return
@@ -91,12 +93,13 @@ class Writer:
         def write(connection: Connection) -> bool:
             lock_queue(connection)
             is_kept = leases.queue_again(connection, running.lease, news.told, cause)
-            queueing.renumber(connection, self.estimates)
+            queueing.renumber(connection, reading.line(connection), self.estimates)
             return is_kept
 
         self._insist(running, write)
 
     def _insist(self, running: Running, write: Callable[[Connection], bool]) -> None:
+        running.is_confirmed.wait()
         while not running.is_lost:
             try:
                 with self._lock, self.database.changing() as connection:

@@ -162,3 +162,25 @@ def test_a_queued_job_has_its_place_and_its_waiting_time(client: FlaskClient) ->
     assert event.data == {"position": 2, "wait_s": third["wait_s"]}
     client.delete(f"/api/v1/jobs/{running['id']}")
     assert wait(client, third["id"])["wait_s"] is None
+
+
+def test_a_client_is_an_address_and_the_name_that_its_browser_sends(make_app) -> None:
+    client = make_app(supervisor="outside", queued_per_client=1).test_client()
+    body = {"kind": "compile", "model": {"sample": "digits_mlp"}, "options": {"seed": 0}}
+
+    def asked(seed: int, **headers: str) -> tuple[int, str]:
+        body["options"] = {"seed": seed}
+        named = {f"Compilarium-{name.title()}": value for name, value in headers.items()}
+        answer = client.post("/api/v1/jobs", json=body, headers=named)
+        return answer.status_code, answer.get_json().get("id", "")
+
+    older = asked(1, client="tab-1", pane="compile")
+    assert older[0] == 202
+    assert asked(2, client="tab-1", pane="check")[0] == 503, "one job of a client waits"
+    assert asked(2, client="tab-2")[0] == 202
+    newer = asked(3, client="tab-1", pane="compile")
+    assert newer[0] == 202
+    assert state_of(client, older[1]) == "cancelled"
+    assert state_of(client, newer[1]) == "queued"
+    assert asked(4, client="<odd>")[0] == 202, "an odd name is no name"
+    assert asked(5)[0] == 503

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, update
 
 from app.store.dialects import lock_queue, now
 from app.store.jobs import reading
-from app.store.jobs.leases import Lease, write_event
-from app.store.jobs.order import Waiting, fair_order, startable
+from app.store.jobs.leases import Lease, write_events
+from app.store.jobs.order import fair_order, startable
 from app.store.jobs.queueing import Waits, renumber
-from app.store.jobs.reading import JOBS
+from app.store.jobs.reading import JOBS, Line, Live
 
 _J = JOBS.c
 
@@ -32,7 +32,7 @@ class Owner:
 
 def has_work(connection: Connection, owner: Owner) -> bool:
     """Return whether `claim` would find a job now."""
-    return _next(connection, owner) is not None
+    return _next(reading.line(connection), owner) is not None
 
 
 def claim(connection: Connection, owner: Owner, waits: Waits) -> Lease | None:
@@ -41,12 +41,13 @@ def claim(connection: Connection, owner: Owner, waits: Waits) -> Lease | None:
     The event `started` belongs to this transaction, which is the beginning of an attempt.
     """
     lock_queue(connection)
-    found = _next(connection, owner)
+    line = reading.line(connection)
+    found = _next(line, owner)
     if found is None:
         return None
     clock = now(connection)
     taken = update(JOBS).where(_J.id == found.id, _J.state == "queued", _J.owner == "")
-    attempt = connection.scalar(
+    row = connection.execute(
         taken.values(
             state="leased",
             attempt=_J.attempt + 1,
@@ -59,23 +60,24 @@ def claim(connection: Connection, owner: Owner, waits: Waits) -> Lease | None:
             wait_s=None,
             phase="",
             n_stages=0,
-        ).returning(_J.attempt)
-    )
-    if attempt is None:
+            n_events=_J.n_events + 1,
+        ).returning(_J.attempt, _J.n_events)
+    ).one_or_none()
+    if row is None:
         return None
-    write_event(connection, found.id, "started", {})
-    renumber(connection, waits)
-    return Lease(found.id, attempt, owner.name)
+    write_events(connection, found.id, row.n_events - 1, [("started", {})])
+    started = replace(found, state="leased", seconds=0.0)
+    now_live = [started if job.id == found.id else job for job in line.jobs]
+    renumber(connection, Line(now_live), waits)
+    return Lease(found.id, row.attempt, owner.name)
 
 
-def _next(connection: Connection, owner: Owner) -> Waiting | None:
-    queued = [job for job in reading.queued(connection) if job.queue in owner.queues]
-    if not queued:
-        return None
-    running = reading.running_by_client(connection)
+def _next(line: Line, owner: Owner) -> Live | None:
+    queued = [job for job in line.queued if job.queue in owner.queues]
+    running = line.running_by_client
     return startable(
         fair_order(queued, running),
         running,
         per_client=owner.per_client,
-        is_measuring=reading.is_measuring(connection, owner.machine),
+        is_measuring=line.is_measuring(owner.machine),
     )

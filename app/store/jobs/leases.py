@@ -88,14 +88,7 @@ def end(
     n_stages: int,
 ) -> bool:
     """End the job with its last events; return False if the lease was lost."""
-    changed = update(JOBS).where(lease.fence())
-    n = connection.scalar(
-        changed.values(n_stages=n_stages, n_events=_J.n_events + len(told)).returning(_J.n_events)
-    )
-    if n is None:
-        return False
-    write_events(connection, lease.job_id, n - len(told), told)
-    return _end(connection, lease.fence(), lease.job_id, state, error)
+    return _end(connection, lease.fence(), lease.job_id, state, error, told, n_stages=n_stages)
 
 
 Cause = Literal["crashed", "lost", "returned"]
@@ -149,13 +142,22 @@ def _end(
     job_id: str,
     state: State,
     error: CompileError | None,
+    told: Sequence[Told] = (),
+    **more: Any,
 ) -> bool:
-    text = json.dumps(error.to_json()) if error else ""
+    """End a job with its last events and the terminal event."""
     changed = update(JOBS).where(fence)
     row = connection.execute(
         changed.values(
-            state=state, owner="", position=0, wait_s=None, error=text, ended_s=now(connection)
-        ).returning(_J.n_stages, _J.started_s, _J.ended_s)
+            state=state,
+            owner="",
+            position=0,
+            wait_s=None,
+            error=json.dumps(error.to_json()) if error else "",
+            ended_s=now(connection),
+            n_events=_J.n_events + len(told) + 1,
+            **more,
+        ).returning(_J.n_stages, _J.n_events, _J.started_s, _J.ended_s)
     ).one_or_none()
     if row is None:
         return False
@@ -163,9 +165,12 @@ def _end(
     data: dict[str, Any] = {"n_stages": row.n_stages, "seconds": seconds}
     if error:
         data["error"] = error.to_json()
-    name = "finished" if state == "succeeded" else "cancelled" if state == "cancelled" else "failed"
-    write_event(connection, job_id, name, data)
+    last = (_TERMINAL.get(state, "failed"), data)
+    write_events(connection, job_id, row.n_events - len(told) - 1, [*told, last])
     return True
+
+
+_TERMINAL: Mapping[State, str] = {"succeeded": "finished", "cancelled": "cancelled"}
 
 
 def heartbeat(connection: Connection, leases: Sequence[Lease], lease_s: float) -> list[Lease]:
@@ -210,9 +215,11 @@ def all_held(connection: Connection) -> list[Held]:
     ]
 
 
-def write_event(connection: Connection, job_id: str, name: str, data: Mapping[str, Any]) -> None:
-    """Add an event of a job whose row this transaction has locked."""
-    changed = update(JOBS).where(_J.id == job_id).values(n_events=_J.n_events + 1)
+def write_event(
+    connection: Connection, job_id: str, name: str, data: Mapping[str, Any], **values: Any
+) -> None:
+    """Add an event of a job, and change these columns of the job."""
+    changed = update(JOBS).where(_J.id == job_id).values(n_events=_J.n_events + 1, **values)
     n = connection.scalar(changed.returning(_J.n_events))
     assert n is not None, f"the job {job_id} has vanished"
     write_events(connection, job_id, n - 1, [(name, data)])

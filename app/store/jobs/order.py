@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +19,10 @@ class Waiting:
     priority: int = 0
 
 
-def fair_order(
-    queued: Iterable[Waiting], running: Mapping[str, int] | None = None
-) -> list[Waiting]:
+W = TypeVar("W", bound=Waiting)
+
+
+def fair_order(queued: Iterable[W], running: Mapping[str, int] | None = None) -> list[W]:
     """Return the queued jobs in the order of their starts; `running` counts jobs by client.
 
     Jobs of a higher priority are first. Then the first jobs of all clients precede their second
@@ -33,7 +35,7 @@ def fair_order(
     ['b1', 'a1', 'a2']
     """
     turns = Counter(running or {})
-    found: list[tuple[tuple[int, int, int], Waiting]] = []
+    found: list[tuple[tuple[int, int, int], W]] = []
     for job in sorted(queued, key=lambda job: (-job.priority, job.serial)):
         found.append(((-job.priority, turns[job.client], job.serial), job))
         turns[job.client] += 1
@@ -41,12 +43,12 @@ def fair_order(
 
 
 def startable(
-    ordered: Sequence[Waiting],
+    ordered: Sequence[W],
     running: Mapping[str, int],
     *,
     per_client: int,
     is_measuring: bool,
-) -> Waiting | None:
+) -> W | None:
     """Return the first job that a machine may start now.
 
     A client has at most `per_client` running jobs. While a job of the queue `bench` runs on the

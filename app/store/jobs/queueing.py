@@ -13,8 +13,8 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from app.store.dialects import lock_queue, now
 from app.store.jobs import reading
 from app.store.jobs.leases import end_unowned, write_event, write_events
-from app.store.jobs.order import Waiting, fair_order
-from app.store.jobs.reading import JOBS
+from app.store.jobs.order import fair_order
+from app.store.jobs.reading import JOBS, Line, Live
 from app.store.jobs.record import HELD, UNFINISHED, Event, Job, digest_of, new_id
 from compiler.errors import CompileError
 
@@ -59,7 +59,8 @@ def submit(connection: Connection, wanted: Wanted, limits: Limits) -> str:
     """Queue a job and return its id. Errors: E-LIMIT-QUEUE."""
     lock_queue(connection)
     _replace(connection, wanted)
-    waiting = reading.queued(connection)
+    line = reading.line(connection)
+    waiting = line.queued
     if len(waiting) >= limits.n_queued:
         raise CompileError(
             "E-LIMIT-QUEUE", f"jobs waiting: {len(waiting)}, which is the limit of this server"
@@ -69,10 +70,11 @@ def submit(connection: Connection, wanted: Wanted, limits: Limits) -> str:
         raise CompileError(
             "E-LIMIT-QUEUE", f"your jobs waiting: {own}, which is the limit for one client"
         )
-    job_id = new_id()
-    connection.execute(insert(JOBS).values(**_row(connection, job_id, wanted)))
-    renumber(connection, limits.waits)
-    return job_id
+    row = _row(connection, new_id(), wanted)
+    connection.execute(insert(JOBS).values(**row))
+    facts = (row[name] for name in ("id", "serial", "client", "queue", "priority", "kind"))
+    renumber(connection, Line([*line.jobs, Live(*facts)]), limits.waits)
+    return row["id"]
 
 
 def _row(connection: Connection, job_id: str, wanted: Wanted) -> dict[str, Any]:
@@ -151,29 +153,23 @@ def obtain(
     return shared.id
 
 
-def renumber(connection: Connection, waits: Waits) -> None:
+def renumber(connection: Connection, line: Line, waits: Waits) -> None:
     """Store the position of each queued job that has changed, and add an event about it."""
-    ordered = fair_order(reading.queued(connection), reading.running_by_client(connection))
-    if not ordered:
+    ordered = fair_order(line.queued, line.running_by_client)
+    changed = [
+        (position, job)
+        for position, job in enumerate(ordered, 1)
+        if position != job.position
+        and (not job.position or position <= _FIRST or position % 10 == 0)
+    ]
+    if not changed:
         return
-    known = {row.id: row for row in connection.execute(_places())}
-    kinds = [known[job.id].kind for job in ordered]
-    running, recent = reading.running_seconds(connection), reading.recent_seconds(connection)
-    estimates = waits(recent, running, kinds)
-    for position, (job, wait_s) in enumerate(zip(ordered, estimates, strict=True), 1):
-        old = known[job.id].position
-        if position != old and (not old or position <= _FIRST or position % 10 == 0):
-            _place(connection, job, position, wait_s)
-
-
-def _places() -> Any:
-    return select(_J.id, _J.kind, _J.position).where(_J.state == "queued")
-
-
-def _place(connection: Connection, job: Waiting, position: int, wait_s: float | None) -> None:
-    changed = update(JOBS).where(_J.id == job.id, _J.state == "queued")
-    connection.execute(changed.values(position=position, wait_s=wait_s))
-    write_event(connection, job.id, "queued", {"position": position, "wait_s": wait_s})
+    running = [(job.kind, job.seconds) for job in line.running]
+    recent = reading.recent_seconds(connection)
+    estimates = waits(recent, running, [job.kind for job in ordered])
+    for position, job in changed:
+        place = {"position": position, "wait_s": estimates[position - 1]}
+        write_event(connection, job.id, "queued", place, **place)
 
 
 def release(connection: Connection, job_id: str, waits: Waits) -> bool:
@@ -190,7 +186,7 @@ def cancel(connection: Connection, job_id: str, waits: Waits) -> None:
     """Cancel a queued job, or ask the owner of a running job to do so."""
     lock_queue(connection)
     if end_unowned(connection, job_id, "cancelled"):
-        renumber(connection, waits)
+        renumber(connection, reading.line(connection), waits)
         return
     held = update(JOBS).where(_J.id == job_id, _J.state.in_(HELD))
     connection.execute(held.values(is_cancelled=True))

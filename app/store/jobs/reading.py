@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 
 from app.store.dialects import now
 from app.store.jobs.order import Waiting
-from app.store.jobs.record import HELD, UNFINISHED, Event, Job, attempt_folder
+from app.store.jobs.record import UNFINISHED, Event, Job, State, attempt_folder
 from app.store.models import JobEventRow, JobRow
 
 JOBS, EVENTS = cast(Table, JobRow.__table__), cast(Table, JobEventRow.__table__)
@@ -67,38 +68,53 @@ def heads(connection: Connection, job_ids: Collection[str]) -> dict[str, tuple[i
     return {row.id: (row.n_events, row.state not in UNFINISHED) for row in rows}
 
 
-def n_queued(connection: Connection) -> int:
-    """Return the number of queued jobs."""
-    return connection.scalar(select(func.count()).where(_J.state == "queued")) or 0
+@dataclass(frozen=True, slots=True)
+class Live(Waiting):
+    """A queued or running job. `seconds` is the running time so far."""
+
+    kind: str = ""
+    state: State = "queued"
+    position: int = 0
+    machine: str = ""
+    seconds: float = 0.0
 
 
-def queued(connection: Connection) -> list[Waiting]:
-    """Return the queued jobs in the order of their submission."""
+@dataclass(frozen=True, slots=True)
+class Line:
+    """All queued and running jobs, read at once: each statement costs time."""
+
+    jobs: Sequence[Live]
+
+    @property
+    def queued(self) -> list[Live]:
+        """The queued jobs in the order of their submission."""
+        return [job for job in self.jobs if job.state == "queued"]
+
+    @property
+    def running(self) -> list[Live]:
+        """The running jobs."""
+        return [job for job in self.jobs if job.state != "queued"]
+
+    @property
+    def running_by_client(self) -> Counter[str]:
+        """The number of running jobs of each client."""
+        return Counter(job.client for job in self.running)
+
+    def is_measuring(self, machine: str) -> bool:
+        """Return whether a job of the queue `bench` runs on a machine."""
+        return any(job.queue == "bench" and job.machine == machine for job in self.running)
+
+
+def line(connection: Connection) -> Line:
+    """Read the queued and running jobs."""
+    seconds = (now(connection) - _J.started_s).label("seconds")
     rows = connection.execute(
-        select(_J.id, _J.serial, _J.client, _J.queue, _J.priority)
-        .where(_J.state == "queued")
-        .order_by(_J.serial)
-    )
-    return [Waiting(row.id, row.serial, row.client, row.queue, row.priority) for row in rows]
-
-
-def running_by_client(connection: Connection) -> Counter[str]:
-    """Return the number of running jobs of each client."""
-    return Counter(connection.scalars(select(_J.client).where(_J.state.in_(HELD))))
-
-
-def is_measuring(connection: Connection, machine: str) -> bool:
-    """Return whether a job of the queue `bench` runs on a machine."""
-    bench = (_J.queue == "bench") & (_J.machine == machine) & _J.state.in_(HELD)
-    return connection.scalar(select(_J.id).where(bench).limit(1)) is not None
-
-
-def running_seconds(connection: Connection) -> list[tuple[str, float]]:
-    """Return the kind and the running time in seconds of each running job."""
-    rows = connection.execute(
-        select(_J.kind, (now(connection) - _J.started_s).label("seconds")).where(_J.state.in_(HELD))
-    )
-    return [(row.kind, max(0.0, row.seconds)) for row in rows]
+        select(
+            _J.id, _J.serial, _J.client, _J.queue, _J.priority, _J.kind, _J.state, _J.position,
+            _J.machine, seconds,
+        ).where(_J.state.in_(UNFINISHED)).order_by(_J.serial)
+    )  # fmt: skip
+    return Line([Live(*row[:9], max(0.0, row.seconds)) for row in rows])
 
 
 def recent_seconds(connection: Connection) -> list[tuple[str, float]]:
