@@ -85,8 +85,8 @@ class Service:
                 text=True,
             )
         assert self.process.stdout is not None
-        with suppress(ValueError):  # killed before it listens
-            self.port = int(self.process.stdout.readline() or "x")
+        with self.process.stdout as said, suppress(ValueError):  # killed before it listens
+            self.port = int(said.readline() or "x")
 
     def kill_all(self) -> None:
         """Kill what is left of the service."""
