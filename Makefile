@@ -17,6 +17,7 @@ SEED ?= 1
 SEEDS ?= 1,2,3
 GRAPHS ?= 5000
 STEP ?= 1
+KILLS ?= 500
 FUNCTIONS ?= exp,expm1,log,log1p,tanh,sigmoid,erf,gelu
 
 # Dependencies of an installation, in addition to its lock file.
@@ -108,6 +109,10 @@ sweep-faults: .venv/.dev ## mutate each function of the rules, and print mutants
 .PHONY: sweep-malformed
 sweep-malformed: .venv/.dev ## load, compile and run thousands of malformed files, each in a child process
 	$(BIN)/python -m tests.malformed.sweep
+
+.PHONY: sweep-service
+sweep-service: .venv/.dev ## kill processes of a service at random moments, and check that nothing is lost (KILLS=, SEED=)
+	$(BIN)/python -m tests.faults_of_service --kills $(KILLS) --seed $(SEED)
 
 .PHONY: sweep-accuracy
 sweep-accuracy: .venv/.dev ## test the main functions on all f32 numbers, in hours (STEP=, FUNCTIONS=)

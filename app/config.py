@@ -108,8 +108,19 @@ class Settings:
 
     n_workers: int = 2
     """Number of jobs that run at a time."""
-    queue_limit: int = 20
+    queue_limit: int = 200
     """Maximum number of waiting jobs."""
+    queued_per_client: int = 20
+    """Maximum number of waiting jobs of one client."""
+    running_per_client: int = 2
+    """Maximum number of running jobs of one client."""
+    supervisor: Literal["inside", "outside"] = "inside"
+    """Where jobs run: `inside` the server, which then has a supervisor of its own, or `outside` in
+    processes of `compilarium work` alone."""
+    lease_s: float = 15.0
+    """The jobs of a supervisor that is silent for this long are run again."""
+    stop_grace_s: float = 3.0
+    """Time in which a stopping supervisor lets jobs finish before they return to the queue."""
     job_limit_s: float = 60.0
     """Time limit of a job."""
     memory_limit_bytes: int = 4000 * MB

@@ -30,6 +30,8 @@ DEFAULT = "default"
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _MINIMA = {
     "n_workers": 1,
+    "running_per_client": 1,
+    "lease_s": 1,
     "n_threads": 2,
     "n_streams": 1,
     "sessions_per_address": 1,

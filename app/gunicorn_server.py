@@ -1,8 +1,9 @@
 """The web server: gunicorn with one worker process, whose threads answer requests.
 
 gunicorn's parent process only listens, restarts a worker that died, and forwards signals. The
-worker creates the application after its fork, because the queue of jobs and the fork server belong
-to it. Compilations run in child processes, so threads suffice; an event stream occupies a thread.
+supervisor of jobs is a child of the parent, so it does not notice the end of a worker. The worker
+creates the application after its fork, because its threads and its fork server belong to it.
+Compilations run in child processes, so threads suffice; an event stream occupies a thread.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Server(BaseApplication):
         self.settings = settings
         self.listening = listening
         self.ready = ready
+        self.after_fork: Callable[[], None] = lambda: None
         self.flask: Flask | None = None
         self.cleanup: Cleanup | None = None
         self.parent = os.getpid()
@@ -74,6 +76,7 @@ class Server(BaseApplication):
             "certfile": str(settings.certificate) if settings.certificate else None,
             "keyfile": str(settings.key) if settings.key else None,
             "logger_class": Log,
+            "post_fork": _after_fork,
             "post_worker_init": _report,
             "child_exit": _forget,
             "control_socket_disable": True,
@@ -105,12 +108,16 @@ class Server(BaseApplication):
                 raise
 
     def stop(self) -> None:
-        """End the event streams, the jobs and the child processes."""
+        """End the event streams, and the child processes that check texts."""
         if self.cleanup is not None:
             self.cleanup.stop()
         if self.flask is not None:
             self.flask.extensions["jobs"].stop()
             self.flask.extensions["texts"].stop()
+
+
+def _after_fork(_: Any, worker: Worker) -> None:
+    worker.app.after_fork()
 
 
 def _report(worker: Worker) -> None:
@@ -148,7 +155,7 @@ class Worker(gthread.ThreadWorker):
         self.stopping: threading.Thread | None = None
 
     def run(self) -> None:
-        """Answer requests until a signal; then wait for the open requests, the jobs being ended."""
+        """Answer requests until a signal; then wait for the open requests."""
         try:
             super().run()
         finally:

@@ -8,6 +8,7 @@ import logging
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 
 from app.config import Settings
@@ -38,12 +39,16 @@ def serve(settings: Settings, *, say: Callable[[str], None] = print) -> None:
     listening = listen(settings.host, settings.port)
     url = address(settings.host, listening.getsockname()[1], is_secure=bool(settings.certificate))
     from app.gunicorn_server import Server  # imports fcntl, which Windows lacks
+    from app.jobs.supervisor_process import kept_supervisor
 
     def ready() -> None:
         say(f"Compilarium is at {url} (Ctrl+C ends it)")
 
-    with shared_counts(settings.data_folder):
-        Server(settings, listening, ready).serve()
+    with shared_counts(settings.data_folder), ExitStack() as stack:
+        server = Server(replace(settings, supervisor="outside"), listening, ready)
+        if settings.supervisor == "inside":
+            server.after_fork = stack.enter_context(kept_supervisor(settings)).forget
+        server.serve()
 
 
 def require_unix(platform: str) -> None:

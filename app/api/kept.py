@@ -9,7 +9,7 @@ from flask import Response
 
 from app.api.answers import answer, packed_answer, queue
 from app.jobs.parts import Parts
-from app.jobs.records import Job
+from app.store.jobs.record import Job
 from app.wire.shapes import Payload
 from app.wire.shapes.jobs import Kernel, Result, Stage
 from compiler.errors import CompileError

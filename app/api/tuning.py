@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Response
 
-from app.api.answers import body, file_answer, settings
+from app.api.answers import body, file_answer, queue, settings
 from app.api.kept import Kept
 from app.api.queued import accepted, queued_after
 from app.api.table import Table
@@ -57,5 +57,5 @@ def stop_tuning(job_id: str) -> Response:
     kept = Kept(job_id)
     if kept.job.request["kind"] != "tune":
         raise kept.absent("search to stop")
-    kept.job.ask_to_stop()
+    queue().ask_to_stop(kept.job.id)
     return accepted(kept.job)

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import compiler
 from app.config import Settings
-from app.data.files import UPLOADS, files_below, finished_jobs_of, uploads_of
+from app.data.files import JOBS, UPLOADS, files_below, uploads_of
+from app.data.jobs import KnownJob, known_jobs
 from app.data.manifest import MANIFEST, Manifest, Stored, copy, digest
 from app.disk import full_disk, sync
 from app.store import maintenance
@@ -25,9 +26,10 @@ from compiler.errors import CompileError
 def back_up(settings: Settings, target: Path, *, with_jobs: bool = True) -> Manifest:
     """Copy the data folder into a new folder, and return the manifest of the backup.
 
-    The database is copied before the uploads, so the backup has the models of all its links. A
-    database other than SQLite is not part of the backup. Errors: E-OPTION-VALUE if the target
-    exists, or there is no data folder; E-OUTPUT-FILE; E-DATA-DAMAGED for a damaged database.
+    The database is copied before the uploads, so the backup has the models of all its links. Of the
+    jobs, its copy has only those whose results are in the backup. A database other than SQLite is
+    not part of the backup. Errors: E-OPTION-VALUE if the target exists, or there is no data folder;
+    E-OUTPUT-FILE; E-DATA-DAMAGED for a damaged database.
     """
     folder = settings.data_folder
     if not folder.is_dir():
@@ -35,25 +37,32 @@ def back_up(settings: Settings, target: Path, *, with_jobs: bool = True) -> Mani
     if target.exists() or target.is_symlink():
         raise CompileError("E-OPTION-VALUE", f"{target} exists already", hint="name a new folder")
     with _appearing(target) as partial:
-        files = _copied_database(settings, partial)
-        files |= _copied_uploads(folder, partial)
-        if with_jobs:
-            for job in finished_jobs_of(folder):
-                files |= _copied_job(folder, partial, job)
-        database = partial / FILE_NAME
-        revision = maintenance.file_revision(database) if FILE_NAME in files else ""
+        database = _copied_database(settings, partial)
+        files = _copied_uploads(folder, partial)
+        jobs: dict[str, Mapping[str, Stored]] = {}
+        for job in known_jobs(database, folder / JOBS).values() if with_jobs else ():
+            if job.is_over and (copied := _copied_job(folder, partial, job)) is not None:
+                jobs[job.id] = copied
+                files |= copied
+        revision = ""
+        if (file := partial / FILE_NAME).exists():
+            maintenance.keep_jobs(file, jobs)
+            files[FILE_NAME] = digest(file)
+            revision = maintenance.file_revision(file)
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         manifest = Manifest(compiler.__version__, created, revision, files)
         (partial / MANIFEST).write_text(manifest.text(), encoding="utf-8")
     return manifest
 
 
-def _copied_database(settings: Settings, partial: Path) -> dict[str, Stored]:
+def _copied_database(settings: Settings, partial: Path) -> Database:
+    """Copy the database, and return the copy; return another database than SQLite itself."""
     database = Database(settings.database_url or sqlite_url(settings.data_folder))
-    if maintenance.database_file(database) is None or not database.exists():
-        return {}
-    maintenance.back_up(database, partial / FILE_NAME)
-    return {FILE_NAME: digest(partial / FILE_NAME)}
+    if maintenance.database_file(database) is None:
+        return database
+    if database.exists():
+        maintenance.back_up(database, partial / FILE_NAME)
+    return Database(sqlite_url(partial))
 
 
 def _copied_uploads(folder: Path, partial: Path) -> dict[str, Stored]:
@@ -67,17 +76,18 @@ def _copied_uploads(folder: Path, partial: Path) -> dict[str, Stored]:
     return files
 
 
-def _copied_job(folder: Path, partial: Path, job: str) -> dict[str, Stored]:
-    """Copy a finished job; an empty result if the job was evicted meanwhile."""
+def _copied_job(folder: Path, partial: Path, job: KnownJob) -> dict[str, Stored] | None:
+    """Copy the files of a finished job; None if the job was evicted meanwhile."""
     files: dict[str, Stored] = {}
     try:
-        for path in files_below(folder, job):
+        if job.state == "succeeded":
+            job.results(folder / JOBS).stat()
+        for path in files_below(folder, f"{JOBS}/{job.id}"):
             (partial / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             files[path] = copy(folder / path, partial / path)
-        _copy_time(folder / job, partial / job)
     except FileNotFoundError:
-        shutil.rmtree(partial / job, ignore_errors=True)
-        return {}
+        shutil.rmtree(partial / JOBS / job.id, ignore_errors=True)
+        return None
     return files
 
 
@@ -100,8 +110,6 @@ def restore(backup: Path, settings: Settings) -> Manifest:
         for path, stored in manifest.files.items():
             (partial / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _restore(backup, partial, path, stored)
-        for job in finished_jobs_of(partial):
-            _copy_time(backup / job, partial / job)
         damages = maintenance.integrity_check(partial / FILE_NAME)
         if damages:
             raise CompileError("E-DATA-DAMAGED", f"the database is damaged: {damages[0]}")
@@ -151,9 +159,3 @@ def _appearing(target: Path) -> Generator[Path]:
         raise CompileError("E-OUTPUT-FILE", message) from e
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def _copy_time(source: Path, target: Path) -> None:
-    """Copy the time of the last change, which is the age of a job."""
-    times = source.stat()
-    os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))

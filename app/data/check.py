@@ -17,12 +17,13 @@ from typing import Literal
 from app.config import Settings
 from app.data.backup import damaged_files
 from app.data.files import JOBS, MADE_AGAIN, UPLOADS
+from app.data.jobs import KnownJob, known_jobs
 from app.data.manifest import MANIFEST, Manifest, digest
 from app.jobs.parts import PARTS, decompress
-from app.jobs.records import is_id, load_facts
 from app.quotas import tree_bytes
 from app.store import maintenance
 from app.store.database import FILE_NAME, Database, require_known, sqlite_url
+from app.store.jobs.record import is_id
 from app.store.links import LinkStore
 from app.uploads import Upload, UploadStore, uploads_in
 from compiler.errors import CompileError
@@ -67,9 +68,10 @@ def check(settings: Settings) -> Report:
     if (folder / MANIFEST).exists():
         report.findings += _against_manifest(folder)
     database = Database(settings.database_url or sqlite_url(folder))
-    report.findings += _database(database, report)
+    damages = list(_database(database, report))
+    report.findings += damages
     report.findings += _uploads(UploadStore.of(settings), report)
-    report.findings += _jobs(folder / JOBS, report)
+    report.findings += _jobs(None if damages else database, folder / JOBS, report)
     if report.is_sound:
         report.findings += _links(settings, database, report)
     report.findings += _others(folder)
@@ -125,19 +127,35 @@ def _upload(store: UploadStore, path: Path, name: str) -> Iterator[Finding]:
             yield Finding("damaged", name, "its content does not have the digest of its id")
 
 
-def _jobs(folder: Path, report: Report) -> Iterator[Finding]:
+def _jobs(database: Database | None, folder: Path, report: Report) -> Iterator[Finding]:
+    """Check the results of jobs; without a database, every folder may be of a job."""
+    jobs = known_jobs(database, folder) if database is not None else None
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         name = f"{JOBS}/{path.name}"
-        if not is_id(path.name) or not load_facts(path):
+        if not is_id(path.name) or (jobs is not None and path.name not in jobs):
             if _is_old(path):
                 yield Finding("orphan", name, "is no job")
             continue
         report.count("jobs", tree_bytes(path))
-        for part in sorted((path / PARTS).glob("*")):
-            if part.suffix == ".gz" and not _is_whole(part):
-                yield Finding("damaged", f"{name}/{PARTS}/{part.name}", "cannot be decompressed")
-            elif part.suffix != ".gz" and _is_old(part):
-                yield Finding("orphan", f"{name}/{PARTS}/{part.name}", "is incomplete")
+        yield from _parts(path, name)
+    lost = [job for job in (jobs or {}).values() if _has_lost_results(job, folder)]
+    still = known_jobs(database, folder) if database is not None and lost else {}
+    for job in lost:
+        if job.id in still:  # else it was evicted meanwhile
+            yield Finding("missing", f"{JOBS}/{job.id}", "the database has this job")
+
+
+def _has_lost_results(job: KnownJob, folder: Path) -> bool:
+    return job.state == "succeeded" and not job.results(folder).is_dir()
+
+
+def _parts(folder: Path, name: str) -> Iterator[Finding]:
+    for part in sorted(folder.rglob(f"{PARTS}/*")):
+        path = f"{name}/{part.relative_to(folder).as_posix()}"
+        if part.suffix == ".gz" and not _is_whole(part):
+            yield Finding("damaged", path, "cannot be decompressed")
+        elif part.suffix != ".gz" and _is_old(part):
+            yield Finding("orphan", path, "is incomplete")
 
 
 def _is_whole(part: Path) -> bool:

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.jobs.records import OVER, is_id, load_facts
 from app.store.database import FILE_NAME
 
 UPLOADS, JOBS = "uploads", "jobs"
-MADE_AGAIN = frozenset({"logs", "models"})
-"""Folders of the data folder that backups omit: logs, and sample models with drawn weights."""
+MADE_AGAIN = frozenset({"logs", "models", "metrics", "supervisors"})
+"""Folders of the data folder that backups omit: logs, sample models with drawn weights, and what
+running servers and supervisors count and lock."""
 
 _UPLOAD = r"uploads/[0-9a-f]{64}\.(?:onnx|json|pinned)"
 _JOB = r"jobs/[0-9]{8}-[0-9a-f]{20}(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*){1,4}"
@@ -29,14 +29,6 @@ def uploads_of(folder: Path) -> Iterator[str]:
     """Yield the paths of the files of uploads, relative to the data folder."""
     names = sorted(os.listdir(folder / UPLOADS)) if (folder / UPLOADS).is_dir() else ()
     return (path for name in names if is_stored_name(path := f"{UPLOADS}/{name}"))
-
-
-def finished_jobs_of(folder: Path) -> Iterator[str]:
-    """Yield the paths of the folders of finished jobs, relative to the data folder."""
-    names = sorted(os.listdir(folder / JOBS)) if (folder / JOBS).is_dir() else ()
-    for name in filter(is_id, names):
-        if load_facts(folder / JOBS / name).get("state") in OVER:
-            yield f"{JOBS}/{name}"
 
 
 def files_below(folder: Path, path: str) -> Iterator[str]:

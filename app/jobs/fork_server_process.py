@@ -9,10 +9,11 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import socket
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -21,6 +22,7 @@ from app.jobs.fork_server import READER, WORKER
 from app.jobs.frames import frame
 from app.jobs.worker import Work, work_once
 from compiler.errors import CompileError
+from sandbox import kernel
 
 _PIPES = 3
 _REQUEST_BYTES, _MOST_FILES = 16 * 1024, 8
@@ -40,13 +42,16 @@ def serve(kinds: Mapping[str, Work], read: Callable[[], None] | None = None) -> 
     # Python warns about the threads of BLAS, but BLAS itself ends them before a fork.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     door = socket.socket(fileno=os.dup(0))
+    children: set[int] = set()
     while True:
         line, files, _, _ = socket.recv_fds(door, _REQUEST_BYTES, _MOST_FILES)
         if not line:
+            _kill(children)
             os._exit(0)
         request = json.loads(line)
         try:
             answer = {"answer": _answer(roles, door, request, files)}
+            _count(children, request, answer["answer"])
         except OSError as e:
             answer = {"failed": str(e)}
         for file in files:
@@ -59,6 +64,32 @@ def serve(kinds: Mapping[str, Work], read: Callable[[], None] | None = None) -> 
 
 def _nothing() -> None:
     pass
+
+
+def _count(children: set[int], request: Mapping[str, Any], answer: int | None) -> None:
+    """Remember the children whose process ids are not released."""
+    if request["do"] == "fork" and answer:
+        children.add(answer)
+    elif request["do"] == "release":
+        children.discard(request["pid"])
+
+
+def _kill(children: Iterable[int]) -> None:
+    """Kill the children and their descendants, because the server has ended.
+
+    Stopped children would not notice the end of their pipes.
+    """
+    for pid in children:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _end_with(parent: int) -> None:
+    """Let the kernel kill this process when its parent ends."""
+    with suppress(OSError, AttributeError):  # on systems other than Linux
+        kernel.die_with_parent(signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _answer(
@@ -85,6 +116,7 @@ def _fork(
     request: Mapping[str, Any],
     files: Sequence[int],
 ) -> int:
+    parent = os.getpid()
     pid = os.fork()
     if pid:
         with suppress(OSError):
@@ -92,6 +124,7 @@ def _fork(
         return pid
     try:
         os.setpgid(0, 0)
+        _end_with(parent)
         pipes, others = files[:_PIPES], files[_PIPES:]
         for number, file in enumerate(pipes):
             os.dup2(file, number)

@@ -16,7 +16,6 @@ from app.config import Settings
 from app.jobs.kinds import KINDS
 from app.jobs.limits import Limits
 from app.jobs.machine_facts import speeds
-from app.jobs.records import Job
 from app.jobs.task import (
     ARRAYS,
     COMPILED,
@@ -32,6 +31,7 @@ from app.jobs.task import (
 from app.jobs.tune import SCHEDULES as SCHEDULES_FILE
 from app.jobs.weights import weights_file
 from app.samples import Sample, find_sample
+from app.store.jobs.record import Job
 from app.uploads import UploadStore
 from compiler.errors import CompileError
 from compiler.machine.database import usable_path

@@ -21,6 +21,19 @@ class Limits:
     output_bytes: int
 
 
+class ChildKilledError(CompileError):
+    """The error of a child that a signal ended. The same task may succeed in another attempt."""
+
+    def __init__(self, error: CompileError) -> None:
+        super().__init__(
+            error.code, error.message, where=error.where, notes=error.notes, hint=error.hint
+        )
+
+
+class ChildLostError(ChildKilledError):
+    """The error of a child that ended with the fork server, which is no fault of the child."""
+
+
 def seconds_limit(seconds: float, doing: str = "") -> CompileError:
     """Return the error of a job that exceeded its time limit; `doing` is the job's last
     activity."""

@@ -89,9 +89,12 @@ class ResultStore:
         """Wait for the disk, at most `SETTLE_S`, so that it does not disturb a measurement."""
         wait(self.begun, SETTLE_S)
 
-    def sync(self) -> None:
-        """Wait until all results are on the disk. Errors: OSError."""
-        self.unsynced |= self.folders | {self.folder}
+    def sync(self, *parents: Path) -> None:
+        """Wait until all results, and the entries of these folders, are on the disk.
+
+        Errors: OSError.
+        """
+        self.unsynced |= self.folders | {self.folder, *parents}
         self._begin_sync()
         finish_sync(self.begun)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from app.config import Settings
 from app.jobs.child import Child
@@ -19,9 +18,9 @@ from app.jobs.limits import Limits
 from app.jobs.listener import OnEvent, Supervision
 from app.jobs.measuring_slot import MeasuringSlot
 from app.jobs.preparations import Preparation, preparations
-from app.jobs.records import Job
 from app.jobs.result_store import ResultStore
 from app.jobs.task import Task
+from app.store.jobs.record import Job
 from compiler.bench.machine_slot import MachineSlot
 from compiler.errors import CompileError
 
@@ -45,10 +44,15 @@ class Runner:
         self.numbers = itertools.count()
 
     def run(
-        self, job: Job, private: Mapping[str, Any], on_event: OnEvent, cancelled: threading.Event
+        self,
+        job: Job,
+        on_event: OnEvent,
+        cancelled: threading.Event,
+        is_stopped: Callable[[], bool],
     ) -> None:
         """Run the preparations of a job and then the job; return early if it is cancelled.
 
+        `is_stopped` tells whether the job shall end early with its results so far.
         The results of a job that succeeds are on the disk. Errors: those of `Child.run`, and those
         of finding the inputs.
         """
@@ -56,13 +60,13 @@ class Runner:
             self._prepare(each, on_event, cancelled)
         if cancelled.is_set():
             return
-        task = self.maker.task(job, private, self.limits)
+        task = self.maker.task(job, job.private or {}, self.limits)
         files = KINDS[job.request["kind"]].files
         store = ResultStore(job.folder, self.limits.output_bytes, files)
-        how = Supervision(self.limits, store, on_event, cancelled, job.is_asked_to_stop)
+        how = Supervision(self.limits, store, on_event, cancelled, is_stopped)
         self._child(task, how)
         if not cancelled.is_set():
-            store.sync()
+            store.sync(job.folder.parent, job.folder.parent.parent)
 
     def _prepare(self, each: Preparation, on_event: OnEvent, cancelled: threading.Event) -> None:
         if cancelled.is_set():

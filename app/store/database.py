@@ -16,6 +16,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
 from app.store.sqlite import READING, require_local, sqlite_engine
+from app.store.watch import Watch
 from compiler.errors import CompileError
 
 if TYPE_CHECKING:
@@ -35,6 +36,16 @@ def sqlite_url(folder: Path) -> str:
     return f"sqlite:///{folder.resolve() / FILE_NAME}"
 
 
+def absolute(url: str) -> str:
+    """Return a URL that means the same in another working folder."""
+    if not url:
+        return url
+    made = make_url(url)
+    if made.get_backend_name() == "sqlite" and made.database and made.database != ":memory:":
+        made = made.set(database=str(Path(made.database).resolve()))
+    return made.render_as_string(hide_password=False)
+
+
 class Database:
     """A database, with sessions from any thread.
 
@@ -48,6 +59,7 @@ class Database:
             require_local(Path(self.url.database))
         self._engine: Engine | None = None
         self._opening = threading.Lock()
+        self.watch = Watch(lambda: self.engine)
 
     @contextmanager
     def session(self) -> Generator[Session]:
@@ -78,8 +90,22 @@ class Database:
         file = self.url.database if self.url.get_backend_name() == "sqlite" else None
         return not file or Path(file).exists()
 
+    @contextmanager
+    def changing(self) -> Generator[Connection]:
+        """Open a transaction that writes, and wake the threads that wait for changes."""
+        with self.engine.begin() as connection:
+            yield connection
+        self.watch.poke()
+
+    @contextmanager
+    def looking(self) -> Generator[Connection]:
+        """Open a transaction that only reads: in SQLite it waits for no other transaction."""
+        with self.engine.execution_options(**{READING: True}).begin() as connection:
+            yield connection
+
     def close(self) -> None:
         """Close the connections; a later use of the database opens new connections."""
+        self.watch.close()
         with self._opening:
             if self._engine is not None:
                 self._engine.dispose()

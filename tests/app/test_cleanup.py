@@ -12,7 +12,7 @@ from app.cleanup import KINDS, Cleanup, Stores, clean
 from app.config import Settings
 from app.jobs.eviction import Needed
 from app.quotas import DAY_S, Item, Quota, excess, quotas
-from tests.app.conftest import jobs_of, settings_of, submit, until, wait, wait_until
+from tests.app.conftest import change_row, jobs_of, settings_of, submit, until, wait, wait_until
 
 RAW = {"content_type": "application/octet-stream"}
 NOW = 1e9
@@ -67,10 +67,9 @@ def test_old_and_large_data_of_every_kind_are_removed(make_app):
     client, stores = app.test_client(), Stores.of(app)
     old, fresh = upload(client, b"old"), upload(client, b"fresh")
     age(stores.uploads.folder / f"{old}.onnx", 11)
-    jobs = [wait(client, submit(client, name=i)["id"])["id"] for i in range(2)]
+    jobs = finished_elsewhere(make_app, 2)
     link = client.post("/api/v1/links", json={"fragment": "v=1&model=sample:digits_cnn"})
-    until(lambda: not jobs_of(client).needed().jobs)
-    age(stores.jobs.folder / jobs[0], 11)
+    change_row(client, jobs[0], ended_s=time.time() - 11 * DAY_S)
     stores.jobs.runner.logs.mkdir(exist_ok=True)
     for name, days in (("child-7.txt", 11), ("child-8.txt", 9)):
         (stores.jobs.runner.logs / name).write_text("words")
@@ -85,14 +84,37 @@ def test_old_and_large_data_of_every_kind_are_removed(make_app):
     assert client.get(path).status_code == 404
 
 
+def finished_elsewhere(make_app, n: int) -> list[str]:
+    """Return jobs in the same data folder, which the supervisor of a server with quotas that
+    nothing exceeds has run."""
+    client = make_app().test_client()
+    return [wait(client, submit(client, name=i)["id"])["id"] for i in range(n)]
+
+
+def test_a_job_that_a_request_names_during_the_clean_up_stays(make_app, monkeypatch):
+    app = make_app(jobs_kept_days=1, supervisor="outside")
+    client, stores = app.test_client(), Stores.of(app)
+    named, other = finished_elsewhere(make_app, 2)
+    for each in (named, other):
+        change_row(client, each, ended_s=time.time() - 2 * DAY_S)
+
+    def meanwhile(*arguments):
+        submit(client, "sleep", job=named)
+        return excess(*arguments)
+
+    monkeypatch.setattr("app.jobs.eviction.excess", meanwhile)
+    assert stores.jobs.prune() == 1
+    assert [client.get(f"/api/v1/jobs/{i}").status_code for i in (named, other)] == [200, 404]
+    assert not (stores.jobs.folder / other).exists()
+
+
 def test_jobs_are_limited_by_the_size_of_their_results(make_app):
     app = make_app(jobs_kept_bytes=100_000)
     client, stores = app.test_client(), Stores.of(app)
-    jobs = [wait(client, submit(client, name=i)["id"])["id"] for i in range(3)]
-    until(lambda: not jobs_of(client).needed().jobs)
+    jobs = finished_elsewhere(make_app, 3)
     for number, job in enumerate(jobs):
-        (stores.jobs.folder / job / "large").write_bytes(bytes(60_000))
-        age(stores.jobs.folder / job, 1 - number / 10)
+        (jobs_of(client).find(job).folder / "large").write_bytes(bytes(60_000))
+        change_row(client, job, ended_s=time.time() - DAY_S + number)
     assert stores.jobs.prune() == 2
     assert [client.get(f"/api/v1/jobs/{i}").status_code for i in jobs] == [404, 404, 200]
 
@@ -101,14 +123,12 @@ def test_what_an_unfinished_job_uses_stays(make_app):
     app = make_app(uploads_kept_bytes=0, n_jobs_kept=0, uploads_kept_days=1, jobs_kept_days=1)
     client, stores = app.test_client(), Stores.of(app)
     model = upload(client, b"model of the examined job")
-    stores.jobs.settings = settings_of(make_app(n_jobs_kept=9))
-    first = wait(client, submit(client, model={"upload": model})["id"])["id"]
-    until(lambda: not jobs_of(client).needed().jobs)
-    stores.jobs.settings = settings_of(app)
-    running = submit(client, "sleep", job=first)["id"]
+    supervised = make_app(n_jobs_kept=9).test_client()
+    first = wait(client, submit(supervised, model={"upload": model})["id"])["id"]
+    running = submit(supervised, "sleep", job=first)["id"]
     wait_until(client, running, lambda job: job["state"] == "running")
     age(stores.uploads.folder / f"{model}.onnx", 5)
-    age(stores.jobs.folder / first, 5)
+    change_row(client, first, ended_s=time.time() - 5 * DAY_S)
     unused = upload(client, b"unused")
     age(stores.uploads.folder / f"{unused}.onnx", 5)
     removed = clean(stores)
@@ -136,14 +156,13 @@ def test_uploads_stay_that_any_field_of_an_unfinished_request_names(make_app):
 
 
 def test_a_chain_of_examined_jobs_is_needed_with_its_uploads(client):
-    """Also the jobs of another server with this data folder, and jobs that examine each other."""
+    """Also the jobs of other supervisors, and jobs that examine each other."""
     stores, model = Stores.of(client.application), "a" * 64
     first = wait(client, submit(client, model={"upload": model})["id"])["id"]
     second = wait(client, submit(client, job=first, tuned=first)["id"])["id"]
-    until(lambda: not jobs_of(client).needed().jobs)
-    file = stores.jobs.folder / second / "job.json"
-    facts = json.loads(file.read_text()) | {"state": "running", "server_pid": os.getppid()}
-    file.write_text(json.dumps(facts | {"request": {"job": first, "other": second}}))
+    assert stores.jobs.needed() == Needed()
+    request = json.dumps({"job": first, "other": second})
+    change_row(client, second, state="running", owner="another/1/0", request=request)
     assert stores.jobs.needed() == Needed({first, second}, {model})
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy.exc import OperationalError
 
 from app.metrics.folder import VARIABLE, shared_counts
 from app.metrics.stored import StoredBytes
@@ -66,14 +67,14 @@ def test_requests_of_the_server_to_itself_are_not_counted(client: FlaskClient) -
     assert n_requests(found, "/api/v1/jobs/<job_id>/result") is None
 
 
-def test_jobs_queue_children_and_bytes_are_figures_of_this_moment(client: FlaskClient) -> None:
+def test_jobs_queue_supervisors_and_bytes_are_figures_of_this_moment(client: FlaskClient) -> None:
     wait(client, submit(client)["id"])
     wait(client, submit(client, "refuse")["id"])
     running_id = submit(client, "sleep")["id"]
     until(lambda: client.get(f"/api/v1/jobs/{running_id}").get_json()["state"] == "running")
     submit(client)
     client.post("/api/v1/uploads", data=b"x" * 1234)
-    until(lambda: (value(figures(client), "compilarium_children") or 0) >= 1)
+    until(lambda: value(figures(client), "compilarium_supervisors") == 1)
     found = figures(client)
     for state in ("succeeded", "failed", "running", "queued"):
         assert value(found, "compilarium_jobs", kind="compile", state=state) == 1
@@ -81,6 +82,18 @@ def test_jobs_queue_children_and_bytes_are_figures_of_this_moment(client: FlaskC
     assert (value(found, "compilarium_stored_bytes", folder="uploads") or 0) >= 1234
     assert (value(found, "compilarium_stored_bytes", folder="jobs") or 0) > 0
     assert (value(found, "compilarium_stored_bytes", folder="files") or 0) > 0
+    assert (value(found, "process_resident_memory_bytes") or 0) > 1e6
+
+
+def test_without_the_database_the_other_figures_remain(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: object) -> None:
+        raise OperationalError("SELECT", {}, OSError("away"))
+
+    monkeypatch.setattr("app.metrics.exposition.census", away)
+    found = figures(client)
+    assert value(found, "compilarium_queue_length") is None
     assert (value(found, "process_resident_memory_bytes") or 0) > 1e6
 
 

@@ -143,7 +143,7 @@ def test_the_command_says_its_address_once_and_ends_when_told(tmp_path: Path) ->
     ):
         assert server.first_line.startswith("Compilarium is at http://127.0.0.1:")
         processes = descendants_of(server.process.pid)
-        assert len(processes) >= 3  # the worker, the fork server, the job
+        assert len(processes) >= 4  # the worker, the supervisor, the fork server, the job
         start = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         stream.read()  # the stream ends
@@ -187,6 +187,37 @@ def test_a_killed_worker_is_replaced_and_its_processes_end(tmp_path: Path) -> No
         assert server.ask("GET", "/api/v1/about")[0] == 200
         assert server.worker != worker
         until(lambda: gone(lost))
+
+
+def test_a_job_outlives_the_worker_and_runs_again_after_the_end_of_the_supervisor(
+    tmp_path: Path,
+) -> None:
+    with running(tmp_path, worker_module=SLEEPING_WORKER, abandoned_after_s=600) as server:
+        job = started(server)
+        with followed(server, job):
+            os.kill(server.worker, signal.SIGKILL)
+        assert server.ask("GET", f"/api/v1/jobs/{job}")[1]["state"] == "running"
+        killed = server.supervisor
+        lost = descendants_of(killed)
+        assert len(lost) >= 2  # the fork server, the job
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: gone(lost))
+        assert server.supervisor != killed
+        with closing(server.connect()) as connection:
+            connection.request("GET", f"/api/v1/jobs/{job}/events")
+            answer = connection.getresponse()
+            n_starts = 0
+            while n_starts < 2:
+                line = answer.readline()
+                assert line, "the stream ended"
+                n_starts += line == b"event: started\n"
+
+
+def test_a_server_may_leave_its_jobs_to_supervisors_elsewhere(tmp_path: Path) -> None:
+    with running(tmp_path, supervisor="outside") as server:
+        status, found = server.ask("GET", "/readyz")
+        problems = {each["name"] for each in found["checks"] if each["problem"]}
+        assert (status, problems) == (503, {"queue"})
 
 
 def test_the_worker_ends_with_a_killed_server(tmp_path: Path) -> None:

@@ -13,6 +13,9 @@ from sqlalchemy import NullPool, create_engine, inspect, select
 from sqlalchemy.exc import IntegrityError
 
 from app.store.database import Database, downgrade, sqlite_url, upgrade
+from app.store.jobs.queueing import Limits, Wanted, submit
+from app.store.jobs.reading import events_after
+from app.store.jobs.supervisors import n_at_work, report
 from app.store.models import Base, LinkRow
 
 
@@ -96,6 +99,31 @@ def test_another_database_is_taken_by_its_url(tmp_path):
         session.add(row("a"))
     made.close()
     assert (tmp_path / "elsewhere" / "x.db").is_file()
+
+
+def test_the_tables_of_jobs_can_be_taken_back_and_made_again_beside_other_data(tmp_path):
+    engine = create_engine(f"sqlite:///{tmp_path / 'x.db'}", poolclass=NullPool)
+    with engine.begin() as connection:
+        upgrade(connection, "0003")
+        for insert in (
+            "INSERT INTO links VALUES ('a', 'a', 'v=1', '', '0.1.0', 1.5, 3)",
+            "INSERT INTO counts VALUES ('jobs', 'a', 7, 3, 1.5)",
+            "INSERT INTO answers VALUES ('a', 'a', 201, '', '{}', 1.5)",
+        ):
+            connection.exec_driver_sql(insert)
+        for _ in range(2):
+            upgrade(connection)
+            wanted = Wanted({"kind": "compile"}, "a model", "form", {})
+            job_id = submit(connection, wanted, Limits(9, 9, lambda *_: [None]))
+            (event,) = events_after(connection, job_id, 0)
+            assert (event.name, event.data) == ("queued", {"position": 1, "wait_s": None})
+            report(connection, "host/1/a", "host")
+            assert n_at_work(connection, 15.0) == 1
+            downgrade(connection, "0003")
+            left = set(inspect(connection).get_table_names())
+            assert left == {"links", "counts", "answers", "alembic_version"}
+            kept = "SELECT links.id, n, status FROM links, counts, answers"
+            assert connection.exec_driver_sql(kept).one() == ("a", 3, 201)
 
 
 def test_the_steps_can_be_taken_back(tmp_path):

@@ -1,0 +1,114 @@
+"""All writes of a supervisor about its running jobs, one at a time.
+
+A write that fails because the database is away is repeated. So a job that has ended waits for the
+database, unless the supervisor itself ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.jobs.running import Running
+from app.jobs.waiting import Estimates
+from app.store.database import Database
+from app.store.dialects import lock_queue
+from app.store.jobs import leases, queueing, reading
+from app.store.jobs.leases import Cause
+from app.store.jobs.record import State
+from compiler.errors import CompileError
+
+log = logging.getLogger("compilarium.jobs")
+
+_AGAIN_S = 0.5
+
+
+class Writer:
+    """Writes about running jobs; one lock guards the leases, whose fences name the last state."""
+
+    def __init__(self, database: Database, estimates: Estimates, lease_s: float) -> None:
+        self.database, self.estimates, self.lease_s = database, estimates, lease_s
+        self.is_giving_up = threading.Event()
+        """Set at the end of the supervisor: a write is tried only once more."""
+        self._lock = threading.Lock()
+
+    def record(self, running: Sequence[Running]) -> float:
+        """Write the news of running jobs in one transaction; return its seconds."""
+        with self._lock:
+            known = [each for each in running if each.is_confirmed.is_set()]
+            pairs = [(each, news) for each in known if (news := each.news())]
+            if not pairs:
+                return 0.0
+            start_s = monotonic()
+            try:
+                with self.database.changing() as connection:
+                    kept = [
+                        leases.record(connection, each.lease, news.told, news.phase, news.n_stages)
+                        for each, news in pairs
+                    ]
+            except (SQLAlchemyError, OSError) as e:
+                log.warning("events of jobs cannot be written: %s", e)
+                for each, news in pairs:
+                    each.put_back(news)
+                return _AGAIN_S
+            for (each, _), is_kept in zip(pairs, kept, strict=True):
+                if is_kept:
+                    each.lease.state = "running"
+                else:
+                    each.lose()
+            return monotonic() - start_s
+
+    def heartbeat(self, running: Sequence[Running]) -> None:
+        """Renew the leases of running jobs. Errors: SQLAlchemyError."""
+        with self._lock:
+            known = [each for each in running if each.is_confirmed.is_set()]
+            of = {each.lease.job_id: each for each in known if not each.is_lost}
+            held = [each.lease for each in of.values()]
+            if not held:
+                return
+            with self.database.changing() as connection:
+                lost = leases.heartbeat(connection, held, self.lease_s)
+        for lease in lost:
+            log.warning("job %s: the lease was lost", lease.job_id)
+            of[lease.job_id].lose()
+
+    def end(self, running: Running, state: State, error: CompileError | None) -> None:
+        """End a job; without effect if the lease was lost."""
+        news = running.last_news()
+
+        def write(connection: Connection) -> bool:
+            return leases.end(connection, running.lease, state, error, news.told, news.n_stages)
+
+        self._insist(running, write)
+
+    def queue_again(self, running: Running, cause: Cause) -> None:
+        """Return a job to the queue; without effect if the lease was lost."""
+        news = running.last_news()
+
+        def write(connection: Connection) -> bool:
+            lock_queue(connection)
+            is_kept = leases.queue_again(connection, running.lease, news.told, cause)
+            queueing.renumber(connection, reading.line(connection), self.estimates)
+            return is_kept
+
+        self._insist(running, write)
+
+    def _insist(self, running: Running, write: Callable[[Connection], bool]) -> None:
+        running.is_confirmed.wait()
+        while not running.is_lost:
+            try:
+                with self._lock, self.database.changing() as connection:
+                    is_kept = write(connection)
+            except (SQLAlchemyError, OSError) as e:
+                log.warning("job %s: its end cannot be written: %s", running.job.id, e)
+                if self.is_giving_up.wait(_AGAIN_S):
+                    return  # another supervisor repeats the job after the end of the lease
+            else:
+                if not is_kept:
+                    log.warning("job %s: the lease was lost before its end", running.job.id)
+                running.is_lost = True  # nothing more is written about this attempt
