@@ -21,7 +21,7 @@ from app.jobs.interest import Interests
 from app.jobs.kinds import KINDS
 from app.jobs.runner import Runner
 from app.jobs.silence import Silence
-from app.jobs.stored import adopt_files
+from app.jobs.stored import adopt_files, forget_lost
 from app.jobs.supervisor import Supervisor
 from app.jobs.waiting import Estimates
 from app.store.database import Database
@@ -273,11 +273,12 @@ class JobQueue:
         self.database.watch.close()
 
     def _adopt(self) -> None:
-        """Adopt the jobs of earlier versions, once."""
+        """Adopt the jobs of earlier versions, and forget those without results, once."""
         if not self._has_adopted:
             with self._starting:
                 if not self._has_adopted:
                     adopt_files(self.database, self.folder)
+                    forget_lost(self.database, self.folder)
                     self._has_adopted = True
 
     def _start(self) -> None:

@@ -59,6 +59,17 @@ def remove_strays(database: Database, folder: Path) -> None:
                 shutil.rmtree(folder / job_id, ignore_errors=True)
 
 
+def forget_lost(database: Database, folder: Path) -> None:
+    """Remove the rows of succeeded jobs whose results an operator has removed."""
+    with database.looking() as connection:
+        finished = reading.finished(connection)
+    done = [job for job in finished if job.state == "succeeded"]
+    lost = [job.id for job in done if not job.results(folder).is_dir()]
+    if lost:
+        with database.changing() as connection:
+            queueing.forget(connection, lost)
+
+
 def adopt_files(database: Database, folder: Path) -> None:
     """Insert the jobs of earlier versions into the table; then remove their files of facts.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,17 @@ def test_a_job_of_a_server_that_runs_and_an_unreadable_job_are_left(
     for job_id in (running, odd):
         assert client.get(f"/api/v1/jobs/{job_id}").status_code == 404
         assert (jobs / job_id / "job.json").exists()
+
+
+def test_a_job_whose_results_an_operator_has_removed_is_run_again(make_app: MakeApp) -> None:
+    client = make_app().test_client()
+    lost, kept = (wait(client, submit(client, name=n)["id"])["id"] for n in range(2))
+    shutil.rmtree(jobs_of(client).folder / lost)
+    request = jobs_of(client).find(lost).request
+    again = make_app().test_client()
+    states = [again.get(f"/api/v1/jobs/{job_id}").status_code for job_id in (lost, kept)]
+    assert states == [404, 200]
+    assert jobs_of(again).find_done(request) is None
 
 
 def test_old_folders_without_a_row_are_removed(make_app: MakeApp, tmp_path: Path) -> None:

@@ -132,6 +132,7 @@ class Finished(NamedTuple):
     """A job that has ended, at `ended_s` in Unix seconds."""
 
     id: str
+    state: State
     attempt: int
     ended_s: float
 
@@ -142,7 +143,7 @@ class Finished(NamedTuple):
 
 def finished(connection: Connection) -> list[Finished]:
     """Return the jobs that have ended."""
-    wanted = select(_J.id, _J.attempt, _J.ended_s).where(_J.state.not_in(UNFINISHED))
+    wanted = select(_J.id, _J.state, _J.attempt, _J.ended_s).where(_J.state.not_in(UNFINISHED))
     return [Finished(*row) for row in connection.execute(wanted)]
 
 
