@@ -23,7 +23,7 @@ from app.data.check import Report, check
 from app.data.files import is_stored_name
 from app.data.manifest import MANIFEST, Manifest, Stored
 from app.jobs.records import Job
-from app.store.database import FILE_NAME
+from app.store.database import FILE_NAME, Database, downgrade, sqlite_url
 from compiler.errors import CompileError
 from tests.app.conftest import MakeApp, jobs_of, submit, wait, wait_until
 
@@ -253,11 +253,10 @@ def test_a_server_refuses_the_tables_of_a_newer_program(used, make_app, tmp_path
 
 
 def test_a_backup_of_older_tables_is_migrated_by_the_server(used, make_app, tmp_path):
-    file = tmp_path / "data" / FILE_NAME
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("DROP INDEX ix_links_n_bytes")
-        connection.execute("ALTER TABLE links DROP COLUMN n_bytes")
-    set_revision(file, "0001")
+    database = Database(sqlite_url(tmp_path / "data"))
+    with database.engine.begin() as connection:
+        downgrade(connection, "0001")
+    database.close()
     assert back_up(settings_in(tmp_path / "data"), tmp_path / "backup").revision == "0001"
     restore(tmp_path / "backup", settings_in(tmp_path / "again"))
     client = make_app(data_folder=tmp_path / "again").test_client()
