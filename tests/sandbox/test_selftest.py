@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
-from sandbox import launch, seal, selftest
+from sandbox import launch, probes, seal, selftest
 from sandbox.limits import Limits
 from sandbox.probes import PROBES
 from sandbox.selftest import CHECKS, examine
@@ -69,3 +70,14 @@ def test_a_finding_without_an_answer_is_a_failure() -> None:
     found = list(selftest._inside("fresh", ["user"], b"", b"Killed"))
     assert [f.found for f in found] == ["the process ended before: Killed"]
     assert dataclasses.asdict(found[0])["name"] == "user"
+
+
+def test_only_mounts_may_be_visible_in_folders_of_the_system(tmp_path: Path) -> None:
+    for name in ("user/venv/bin", "user/private", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "user" / "venv" / "bin" / "python").touch()
+    mounts = {f"{tmp_path}/user/venv", "/usr"}
+    seen = set(probes._outside_mounts(str(tmp_path), mounts))
+    assert seen == {f"{tmp_path}/user/private", f"{tmp_path}/other"}
+    assert list(probes._outside_mounts(f"{tmp_path}/absent", mounts)) == []
+    assert list(probes._outside_mounts(str(tmp_path), {"/usr"})) == [str(tmp_path)]
