@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from app.config import Settings
 from app.jobs.isolation import Isolation, is_ours
 from app.jobs.limits import Limits
 from app.jobs.task import Task
-from app.serve import settings_for
+from app.serve import require_protection
 from compiler.errors import CompileError
 from sandbox.result import SandboxError
 from tests.app.conftest import QUICK, MakeApp, jobs_of, started, wait
@@ -86,7 +87,7 @@ def test_without_a_sandbox_what_strangers_write_is_refused(bare):
         assert (answer.status_code, error["code"]) == (503, "E-SANDBOX-ABSENT")
         assert OBSTACLE in error["message"]
         assert error["hint"] == FIX
-    assert answers[0].headers["Retry-After"]
+    assert "Retry-After" not in answers[0].headers, "the obstacle stays until it is removed"
 
 
 def test_the_page_learns_of_the_obstacle_and_the_remedy(bare, make_app):
@@ -95,10 +96,10 @@ def test_the_page_learns_of_the_obstacle_and_the_remedy(bare, make_app):
     assert make_app().test_client().get("/api/v1/sandbox").get_json()["state"] == "unknown"
 
 
-def test_only_a_local_server_works_without_a_sandbox(tmp_path):
-    assert settings_for("127.0.0.1", tmp_path, unsandboxed_local=True).unsandboxed_local
+def test_only_a_local_server_works_without_a_sandbox() -> None:
+    require_protection(Settings(host="127.0.0.1", unsandboxed_local=True))
     with pytest.raises(CompileError, match="unsandboxed-local") as caught:
-        settings_for("0.0.0.0", tmp_path, unsandboxed_local=True)
+        require_protection(Settings(host="0.0.0.0", insecure=True, unsandboxed_local=True))
     assert caught.value.code == "E-OPTION-VALUE"
 
 
