@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.jobs.records import OVER, is_id, load_facts
+from app.metrics.folder import COUNTS
 from app.store.database import FILE_NAME
 
 UPLOADS, JOBS = "uploads", "jobs"
-MADE_AGAIN = frozenset({"logs", "models"})
-"""Folders of the data folder that backups omit: logs, and sample models with drawn weights."""
+MADE_AGAIN = frozenset({"logs", "models", COUNTS})
+"""Folders of the data folder that backups omit: logs, sample models with drawn weights, and the
+counts of running servers."""
 
 _UPLOAD = r"uploads/[0-9a-f]{64}\.(?:onnx|json|pinned)"
 _JOB = r"jobs/[0-9]{8}-[0-9a-f]{20}(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*){1,4}"

@@ -62,7 +62,7 @@ def test_the_code_of_a_pair_of_kernels_is_side_by_side_and_in_the_link(
     b = fused.locator("button").nth(1).inner_text().split()[0]
     fused.locator("button").nth(0).press("Enter")
     expect(code).to_have_attribute("data-shown", f"{a}:{b} schedule")
-    expect(pane.locator("[data-part=choice]")).to_contain_text("for different work")
+    expect(pane.locator("[data-part=choice]")).to_contain_text("the table adds their times")
     pane.locator("[data-part=level]").select_option("asm")
     expect(code).to_have_attribute("data-shown", f"{a}:{b} asm")
     expect(code.locator("[data-kind=removed]").first).to_be_visible()

@@ -16,13 +16,6 @@ from app.store.database import Database, downgrade, sqlite_url, upgrade
 from app.store.models import Base, LinkRow
 
 
-@pytest.fixture
-def database(tmp_path):
-    made = Database(sqlite_url(tmp_path / "data"))
-    yield made
-    made.close()
-
-
 def row(name: str) -> LinkRow:
     return LinkRow(
         id=name,
