@@ -273,7 +273,7 @@ function tableOf(onPick) {
       if (!times) return "–";
       const time = formatSeconds(times.median_s);
       const n = pair.more[side].length + 1;
-      return n > 1 ? word("compare.sum-time", { time, n }) : time;
+      return n > 1 ? el("span", { title: word("compare.sum-hint", { n }) }, word("compare.sum-time", { time })) : time;
     },
     order: (/** @type {KernelPair} */ pair) => timesOf(pair, side)?.median_s ?? -1,
     number: true,
