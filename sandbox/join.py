@@ -70,6 +70,7 @@ class Ticket:
         Errors: OSError if the sandbox has ended.
         """
         program, landlock_version = filter_program(), landlock.version()
+        parent_end = os.pidfd_open(os.getpid())
         groups = [os.open(f"{folder}/cgroup.procs", os.O_WRONLY) for folder in self.groups]
         if self.uid is not None:
             staging.become(self.uid)
@@ -79,7 +80,7 @@ class Ticket:
             _stand_in(pid)
         for group in groups:
             os.write(group, b"0")
-        kernel.die_with_parent(signal.SIGKILL)
+        kernel.die_with_parent(signal.SIGKILL, parent_end)
         if is_detached:
             os.setsid()
         seal.close_others(keep)

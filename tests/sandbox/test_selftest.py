@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import mmap
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,10 @@ def test_only_mounts_may_be_visible_in_folders_of_the_system(tmp_path: Path) -> 
     assert seen == {f"{tmp_path}/user/private", f"{tmp_path}/other"}
     assert list(probes._outside_mounts(f"{tmp_path}/absent", mounts)) == []
     assert list(probes._outside_mounts(str(tmp_path), {"/usr"})) == [str(tmp_path)]
+
+
+def test_a_caller_with_much_memory_has_the_same_result() -> None:
+    """A joined child inherits the address space of its parent, which does not count as its own."""
+    large = mmap.mmap(-1, 2 * selftest.LIMITS.memory_bytes)
+    with large:
+        assert failed(examine()) == set()
