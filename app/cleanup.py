@@ -114,7 +114,8 @@ def clean(stores: Stores) -> dict[str, int]:
             removed[kind] = apply(stores, quotas(stores.settings)[kind])
         except Exception as e:
             removed[kind] = 0
-            log.warning("%s were not cleaned up: %s", kind, full_disk(e) or e)
+            # The text of an error of the database may contain what users stored.
+            log.warning("%s were not cleaned up: %s", kind, full_disk(e) or type(e).__name__)
     if any(removed.values()):
         log.info("removed beyond the quotas: %s", removed)
     return removed

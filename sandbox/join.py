@@ -71,17 +71,17 @@ class Ticket:
         Errors: OSError if the sandbox has ended.
         """
         program, landlock_version = filter_program(), landlock.version()
-        parent = os.getppid()
+        grandparent_end, parent_end = map(os.pidfd_open, (os.getppid(), os.getpid()))
         groups = [os.open(f"{folder}/cgroup.procs", os.O_WRONLY) for folder in self.groups]
         if self.uid is not None:
             staging.become(self.uid)
         kernel.setns(init_end, _ALL_KINDS)
         pid = os.fork()
         if pid:
-            _stand_in(pid, parent)
+            _stand_in(pid, grandparent_end)
         for group in groups:
             os.write(group, b"0")
-        kernel.die_with_parent(signal.SIGKILL)
+        kernel.die_with_parent(signal.SIGKILL, parent_end)
         if is_detached:
             os.setsid()
         seal.close_others(keep)
@@ -177,13 +177,12 @@ class Holder:
         self.close()
 
 
-def _stand_in(pid: int, parent: int) -> NoReturn:
+def _stand_in(pid: int, parent_end: int) -> NoReturn:
     """Wait for the child, and end in the same way, or with the parent."""
+    # Becoming another user has cleared an earlier setting.
+    kernel.die_with_parent(signal.SIGKILL, parent_end)
     seal.close_others(())
     kernel.drop_capabilities()
-    kernel.die_with_parent(signal.SIGKILL)  # becoming another user has cleared an earlier setting
-    if os.getppid() != parent:
-        os._exit(1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)

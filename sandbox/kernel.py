@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 
 NEW_NAMESPACES = {
     "time": 0x80,
@@ -82,9 +83,16 @@ def set_no_new_privileges() -> None:
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
-def die_with_parent(signal_number: int) -> None:
-    """Send this process a signal when the thread that created it ends."""
+def die_with_parent(signal_number: int, parent_end: int) -> None:
+    """Send this process a signal when the thread that created it ends.
+
+    `parent_end` is a pidfd of the parent, which may have ended before: then this process ends.
+    """
     prctl(_PR_SET_PDEATHSIG, signal_number)
+    parent = select.poll()
+    parent.register(parent_end)
+    if parent.poll(0):
+        os.kill(os.getpid(), signal_number)
 
 
 class _Program(ctypes.Structure):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import resource
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
 
 _BYTES_OF_LOCKED_MEMORY = 64 * 1024
 _CPU_SECONDS_AFTER_THE_SIGNAL = 1
@@ -30,6 +32,12 @@ class Limits:
     n_processes: int = 64
     n_files: int = 128
     n_entries: int = 10_000
+
+    def beyond_this_process(self) -> Self:
+        """Return the limits with the address space that a child forked now would inherit."""
+        n_pages = int(Path("/proc/self/statm").read_text().split()[0])
+        n_bytes = n_pages * resource.getpagesize()
+        return replace(self, memory_bytes=self.memory_bytes + n_bytes)
 
     def resource_limits(self) -> Mapping[int, tuple[int, int]]:
         """Return soft and hard limits of each process, by the number of the resource."""

@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,9 +154,22 @@ def no_parent_environment(_: Limits) -> str:
 @probe()
 def no_configuration(_: Limits) -> str:
     """No configuration, home folder or data of the system is visible."""
-    folders = ("/etc/passwd", "/home", "/var", "/run", "/sys", "/boot", "/mnt", "/srv")
-    some = [path for path in folders if os.path.exists(path)]
-    return f"visible: {some}" if some else ""
+    with open("/proc/self/mountinfo") as lines:
+        mounts = {os.fsdecode(line.split()[4]).replace("\\040", " ") for line in lines}
+    folders = ("/etc/passwd", "/home", "/var", "/run", "/sys", "/boot", "/mnt", "/srv", "/root")
+    some = [path for each in folders for path in _outside_mounts(each, mounts)]
+    return f"visible: {some[:10]}" if some else ""
+
+
+def _outside_mounts(path: str, mounts: Collection[str]) -> Iterator[str]:
+    """Yield what is visible at a path, except this Python and the inputs, which are mounts."""
+    if path in mounts or not os.path.lexists(path):
+        return
+    if not any(mount.startswith(f"{path}/") for mount in mounts):
+        yield path
+        return
+    for name in os.listdir(path):
+        yield from _outside_mounts(f"{path}/{name}", mounts)
 
 
 @probe()

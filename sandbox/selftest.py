@@ -101,7 +101,8 @@ def examine() -> Report:
 
 def _findings() -> Iterator[Finding]:
     names = [name for name in PROBES if name not in _IMPORTS]
-    joined = call(lambda: main(LIMITS, names), LIMITS)
+    limits = LIMITS.beyond_this_process()
+    joined = call(lambda: main(limits, names), limits)
     yield from _inside("joined", names, joined.stdout, joined.stderr)
     with ThreadPoolExecutor(2) as pool:
         fresh = pool.submit(run, _command([*PROBES]), LIMITS)

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from app.metrics.folder import COUNTS
 from app.store.database import FILE_NAME
 
 UPLOADS, JOBS = "uploads", "jobs"
-MADE_AGAIN = frozenset({"logs", "models", "metrics", "supervisors"})
+MADE_AGAIN = frozenset({"logs", "models", COUNTS, "supervisors"})
 """Folders of the data folder that backups omit: logs, sample models with drawn weights, and what
 running servers and supervisors count and lock."""
 

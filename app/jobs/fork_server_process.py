@@ -87,7 +87,9 @@ def _kill(children: Iterable[int]) -> None:
 def _end_with(parent: int) -> None:
     """Let the kernel kill this process when its parent ends."""
     with suppress(OSError, AttributeError):  # on systems other than Linux
-        kernel.die_with_parent(signal.SIGKILL)
+        parent_end = os.pidfd_open(parent)
+        kernel.die_with_parent(signal.SIGKILL, parent_end)
+        os.close(parent_end)
     if os.getppid() != parent:
         os._exit(1)
 

@@ -13,12 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+COUNTS = "metrics"
+"""The folder in the data folder."""
 
 
 @contextmanager
 def shared_counts(data_folder: Path) -> Generator[None]:
     """Let this process and its children count in a common folder, until the block ends."""
-    parent = data_folder / "metrics"
+    parent = data_folder / COUNTS
     parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     for old in parent.iterdir():
         if not _is_alive(old.name):  # of a server that was killed

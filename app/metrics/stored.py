@@ -6,7 +6,10 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+
+from app.quotas import tree_bytes
 
 _KEPT_S = 30.0
 """Walking thousands of files takes tens of milliseconds, so sizes are kept for this time."""
@@ -41,15 +44,8 @@ def _sizes(folder: Path) -> Mapping[str, int]:
         return sizes
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            files = ((path, name) for path, _, names in os.walk(entry) for name in names)
-            sizes[entry.name] = sum(_file_bytes(path, name) for path, name in files)
+            sizes[entry.name] = tree_bytes(Path(entry.path))
         else:
-            sizes[OTHER] += _file_bytes(str(folder), entry.name)
+            with suppress(FileNotFoundError):  # removed meanwhile
+                sizes[OTHER] += entry.stat(follow_symlinks=False).st_size
     return sizes
-
-
-def _file_bytes(folder: str, name: str) -> int:
-    try:
-        return os.lstat(os.path.join(folder, name)).st_size
-    except OSError:  # removed meanwhile
-        return 0

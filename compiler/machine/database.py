@@ -159,8 +159,10 @@ class Database:
         """Read the rows of a machine from the file, which may be read-only."""
         import sqlite3
 
+        self._require_private(os.O_RDONLY)
         address = f"{self.path.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(address, timeout=10, uri=True)) as connection:
+            _distrust(connection)
             if self._version(connection) == 0:
                 return []  # an empty file
             return connection.execute(
@@ -179,11 +181,10 @@ class Database:
     def _open(self) -> Generator[sqlite3.Connection]:
         import sqlite3
 
-        self._require_private()
+        self._require_private(os.O_RDWR | os.O_CREAT)
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as connection:
-                connection.execute("pragma trusted_schema = off")
-                connection.execute("pragma cell_size_check = on")
+                _distrust(connection)
                 self._version(connection)
                 connection.execute(_TABLE)
                 connection.execute(f"pragma user_version = {FORMAT}")
@@ -191,16 +192,16 @@ class Database:
         except sqlite3.Error as e:
             raise self._broken(str(e)) from e
 
-    def _require_private(self) -> None:
+    def _require_private(self, flags: int) -> None:
         """Check that no other user could have written the user's own database.
 
-        A file that the user names is trusted. Errors: E-TUNE-DATABASE.
+        `flags` open the file. A file that the user names is trusted. Errors: E-TUNE-DATABASE.
         """
         if self.path != default_path():
             return
         try:
             require(self.path.parent)
-            os.close(open_private(self.path, os.O_RDWR | os.O_CREAT))
+            os.close(open_private(self.path, flags))
         except NotPrivate as e:
             say_refused(self.path.parent, e.refusal)
             raise self._broken(str(e.refusal)) from e
@@ -239,6 +240,12 @@ class Tuned:
         n = len(self.used)
         kernels = "1 kernel runs a schedule" if n == 1 else f"{n} kernels run schedules"
         return f"{kernels} tuned on this machine ({self.source})"
+
+
+def _distrust(connection: sqlite3.Connection) -> None:
+    """Refuse functions in the schema of a database, and check its pages."""
+    connection.execute("pragma trusted_schema = off")
+    connection.execute("pragma cell_size_check = on")
 
 
 def tuned_schedules(path: str | PathLike[str] | None, options: CodeOptions) -> Tuned | None:

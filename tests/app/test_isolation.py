@@ -87,7 +87,7 @@ def test_without_a_sandbox_what_strangers_write_is_refused(bare):
         assert (answer.status_code, error["code"]) == (503, "E-SANDBOX-ABSENT")
         assert OBSTACLE in error["message"]
         assert error["hint"] == FIX
-        assert "Retry-After" not in answer.headers, "waiting does not help"
+        assert "Retry-After" not in answer.headers, "the obstacle stays until it is removed"
 
 
 def test_the_page_learns_of_the_obstacle_and_the_remedy(bare, make_app):
@@ -96,8 +96,8 @@ def test_the_page_learns_of_the_obstacle_and_the_remedy(bare, make_app):
     assert make_app().test_client().get("/api/v1/sandbox").get_json()["state"] == "unknown"
 
 
-def test_only_a_local_server_works_without_a_sandbox(tmp_path):
-    require_protection(Settings(unsandboxed_local=True))
+def test_only_a_local_server_works_without_a_sandbox() -> None:
+    require_protection(Settings(host="127.0.0.1", unsandboxed_local=True))
     with pytest.raises(CompileError, match="unsandboxed-local") as caught:
         require_protection(Settings(host="0.0.0.0", insecure=True, unsandboxed_local=True))
     assert caught.value.code == "E-OPTION-VALUE"

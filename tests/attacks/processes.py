@@ -323,7 +323,7 @@ def abort(given):
     os.abort()
 
 
-@attack(either(ends("signalled", "memory"), raised("MemoryError", "RecursionError")))
+@attack(either(ends("signalled", "memory", "seconds"), raised("MemoryError", "RecursionError")))
 def recurse_without_end(given):
     """Exhaust the stack of native code."""
     import sys

@@ -68,6 +68,7 @@ def fresh(code: str, limits: Limits) -> Result:
 
 
 def joined(code: str, limits: Limits) -> Result:
+    limits = limits.beyond_this_process()
     return sandbox.call(lambda: exec(compile(code, "attack", "exec"), {}), limits)
 
 

@@ -56,13 +56,13 @@ def test_the_code_of_a_pair_of_kernels_is_side_by_side_and_in_the_link(
     # Several kernels of B have the nodes of a kernel of A: their times are added, and the further
     # kernels name the kernel of A.
     fused = pairs.filter(has_text=re.compile(r"the same 3; also in B: \d+, \d+")).first
-    expect(fused).to_contain_text("in 3 kernels")
+    expect(fused.get_by_title("The sum of the times of 3 kernels")).to_contain_text("Σ")
     alone = pairs.filter(has_text="only in B; part of").first
     a = fused.locator("button").nth(0).inner_text().split()[0]
     b = fused.locator("button").nth(1).inner_text().split()[0]
     fused.locator("button").nth(0).press("Enter")
     expect(code).to_have_attribute("data-shown", f"{a}:{b} schedule")
-    expect(pane.locator("[data-part=choice]")).to_contain_text("for different work")
+    expect(pane.locator("[data-part=choice]")).to_contain_text("the table adds their times")
     pane.locator("[data-part=level]").select_option("asm")
     expect(code).to_have_attribute("data-shown", f"{a}:{b} asm")
     expect(code.locator("[data-kind=removed]").first).to_be_visible()

@@ -268,6 +268,7 @@ def test_doctor_finds_everything_needed_here() -> None:
 def test_doctor_shows_the_self_test_of_the_sandbox() -> None:
     facts = told("doctor")
     topics = {f["topic"]: f for f in facts["findings"]}
+    assert [f for f in facts["sandbox"]["findings"] if not f["ok"]] == []
     assert topics["sandbox"]["state"] == "ok"
     assert facts["sandbox"]["ok"] is True
     assert {f["way"] for f in facts["sandbox"]["findings"]} == {"fresh", "joined", "outside"}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import mmap
+from pathlib import Path
 
 import pytest
 
-from sandbox import launch, seal, selftest
+from sandbox import launch, probes, seal, selftest
 from sandbox.limits import Limits
 from sandbox.probes import PROBES
 from sandbox.selftest import CHECKS, examine
@@ -39,6 +41,7 @@ def test_every_assertion_has_words_and_a_remedy() -> None:
 
 def test_the_report_is_data() -> None:
     data = json.loads(json.dumps(examine().to_json()))
+    assert [finding for finding in data["findings"] if not finding["ok"]] == []
     assert data["ok"] is True
     assert {layer["name"] for layer in data["layers"]} == {"landlock", "cgroup"}
     assert all(finding["ok"] and finding["claim"] for finding in data["findings"])
@@ -68,3 +71,21 @@ def test_a_finding_without_an_answer_is_a_failure() -> None:
     found = list(selftest._inside("fresh", ["user"], b"", b"Killed"))
     assert [f.found for f in found] == ["the process ended before: Killed"]
     assert dataclasses.asdict(found[0])["name"] == "user"
+
+
+def test_only_mounts_may_be_visible_in_folders_of_the_system(tmp_path: Path) -> None:
+    for name in ("user/venv/bin", "user/private", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "user" / "venv" / "bin" / "python").touch()
+    mounts = {f"{tmp_path}/user/venv", "/usr"}
+    seen = set(probes._outside_mounts(str(tmp_path), mounts))
+    assert seen == {f"{tmp_path}/user/private", f"{tmp_path}/other"}
+    assert list(probes._outside_mounts(f"{tmp_path}/absent", mounts)) == []
+    assert list(probes._outside_mounts(str(tmp_path), {"/usr"})) == [str(tmp_path)]
+
+
+def test_a_caller_with_much_memory_has_the_same_result() -> None:
+    """A joined child inherits the address space of its parent, which does not count as its own."""
+    large = mmap.mmap(-1, 2 * selftest.LIMITS.memory_bytes)
+    with large:
+        assert failed(examine()) == set()

@@ -23,6 +23,7 @@ from app.data.backup import back_up, restore
 from app.data.check import Report, check
 from app.data.files import is_stored_name
 from app.data.manifest import MANIFEST, Manifest, Stored
+from app.metrics.folder import shared_counts
 from app.store.database import FILE_NAME, downgrade, sqlite_url
 from app.store.jobs import reading
 from app.store.maintenance import jobs_in
@@ -339,6 +340,14 @@ def test_the_check_finds_damages_missing_models_and_orphans(used, tmp_path):
         ("orphan", f"uploads/{'0' * 64}.json"),
         ("orphan", "uploads/incoming-x"),
     ]
+
+
+def test_the_counts_of_a_running_server_are_no_orphans_and_not_backed_up(used, tmp_path):
+    folder = tmp_path / "data"
+    with shared_counts(folder):
+        assert states(check(settings_in(folder))) == []
+        back_up(settings_in(folder), tmp_path / "backup")
+    assert "metrics" not in os.listdir(tmp_path / "backup")
 
 
 def test_the_check_finds_the_missing_model_of_a_link_and_unreadable_facts(used, tmp_path):

@@ -8,18 +8,10 @@ import pytest
 from sqlalchemy import func, select
 
 from app.store.answers import KEPT_S, Answer, AnswerStore
-from app.store.database import Database, sqlite_url
 from app.store.models import AnswerRow
 from compiler.errors import CompileError
 
 ANSWER = Answer(202, "/api/v1/jobs/x", '{"id":"x"}')
-
-
-@pytest.fixture
-def database(tmp_path):
-    made = Database(sqlite_url(tmp_path / "data"))
-    yield made
-    made.close()
 
 
 @pytest.fixture

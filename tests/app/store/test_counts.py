@@ -9,18 +9,10 @@ from sqlalchemy import func, select
 
 from app.rate import Limit, TooMany
 from app.store.counts import Counts, Share
-from app.store.database import Database, sqlite_url
 from app.store.models import CountRow
 
 TWO = Limit(2, 60.0)
 BYTES = Limit(1000, 60.0, "bytes of links")
-
-
-@pytest.fixture
-def database(tmp_path):
-    made = Database(sqlite_url(tmp_path / "data"))
-    yield made
-    made.close()
 
 
 @pytest.fixture

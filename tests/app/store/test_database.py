@@ -19,13 +19,6 @@ from app.store.jobs.supervisors import n_at_work, report
 from app.store.models import Base, LinkRow
 
 
-@pytest.fixture
-def database(tmp_path):
-    made = Database(sqlite_url(tmp_path / "data"))
-    yield made
-    made.close()
-
-
 def row(name: str) -> LinkRow:
     return LinkRow(
         id=name,

@@ -204,9 +204,13 @@ function summary(pairs) {
   });
 }
 
+/** Return the side that divides the work among several kernels, if one does. @param {KernelPair} pair */
+const dividedSide = ({ more }) => /** @type {const} */ (["a", "b"]).find((side) => more[side].length > 0);
+
 /** Return the reason for pairing the two kernels. @param {KernelPair} pair */
 function sentence(pair) {
   const { a, b, shared, all, elsewhere } = pair;
+  const divided = dividedSide(pair);
   if (!a || !b) {
     const [here, there] = a ? ["A", "B"] : ["B", "A"];
     return elsewhere
@@ -214,16 +218,18 @@ function sentence(pair) {
       : word("compare.alone", { here, there });
   }
   if (all === 0) return word("compare.by-name");
+  if (divided && shared < all) return word("compare.summed-nodes", { n: all, shared, there: divided.toUpperCase() });
   return shared === all ? word("compare.same-nodes", { n: all }) : word("compare.shared-nodes", { n: all, shared });
 }
 
 /** @param {KernelPair} pair */
-function nodesCell({ a, b, shared, all, elsewhere, more }) {
-  for (const side of /** @type {const} */ (["a", "b"]))
-    if (more[side].length) {
-      const numbers = more[side].map(({ kernel }) => kernel).join(", ");
-      return word("compare.sum-short", { n: all, there: side.toUpperCase(), more: numbers });
-    }
+function nodesCell(pair) {
+  const { a, b, shared, all, elsewhere, more } = pair;
+  const divided = dividedSide(pair);
+  if (divided) {
+    const numbers = more[divided].map(({ kernel }) => kernel).join(", ");
+    return word("compare.sum-short", { n: all, there: divided.toUpperCase(), more: numbers });
+  }
   if (a && b) return all === 0 ? word("compare.no-nodes") : shared === all ? word("compare.same-short", { n: all }) : word("compare.shared-short", { shared, n: all });
   const here = a ? "A" : "B";
   return elsewhere
@@ -267,7 +273,7 @@ function tableOf(onPick) {
       if (!times) return "–";
       const time = formatSeconds(times.median_s);
       const n = pair.more[side].length + 1;
-      return n > 1 ? word("compare.sum-time", { time, n }) : time;
+      return n > 1 ? el("span", { title: word("compare.sum-hint", { n }) }, word("compare.sum-time", { time })) : time;
     },
     order: (/** @type {KernelPair} */ pair) => timesOf(pair, side)?.median_s ?? -1,
     number: true,

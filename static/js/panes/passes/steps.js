@@ -330,7 +330,7 @@ function row(step, index, selected) {
 function explain({ took, made, source, error, seconds, saves }, rule, state) {
   const fold = (/** @type {"example" | "near-miss"} */ kind, /** @type {string} */ text) =>
     foldOf(
-      el("details", {}, el("summary", {}, word(`steps.${kind}`)), el("pre", { class: "code" }, text)),
+      el("details", {}, el("summary", {}, word(`steps.${kind}`)), el("pre", { class: "code", tabIndex: 0, role: "region", "aria-label": word(`steps.${kind}`) }, text)),
       state,
       kind,
       "rule",

@@ -126,7 +126,10 @@ function figuresOf(profile) {
   return figures;
 }
 
-/** @param {boolean} isMeasured whether the speeds of the machine were measured @returns {import("../shell/table.js").Column<Row>[]} */
+/**
+ * @param {boolean} isMeasured whether the speeds of the machine were measured
+ * @returns {import("../shell/table.js").Column<Row>[]}
+ */
 function columnsOf(isMeasured) {
   return [
     {
