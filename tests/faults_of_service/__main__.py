@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sandbox.leftovers import leftovers
 from tests.faults_of_service.kills import FAULTS
 from tests.faults_of_service.load import Load
 from tests.faults_of_service.service import Service
@@ -93,7 +94,7 @@ def _orphans(service: Service) -> list[str]:
     end_s = time.monotonic() + _ORPHANS_S
     while (pids := service.pids()) and time.monotonic() < end_s:
         time.sleep(0.05)
-    return [f"process {pid} is an orphan" for pid in pids]
+    return [f"process {pid} is an orphan" for pid in (*pids, *leftovers())]
 
 
 def main() -> None:
