@@ -38,14 +38,15 @@ class Version:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._is_sqlite = engine.dialect.name == "sqlite"
-        self.every_s = 0.01 if self._is_sqlite else 0.05
-        self._connection: Any = engine.raw_connection() if self._is_sqlite else None
+        self.is_exact = engine.dialect.name == "sqlite"
+        """Whether an answer costs little, and yes means a change."""
+        self.every_s = 0.01 if self.is_exact else 0.05
+        self._connection: Any = engine.raw_connection() if self.is_exact else None
         self._last: object = None
 
     def has_changed(self) -> bool:
         """Return whether the database may have changed."""
-        if not self._is_sqlite:
+        if not self.is_exact:
             return True
         try:
             found = self._connection.cursor().execute("PRAGMA data_version").fetchone()

@@ -11,6 +11,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.store.dialects import Version
 
+_PAUSE_S, _BUSY_PAUSE_S, _LIVELY_S = 0.01, 0.002, 0.25
+"""Time between two looks, and the shorter time for a moment after a change: one change announces
+others, such as the claim and the end of a small job."""
+
 
 class Watch:
     """Counts changes of a database: those of this process at once, others soon afterwards.
@@ -76,7 +80,8 @@ class Watch:
 
     def _look(self) -> None:
         version: Version | None = None
-        while self._is_awaited(version.every_s if version else 0.01):
+        pause_s, lively_until = _BUSY_PAUSE_S, 0.0
+        while self._is_awaited(pause_s):
             try:
                 version = version or Version(self._engine())
                 has_changed = version.has_changed()
@@ -84,6 +89,10 @@ class Watch:
                 has_changed = True
             if has_changed:
                 self.poke()
+                lively_until = monotonic() + _LIVELY_S
+            pause_s = version.every_s if version else _PAUSE_S
+            if version is not None and version.is_exact and monotonic() < lively_until:
+                pause_s = _BUSY_PAUSE_S
         if version is not None:
             version.close()
 
