@@ -129,7 +129,7 @@ class Settings:
     """Time limit for checking a written text."""
     output_limit_bytes: int = 256 * MB
     """Maximum size of the stored result of a job."""
-    n_jobs_kept: int = 100
+    n_jobs_kept: int = 5000
     """Number of finished jobs whose results are kept."""
     unsandboxed_local: bool = False
     """Where no sandbox can be built, run the user's own models without one; local servers only."""

@@ -22,7 +22,7 @@ from typing import Protocol
 
 from app.config import Settings
 from app.disk import sync
-from app.quotas import Item, Quota, excess, quotas
+from app.quotas import Growth, Item, Quota, excess, quotas
 from compiler.errors import CompileError, Where
 from compiler.frontend.written import language_of
 from compiler.units import bytes_text
@@ -85,6 +85,7 @@ class UploadStore:
         self.pinned_bytes = pinned_bytes
         self.needed = needed
         self._pinning = threading.Lock()
+        self._growth = Growth(quota)
 
     @staticmethod
     def of(settings: Settings, needed: Callable[[], Collection[str]] = tuple) -> UploadStore:
@@ -128,7 +129,8 @@ class UploadStore:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        self.prune(keep=upload.id)
+        if self._growth.is_much_with(upload.bytes):
+            self.prune(keep=upload.id)
         return upload
 
     def _write_facts(self, upload: Upload) -> None:
@@ -171,7 +173,7 @@ class UploadStore:
             if not new:
                 return
             wanted = sum(upload.bytes for upload in new)
-            pinned = sum(size for _, size, path in self._contents() if self.is_pinned(path.stem))
+            pinned = self._pinned_bytes()
             if pinned + wanted > self.pinned_bytes:
                 raise CompileError(
                     "E-LINK-FULL",
@@ -181,6 +183,14 @@ class UploadStore:
             for upload in new:
                 self._pin(upload.id).touch()
                 self.find(upload.id)  # the upload may have been evicted
+
+    def _pinned_bytes(self) -> int:
+        """Return the total size of the pinned uploads, which are few among all uploads."""
+        total = 0
+        for path in self.folder.glob("*.pinned"):
+            with suppress(OSError):
+                total += self._content(path.stem).stat().st_size
+        return total
 
     def is_pinned(self, upload_id: str) -> bool:
         """Return whether an upload is pinned."""
@@ -209,6 +219,7 @@ class UploadStore:
         Pinned uploads, and those that an unfinished job needs, stay. Incomplete uploads of a
         terminated server are removed too.
         """
+        self._growth.reset()
         for path in self._leftovers():
             path.unlink(missing_ok=True)
         needed = {keep, *self.needed()}

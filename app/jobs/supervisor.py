@@ -251,7 +251,7 @@ class Supervisor:
                 self._changed.notify_all()
             self.database.watch.poke()
         with suppress(SQLAlchemyError, OSError):
-            self.stored.prune()
+            self.stored.add(running.job.id)
 
     def _failure(self, running: Running) -> CompileError | None:
         """Run a job to its end, and return its error if it fails."""

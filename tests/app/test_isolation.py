@@ -18,6 +18,7 @@ from app.jobs.task import Task
 from app.serve import require_protection
 from compiler.errors import CompileError
 from sandbox.result import SandboxError
+from sandbox.selftest import UNTOLD
 from tests.app.conftest import QUICK, MakeApp, jobs_of, started, wait
 
 OBSTACLE, FIX = "bubblewrap is not installed", "sudo apt-get install bubblewrap"
@@ -31,8 +32,9 @@ def reporting(**report: Any) -> list[str]:
     return [sys.executable, "-c", f"print({json.dumps(whole)!r})"]
 
 
-def finding(*, ok: bool) -> dict[str, Any]:
-    return {"ok": ok, "claim": "Nothing survives.", "fix": "boot Linux 6"}
+def finding(*, ok: bool, found: str = "a survivor") -> dict[str, Any]:
+    words = "" if ok else found
+    return {"ok": ok, "claim": "Nothing survives.", "found": words, "fix": "boot Linux 6"}
 
 
 ABSENT = reporting(obstacle=OBSTACLE, fix=FIX)
@@ -74,6 +76,25 @@ def test_the_self_test_decides(command, state, obstacle, fix):
     isolation.begin_self_test(command)
     verdict = isolation.await_self_test()
     assert (verdict.state, verdict.obstacle, verdict.fix) == (state, obstacle, fix)
+
+
+@pytest.mark.parametrize(("n_slow", "state"), [(1, "complete"), (9, "absent")])
+def test_a_self_test_that_lacks_time_is_repeated(tmp_path, n_slow, state):
+    """A busy machine must not have a server without a sandbox until its next start."""
+    runs = tmp_path / "runs"
+    slow, good = (
+        json.dumps({"obstacle": "", "fix": "", "findings": [each]})
+        for each in (finding(ok=False, found=f"{UNTOLD}: no message"), finding(ok=True))
+    )
+    code = (
+        f"import pathlib; runs = pathlib.Path({str(runs)!r}); "
+        "n = len(runs.read_text()) if runs.exists() else 0; runs.write_text('x' * (n + 1)); "
+        f"print({slow!r} if n < {n_slow} else {good!r})"
+    )
+    isolation = Isolation()
+    isolation.begin_self_test([sys.executable, "-c", code])
+    assert isolation.await_self_test().state == state
+    assert len(runs.read_text()) == min(n_slow + 1, 3)
 
 
 def test_without_a_sandbox_what_strangers_write_is_refused(bare):

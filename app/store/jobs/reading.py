@@ -19,6 +19,9 @@ from app.store.models import JobEventRow, JobRow
 JOBS, EVENTS = cast(Table, JobRow.__table__), cast(Table, JobEventRow.__table__)
 _J, _E = JOBS.c, EVENTS.c
 _N_RECENT = 200
+_SUCCEEDED = func.lower(_J.state) == "succeeded"
+"""A condition for rows that another index finds: SQLite would use that of the states instead, and
+so read the rows of thousands of succeeded jobs."""
 
 
 def find(connection: Connection, folder: Path, job_id: str) -> Job | None:
@@ -29,7 +32,7 @@ def find(connection: Connection, folder: Path, job_id: str) -> Job | None:
 
 def find_done(connection: Connection, folder: Path, digest: str, form: str) -> Job | None:
     """Find the newest finished job with a request of this digest, and a result of this form."""
-    equal = (_J.digest == digest) & (_J.form == form) & (_J.state == "succeeded")
+    equal = (_J.digest == digest) & (_J.form == form) & _SUCCEEDED
     found = _jobs(connection, folder, equal, limit=1)
     return found[0] if found else None
 
@@ -48,7 +51,7 @@ def examining(connection: Connection, folder: Path, job_id: str, form: str) -> l
     """
     own = select(_J.digest).where(_J.id == job_id).scalar_subquery()
     same = select(_J.id).where(_J.digest == own)
-    done = _J.examined.in_(same) & (_J.state == "succeeded") & (_J.form == form)
+    done = _J.examined.in_(same) & _SUCCEEDED & (_J.form == form)
     return _jobs(connection, folder, done)
 
 
@@ -118,11 +121,14 @@ def line(connection: Connection) -> Line:
 
 
 def recent_seconds(connection: Connection) -> list[tuple[str, float]]:
-    """Return the kind and the running time in seconds of recent succeeded jobs, oldest first."""
+    """Return the kind and the running time in seconds of recent succeeded jobs, oldest first.
+
+    By the order of submission, which an index has: the table may have thousands of jobs.
+    """
     rows = connection.execute(
         select(_J.kind, _J.ended_s - _J.started_s)
         .where(_J.state == "succeeded")
-        .order_by(_J.ended_s.desc())
+        .order_by(_J.serial.desc())
         .limit(_N_RECENT)
     )
     return [(kind, seconds) for kind, seconds in reversed(rows.all())]
