@@ -96,10 +96,12 @@ class Database:
         """
         try:
             _ = self.engine
-        except DBAPIError as e:
-            reason = (str(e.orig).strip().splitlines() or [type(e.orig).__name__])[0]
+        except (DBAPIError, OSError) as e:
+            error = getattr(e, "orig", e)
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             message = f"the database cannot be used: {reason:.200}"
-            raise CompileError("E-OPTION-VALUE", message, hint="check database_url") from e
+            hint = "check the settings data_folder and database_url"
+            raise CompileError("E-OPTION-VALUE", message, hint=hint) from e
 
     def exists(self) -> bool:
         """Return whether the database may have rows: a SQLite file is created at the first use."""

@@ -44,9 +44,6 @@ def revisions() -> list[str]:
 REVISIONS = revisions()
 OLD, HEAD = REVISIONS[-2:]
 
-LINK = "1-id"
-"""The id of a link that `fill` stores."""
-
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
@@ -440,6 +437,16 @@ def test_another_process_waits_for_a_long_migration(
     assert version_in(old) == HEAD
 
 
+def test_a_database_that_cannot_be_used_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(CompileError, match="the database cannot be used") as caught:
+        Database(f"sqlite:///{tmp_path / 'file' / 'x.db'}").prepare()
+    assert caught.value.code == "E-OPTION-VALUE"
+    (tmp_path / "x.db").write_bytes(b"no database" * 1000)
+    with pytest.raises(CompileError, match="not a database"):
+        Database(f"sqlite:///{tmp_path / 'x.db'}").prepare()
+
+
 @pytest.fixture
 def newest(tmp_path: Path) -> Path:
     """The database of a newer program."""
@@ -454,11 +461,12 @@ def newest(tmp_path: Path) -> Path:
 
 def test_a_server_says_that_it_migrates_and_works(old: Path) -> None:
     with running(old.parent.parent, log_format="json") as server:
-        assert server.ask("GET", "/api/v1/about")[0] == 200
+        link = {"fragment": "v=1&model=sample:digits_cnn"}
+        assert server.ask("POST", "/api/v1/links", link)[0] == 201
         told = server.log.read_text()
-        assert server.ask("GET", f"/api/v1/links/{LINK}")[0] == 200
     assert told.count("a copy of version") == 1, "the parent migrates, ahead of worker and jobs"
     assert len(copies_of(old)) == 1
+    assert len(content(sqlite_engine(f"sqlite:///{old}"))["links"]) == N_ROWS + 1
 
 
 @pytest.mark.parametrize("command", ["serve", "work"])
