@@ -16,7 +16,7 @@ from typing import Literal
 
 from app.config import Settings
 from app.data.backup import damaged_files
-from app.data.files import JOBS, MADE_AGAIN, UPLOADS
+from app.data.files import JOBS, OMITTED, UPLOADS
 from app.data.jobs import KnownJob, known_jobs
 from app.data.manifest import MANIFEST, Manifest, digest
 from app.jobs.parts import PARTS, decompress
@@ -184,7 +184,7 @@ def _links(settings: Settings, database: Database, report: Report) -> Iterator[F
 
 
 def _others(folder: Path) -> Iterator[Finding]:
-    known = {UPLOADS, JOBS, MANIFEST, *MADE_AGAIN}
+    known = {UPLOADS, JOBS, MANIFEST, *OMITTED}
     for path in sorted(folder.iterdir()):
         if path.name not in known and not path.name.startswith(FILE_NAME):
             yield Finding("orphan", path.name, "is not of this program")

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.metrics.folder import COUNTS
+from app.store.copies import FOLDER as COPIES
 from app.store.database import FILE_NAME
 
 UPLOADS, JOBS = "uploads", "jobs"
-MADE_AGAIN = frozenset({"logs", "models", COUNTS, "supervisors"})
-"""Folders of the data folder that backups omit: logs, sample models with drawn weights, and what
-running servers and supervisors count and lock."""
+OMITTED = frozenset({"logs", "models", COUNTS, "supervisors", COPIES})
+"""Folders of the data folder that backups omit: logs, sample models with drawn weights, what
+running servers and supervisors count and lock, and copies of the database from before migrations.
+"""
 
 _UPLOAD = r"uploads/[0-9a-f]{64}\.(?:onnx|json|pinned)"
 _JOB = r"jobs/[0-9]{8}-[0-9a-f]{20}(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*){1,4}"

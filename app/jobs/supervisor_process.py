@@ -42,7 +42,7 @@ _LOOK_S = 0.05
 def work(settings: Settings, stopping: threading.Event) -> None:
     """Run a supervisor in this process until `stopping` is set."""
     database = Database(settings.database_url or sqlite_url(settings.data_folder))
-    _ = database.engine  # a database that cannot be opened ends the process
+    database.prepare()
 
     def find(job_id: str) -> Job:
         with database.looking() as connection:

@@ -5,6 +5,7 @@ The database opens at the first use, so the start of a server does not wait for 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -13,14 +14,19 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from app.store.sqlite import READING, require_local, sqlite_engine
+from app.store.copies import keep_copy
+from app.store.sqlite import READING, foreign_orphans, let_migrate, require_local, sqlite_engine
 from app.store.watch import Watch
 from compiler.errors import CompileError
 
 if TYPE_CHECKING:
     from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+log = logging.getLogger("compilarium.store")
 
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _TABLES_LOCK = 0x636F6D70696C61
@@ -49,8 +55,8 @@ def absolute(url: str) -> str:
 class Database:
     """A database, with sessions from any thread.
 
-    Errors: E-OPTION-VALUE for a SQLite file on a network file system; E-DATA-NEWER at the first use
-    of tables that a newer program has made.
+    Errors: E-OPTION-VALUE for a SQLite file on a network file system; at the first use,
+    E-DATA-NEWER for tables that a newer program has made, and the errors of `keep_copy`.
     """
 
     def __init__(self, url: str) -> None:
@@ -79,11 +85,23 @@ class Database:
         with self._opening:
             if self._engine is None:
                 engine = _engine(self.url.render_as_string(hide_password=False))
-                with engine.begin() as connection:
-                    _alone(connection)
-                    upgrade(connection)
+                _migrate(engine)
                 self._engine = engine
             return self._engine
+
+    def prepare(self) -> None:
+        """Open the database and migrate it, ahead of its use.
+
+        Errors: E-OPTION-VALUE if it cannot be used; else those of the class.
+        """
+        try:
+            _ = self.engine
+        except (DBAPIError, OSError) as e:
+            error = getattr(e, "orig", e)
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            message = f"the database cannot be used: {reason:.200}"
+            hint = "check the settings data_folder and database_url"
+            raise CompileError("E-OPTION-VALUE", message, hint=hint) from e
 
     def exists(self) -> bool:
         """Return whether the database may have rows: a SQLite file is created at the first use."""
@@ -112,6 +130,40 @@ class Database:
                 self._engine = None
 
 
+def _migrate(engine: Engine) -> None:
+    """Run the missing migrations in one transaction, after a copy of a SQLite database."""
+    with engine.connect() as connection:
+        let_migrate(connection)
+        with connection.begin():
+            _alone(connection)
+            before, head = revision_of(connection), _scripts().get_current_head()
+            require_known(before, "the database")
+            if before == head:
+                return
+            kept = _kept(engine, before, str(head)) if before else ""
+            orphans = foreign_orphans(connection)
+            try:
+                upgrade(connection)
+                if len(foreign_orphans(connection)) > len(orphans):
+                    raise RuntimeError("the migration leaves rows that refer to no row")
+            except Exception:
+                log.error("the migration failed, and the database is as before%s", kept)
+                raise
+
+
+def _kept(engine: Engine, before: str, head: str) -> str:
+    """Copy a database before its migration, and return words on the copy for the log."""
+    words = f"the database is migrated from version {before} to {head}"
+    file = engine.url.database if engine.dialect.name == "sqlite" else None
+    if engine.dialect.name != "sqlite":
+        log.warning("%s; its copies are made with pg_dump, not by this program", words)
+    elif file and file != ":memory:":
+        copy = keep_copy(Path(file), before)
+        log.warning("%s; a copy of version %s is %s", words, before, copy)
+        return f"; its copy is {copy}"
+    return ""
+
+
 def _alone(connection: Connection) -> None:
     """Lock the tables against other processes until this transaction commits.
 
@@ -131,10 +183,7 @@ def revision_of(connection: Connection) -> str:
 
 def require_known(revision: str, what: str) -> None:
     """Check that this program has the migrations of a version. Errors: E-DATA-NEWER."""
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-
-    scripts = ScriptDirectory.from_config(_with_scripts(Config()))
+    scripts = _scripts()
     known = {script.revision for script in scripts.walk_revisions()}
     if revision and revision not in known:
         raise CompileError(
@@ -142,6 +191,13 @@ def require_known(revision: str, what: str) -> None:
             f"{what} has tables of version {revision}, and this program knows versions up to "
             f"{scripts.get_current_head()}",
         )
+
+
+def _scripts() -> ScriptDirectory:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    return ScriptDirectory.from_config(_with_scripts(Config()))
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:

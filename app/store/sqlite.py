@@ -12,9 +12,10 @@ import os
 import re
 import sqlite3
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Engine, ExceptionContext, NullPool, create_engine, event
 
@@ -24,6 +25,9 @@ log = logging.getLogger("compilarium.store")
 
 BUSY_S = 10.0
 """Time in seconds that a statement waits for the lock of another connection."""
+
+MIGRATION_S = 120.0
+"""Time in seconds that the first use of a database waits for another process that migrates it."""
 
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 """Primary codes of errors that end when another connection releases its lock."""
@@ -106,6 +110,25 @@ def configure(connection: sqlite3.Connection, mode: str) -> None:
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA mmap_size=0")
+
+
+def let_migrate(connection: Connection) -> None:
+    """Prepare a connection without a transaction for migrations.
+
+    Another process may copy and migrate the database for longer than usual statements take. A
+    migration may replace a table that others refer to, and must not delete their rows.
+    """
+    if connection.dialect.name == "sqlite":
+        driver: Any = connection.connection.driver_connection
+        driver.execute(f"PRAGMA busy_timeout={int(MIGRATION_S * 1000)}")
+        driver.execute("PRAGMA foreign_keys=OFF")
+
+
+def foreign_orphans(connection: Connection) -> Sequence[object]:
+    """Return the rows of a SQLite database that refer to missing rows; [] for other databases."""
+    if connection.dialect.name != "sqlite":
+        return []
+    return connection.exec_driver_sql("PRAGMA foreign_key_check").all()
 
 
 def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
