@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.store.database import Database, sqlite_url
+from app.store.database import Database
 from app.store.jobs import leases, queueing, reading
 from app.store.jobs.claiming import Owner, claim, has_work
 from app.store.jobs.leases import Lease
@@ -18,6 +18,8 @@ from app.store.jobs.order import Waiting, fair_order, startable
 from app.store.jobs.queueing import Limits, Wanted
 from app.store.jobs.record import Job
 from compiler.errors import CompileError
+
+pytestmark = pytest.mark.each_database
 
 FOLDER = Path("jobs")
 OWNER = Owner("host/1/a", "host", 15.0, 2)
@@ -30,13 +32,6 @@ def waits(*given: Any) -> list[float | None]:
 
 
 LIMITS = Limits(50, 20, waits)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    made = Database(sqlite_url(tmp_path))
-    yield made
-    made.close()
 
 
 def queue(database: Database, limits: Limits = LIMITS, **fields: Any) -> str:
