@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -28,9 +29,9 @@ def _in_data_folder(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _settings(data_folder: Path | None) -> Settings:
-    from app.config import Settings
+    from app.configuration import read_configuration
 
-    return Settings.of({"data_folder": data_folder} if data_folder else None)
+    return read_configuration({"data_folder": data_folder}, os.environ).settings
 
 
 @click.group()

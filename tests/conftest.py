@@ -67,9 +67,7 @@ def database_url(backend: str, databases: Databases) -> str:
 
 
 @pytest.fixture
-def new_database_urls(
-    backend: str, databases: Databases, tmp_path: Path
-) -> Callable[[str], str]:
+def new_database_urls(backend: str, databases: Databases, tmp_path: Path) -> Callable[[str], str]:
     """Creates databases without tables, by name, and returns their URLs."""
     if backend == "sqlite":
         return lambda name: f"sqlite:///{tmp_path / name}.db"

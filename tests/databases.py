@@ -1,6 +1,7 @@
 """The databases of tests: SQLite in the data folder, and a database of a private PostgreSQL server.
 
-A test with the marker `each_database` runs with both, through the fixtures `database_url` and `new_database_urls`.
+A test with the marker `each_database` runs with both, through the fixtures `database_url` and
+`new_database_urls`.
 """
 
 from __future__ import annotations

@@ -74,11 +74,15 @@ class Server:
                 stdout=log,
                 stderr=log,
             )
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until the server accepts connections."""
+        assert self.process is not None
         end_s = time.monotonic() + _PATIENCE_S
         while not self._accepts():
-            ended = self.process.poll() is not None
-            log_text = (self.folder / "log.txt").read_text(errors="replace")[-2000:]
-            assert not ended and time.monotonic() < end_s, log_text
+            is_late = self.process.poll() is not None or time.monotonic() > end_s
+            assert not is_late, (self.folder / "log.txt").read_text(errors="replace")[-2000:]
             time.sleep(0.02)
 
     def _program(self, name: str) -> list[str]:

@@ -7,9 +7,12 @@ from collections.abc import Callable
 from time import monotonic
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
 
 from app.store.dialects import Version
+
+_PAUSE_S = 0.01
+_AWAY_S = 0.5
+_IDLE_S = 60.0
 
 
 class Watch:
@@ -76,12 +79,15 @@ class Watch:
 
     def _look(self) -> None:
         version: Version | None = None
-        while self._is_awaited(version.every_s if version else 0.01):
+        pause_s = _PAUSE_S
+        while self._is_awaited(pause_s):
             try:
                 version = version or Version(self._engine())
-                has_changed = version.has_changed()
-            except SQLAlchemyError:  # the database is gone: waiting threads find out themselves
-                has_changed = True
+                has_changed, pause_s = version.has_changed(), _PAUSE_S
+            except Exception:  # the database is away: waiting threads find out themselves
+                if version is not None:
+                    version.close()
+                version, has_changed, pause_s = None, True, _AWAY_S
             if has_changed:
                 self.poke()
         if version is not None:
@@ -91,5 +97,6 @@ class Watch:
         """Pause until the next look; return False at the end of the watch."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_closed, pause_s)
-            self._changed.wait_for(lambda: self._is_closed or self._n_waiting > 0)
+            # Without waiting threads, look now and then: PostgreSQL keeps notices until then.
+            self._changed.wait_for(lambda: self._is_closed or self._n_waiting > 0, _IDLE_S)
             return not self._is_closed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ from app.jobs.task import Task
 from app.serve import require_protection
 from compiler.errors import CompileError
 from sandbox.result import SandboxError
-from tests.app.conftest import QUICK, MakeApp, jobs_of, started, wait
+from tests.app.conftest import QUICK, MakeApp, jobs_of, started, until, wait
 
 OBSTACLE, FIX = "bubblewrap is not installed", "sudo apt-get install bubblewrap"
 REAL = "app.jobs.fork_server_process"
@@ -74,6 +75,17 @@ def test_the_self_test_decides(command, state, obstacle, fix):
     isolation.begin_self_test(command)
     verdict = isolation.await_self_test()
     assert (verdict.state, verdict.obstacle, verdict.fix) == (state, obstacle, fix)
+
+
+def test_a_failed_self_test_is_repeated_later() -> None:
+    """The machine may have lacked processes or memory when the server started."""
+    tested = Isolation()
+    tested.begin_self_test(ABSENT)
+    assert tested.await_self_test().state == "absent"
+    tested.command = reporting()
+    assert tested.await_self_test().state == "absent", "not at once"
+    tested.again_s = time.monotonic()
+    until(lambda: tested.await_self_test().state == "complete")
 
 
 def test_without_a_sandbox_what_strangers_write_is_refused(bare):

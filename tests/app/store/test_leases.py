@@ -115,6 +115,24 @@ def test_a_late_owner_changes_nothing(database: Database) -> None:
     assert names(database, job_id).count("finished") == 1
 
 
+def test_an_owner_that_is_unsure_of_a_write_reads_its_lease_again(database: Database) -> None:
+    job_id = queue(database)
+    lease = taken(database)
+    before = replace(lease)
+    with database.changing() as connection:
+        assert leases.recall(connection, lease) == 0
+        assert lease == before
+        assert leases.record(connection, lease, [("phase", {}), ("ready", {})], "read", 1)
+    with database.changing() as connection:  # the confirmation of the commit was lost
+        assert leases.recall(connection, lease) == 2
+        assert (lease.state, lease.n_events) == ("running", job(database, job_id).n_events)
+    assert end(database, lease)
+    with database.changing() as connection:
+        ended = replace(lease)
+        assert leases.recall(connection, lease) == 0
+        assert lease == ended
+
+
 def test_a_fence_names_the_state_the_attempt_and_the_owner(database: Database) -> None:
     queue(database)
     lease = taken(database)
