@@ -52,6 +52,10 @@ browser: .venv/.dev ## install Chromium for the browser tests, if missing
 bubblewrap: ## install bubblewrap, which isolates the code of others, if missing
 	@sh setup/bubblewrap.sh required
 
+.PHONY: postgresql
+postgresql: .venv/.dev ## install PostgreSQL for the tests of the database, if missing
+	@$(BIN)/python -m tests.postgresql
+
 .PHONY: check
 check: .venv/.dev bundle ## check lint, formatting and types, and run the JavaScript tests
 	$(BIN)/ruff check .
@@ -71,7 +75,7 @@ quick: .venv/.dev ## check a change: style, types, quick contracts, its tests (B
 # The check and the tests run concurrently; if the check fails, its output is printed and the tests stop. Background
 # processes of a shell ignore an interrupt, so the trap ends the tests.
 .PHONY: test
-test: browser bubblewrap bundle ## set up all requirements, check, and run all tests: contracts first, browser tests last
+test: browser bubblewrap postgresql bundle ## set up all requirements, check, and run all tests: contracts first, browser tests last
 	@mkdir -p var
 	@$(BIN)/python -m pytest -m "not slow" $(SHARED) $(TESTS) & tests=$$!; \
 	trap 'kill $$tests; exit 130' INT TERM; \

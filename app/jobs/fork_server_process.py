@@ -6,6 +6,7 @@ enclosure before it reads anything else. The process ends when the server ends.
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
@@ -103,6 +104,8 @@ def _answer(
     """Return the process id of a new child, or the exit status of a child, negative for a
     signal."""
     if request["do"] == "fork":
+        if len(files) < _PIPES:  # the system passes no descriptor that this process could not hold
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         return _fork(roles, door, request, files)
     if request["do"] == "release":
         return os.waitstatus_to_exitcode(os.waitpid(request["pid"], 0)[1])

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal, NamedTuple
 
 from app.jobs.enclosure import Enclosure
@@ -34,7 +35,7 @@ State = Literal["unknown", "complete", "absent", "waived"]
 
 SELF_TEST = (sys.executable, "-m", "sandbox.selftest")
 _SELF_TEST_S = 60.0
-_TRIES = 3
+_TRIES, _AGAIN_S = 3, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +56,32 @@ class Isolation:
         self.verdict = Verdict("unknown")
         self.lock = threading.Lock()
         self.thread: threading.Thread | None = None
+        self.command: Sequence[str] = SELF_TEST
+        self.again_s = 0.0
+        """When a failed test is repeated: the machine may have lacked processes or memory."""
 
     def begin_self_test(self, command: Sequence[str] = SELF_TEST) -> None:
         """Test the sandbox in the background, in a process of its own, once."""
         with self.lock:
             if self.thread is None:
-                self.thread = threading.Thread(
-                    target=self._test, args=(command,), name="sandbox-test", daemon=True
-                )
-                self.thread.start()
+                self.command = command
+                self._start()
 
     def await_self_test(self) -> Verdict:
-        """Return the verdict, after the end of a self-test that has begun."""
-        if self.thread is not None:
+        """Return the verdict, after the end of the first self-test, if one has begun."""
+        with self.lock:
+            is_first = self.again_s == 0.0
+            if self.thread is not None and self.verdict.state == "absent" and not is_first:
+                if not self.thread.is_alive() and monotonic() > self.again_s:
+                    self._start()
+        if self.thread is not None and is_first:
             self.thread.join(_SELF_TEST_S)
         return self.verdict
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._test, name="sandbox-test", daemon=True)
+        thread.start()
+        self.thread = thread
 
     def require(self, requests: Sequence[Mapping[str, Any]]) -> None:
         """Refuse the work of these requests if it needs a sandbox and there is none.
@@ -132,12 +144,14 @@ class Isolation:
             self._decide(e.message, e.fix)
             return None
 
-    def _test(self, command: Sequence[str]) -> None:
+    def _test(self) -> None:
         for number in range(1, _TRIES + 1):
-            found = _tested(command)
+            found = _tested(self.command)
             if not found.is_for_lack_of_time or number == _TRIES:
-                return self._decide(found.obstacle, found.fix)
+                break
             log.warning("the self-test of the sandbox is repeated: %s", found.obstacle)
+        self._decide(found.obstacle, found.fix)
+        self.again_s = monotonic() + _AGAIN_S
 
     def _decide(self, obstacle: str, fix: str) -> None:
         if not obstacle:

@@ -67,6 +67,7 @@ class Supervisor:
         self.lock: OwnerLock | None = None
         self.threads: list[threading.Thread] = []
         self._report_s = 0.0
+        self._pruning = threading.Lock()
         self._changed = threading.Condition()
         """Guards `running`."""
 
@@ -102,6 +103,8 @@ class Supervisor:
         for thread in self.threads:
             thread.join(timeout=5.0)
         self.runner.fork_server.stop()
+        with self._pruning:
+            pass  # nobody uses the database after this supervisor
         if self.lock is not None:
             with suppress(SQLAlchemyError, OSError), self.database.changing() as connection:
                 supervisors.leave(connection, self.lock.name)
@@ -120,8 +123,8 @@ class Supervisor:
                 self._hear_wishes()
                 if self._take_next():
                     continue
-            except (SQLAlchemyError, OSError) as e:
-                log.warning("the table of jobs cannot be read: %s", e)
+            except Exception as e:
+                _warn("the table of jobs cannot be read", e)
                 self.stopping.wait(_LOOK_S)
             watch.wait(seen, _LOOK_S)
 
@@ -162,12 +165,17 @@ class Supervisor:
     def _begin(self, job: Job, lease: Lease) -> Running:
         """Start the thread of a job."""
         running = Running(job, lease)
+        thread = threading.Thread(
+            target=self._run, args=(running,), name=f"job-{job.id}", daemon=True
+        )
         with self._changed:
             self.running[job.id] = running
             self._changed.notify_all()
-        threading.Thread(
-            target=self._run, args=(running,), name=f"job-{job.id}", daemon=True
-        ).start()
+        try:
+            thread.start()
+        except RuntimeError:  # the system permits no further thread
+            self._forget(running)
+            raise
         return running
 
     def _await_end(self, running: Running) -> None:
@@ -188,8 +196,8 @@ class Supervisor:
                 self._report()
                 if not self.stopping.is_set():
                     self._take_from_silent()
-            except (SQLAlchemyError, OSError) as e:
-                log.warning("leases cannot be renewed: %s", e)
+            except Exception as e:
+                _warn("leases cannot be renewed", e)
             if not self._pause(every_s):
                 return
 
@@ -202,9 +210,14 @@ class Supervisor:
         self._report_s = monotonic() + self.settings.lease_s / _REPORTS
 
     def _take_from_silent(self) -> None:
-        """Queue again the jobs of supervisors that are dead or silent."""
+        """Queue again the jobs of supervisors that are dead or silent.
+
+        This supervisor itself is silent about a job if it claimed the job without knowing: the
+        connection was lost during the commit.
+        """
         with self.database.looking() as connection:
-            others = [h for h in leases.all_held(connection) if h.lease.owner != self.owner.name]
+            all_held = leases.all_held(connection)
+        others = [held for held in all_held if not self._runs(held.lease)]
         silent_s = self.silence.look(
             {(h.lease.job_id, h.lease.attempt): (h.lease.owner, h.heartbeat_s) for h in others}
         )
@@ -214,6 +227,15 @@ class Supervisor:
                 self._take_away(each)
         if not others:
             remove_dead(self.settings.data_folder)
+
+    def _runs(self, lease: Lease) -> bool:
+        """Return whether this supervisor runs an attempt of a job."""
+        with self._changed:
+            own = self.running.get(lease.job_id)
+        return own is not None and (own.lease.owner, own.lease.attempt) == (
+            lease.owner,
+            lease.attempt,
+        )
 
     def _take_away(self, held: Held) -> None:
         log.warning("job %s: its supervisor has died", held.lease.job_id)
@@ -229,7 +251,11 @@ class Supervisor:
         while self._pause(pause_s):
             with self._changed:
                 self._changed.wait_for(lambda: bool(self.running) or self.stopping.is_set())
-            seconds = self.writer.record(self._all_running())
+            try:
+                seconds = self.writer.record(self._all_running())
+            except Exception as e:
+                _warn("events of jobs cannot be written", e)
+                seconds = 0.0
             pause_s = max(_RELAY_S, seconds / _RELAY_SHARE)
 
     def _pause(self, seconds: float) -> bool:
@@ -246,12 +272,16 @@ class Supervisor:
         try:
             self._finish(running, self._failure(running))
         finally:
-            with self._changed:
-                self.running.pop(running.job.id, None)
-                self._changed.notify_all()
+            self._forget(running)
             self.database.watch.poke()
-        with suppress(SQLAlchemyError, OSError):
-            self.stored.add(running.job.id)
+        with suppress(SQLAlchemyError, OSError), self._pruning:
+            if not self.stopping.is_set():
+                self.stored.add(running.job.id)
+
+    def _forget(self, running: Running) -> None:
+        with self._changed:
+            self.running.pop(running.job.id, None)
+            self._changed.notify_all()
 
     def _failure(self, running: Running) -> CompileError | None:
         """Run a job to its end, and return its error if it fails."""
@@ -294,6 +324,12 @@ def _may_repeat(job: Job, error: ChildKilledError) -> bool:
 def _dead_supervisor(lease: Lease) -> CompileError:
     message = f"the server stopped during the job, in each of {lease.attempt} attempts"
     return CompileError("E-LIMIT-CRASH", message)
+
+
+def _warn(words: str, error: Exception) -> None:
+    """Log why a thread has to repeat its work; the cause may be a bug, or a lack of threads."""
+    is_usual = isinstance(error, (SQLAlchemyError, OSError))
+    log.warning("%s: %s", words, error, exc_info=None if is_usual else error)
 
 
 def _bug() -> CompileError:

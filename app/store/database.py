@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.orm import Session
 
 from app.store.copies import keep_copy
+from app.store.dialects import announce
+from app.store.postgresql import postgresql_engine
 from app.store.sqlite import READING, foreign_orphans, let_migrate, require_local, sqlite_engine
 from app.store.watch import Watch
 from compiler.errors import CompileError
@@ -46,21 +48,22 @@ def absolute(url: str) -> str:
     """Return a URL that means the same in another working folder."""
     if not url:
         return url
-    made = make_url(url)
+    made = _parsed(url)
     if made.get_backend_name() == "sqlite" and made.database and made.database != ":memory:":
         made = made.set(database=str(Path(made.database).resolve()))
     return made.render_as_string(hide_password=False)
 
 
 class Database:
-    """A database, with sessions from any thread.
+    """A database, with sessions from any thread. With `migrates` off, its tables stay as they are.
 
-    Errors: E-OPTION-VALUE for a SQLite file on a network file system; at the first use,
-    E-DATA-NEWER for tables that a newer program has made, and the errors of `keep_copy`.
+    Errors: E-OPTION-VALUE for an unknown URL, and for a SQLite file on a network file system; at
+    the first use, E-DATA-NEWER for tables that a newer program has made, and the errors of
+    `keep_copy`.
     """
 
-    def __init__(self, url: str) -> None:
-        self.url = make_url(url)
+    def __init__(self, url: str, *, migrates: bool = True) -> None:
+        self.url, self.migrates = _parsed(url), migrates
         if self.url.get_backend_name() == "sqlite" and self.url.database:
             require_local(Path(self.url.database))
         self._engine: Engine | None = None
@@ -84,8 +87,9 @@ class Database:
         """Return the engine, and migrate its tables at the first use."""
         with self._opening:
             if self._engine is None:
-                engine = _engine(self.url.render_as_string(hide_password=False))
-                _migrate(engine)
+                engine = _engine(self.url)
+                if self.migrates:
+                    _migrate(engine)
                 self._engine = engine
             return self._engine
 
@@ -113,6 +117,7 @@ class Database:
         """Open a transaction that writes, and wake the threads that wait for changes."""
         with self.engine.begin() as connection:
             yield connection
+            announce(connection)
         self.watch.poke()
 
     @contextmanager
@@ -171,6 +176,7 @@ def _alone(connection: Connection) -> None:
     SQLite has this lock already.
     """
     if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL lock_timeout = 0")  # others may migrate for long
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TABLES_LOCK})")
 
 
@@ -228,11 +234,29 @@ def _with_scripts(config: Config) -> Config:
     return config
 
 
-def _engine(url: str) -> Engine:
-    """Create the engine: SQLite opens a connection per use; other databases have a pool."""
-    if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True)
-    path = make_url(url).database
-    if path:
-        Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return sqlite_engine(url)
+def _parsed(url: str) -> URL:
+    """Parse the URL of a database. Errors: E-OPTION-VALUE."""
+    try:
+        made = make_url(url)
+        backend = made.get_backend_name()
+    except ArgumentError:
+        backend = ""
+    if backend not in _ENGINES:
+        raise CompileError(
+            "E-OPTION-VALUE",
+            "the URL of the database is neither of SQLite nor of PostgreSQL",
+            hint="COMPILARIUM_DATABASE_URL=postgresql+psycopg://USER:PASSWORD@HOST/NAME",
+        )
+    return made
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "sqlite" and url.database:
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return _ENGINES[url.get_backend_name()](url)
+
+
+_ENGINES: Mapping[str, Callable[[URL], Engine]] = {
+    "sqlite": sqlite_engine,
+    "postgresql": postgresql_engine,
+}

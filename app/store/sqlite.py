@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine, ExceptionContext, NullPool, create_engine, event
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, NullPool, create_engine, event
 
 from compiler.errors import CompileError
 
@@ -31,6 +31,16 @@ MIGRATION_S = 120.0
 
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 """Primary codes of errors that end when another connection releases its lock."""
+
+AWAY = (
+    *_LOCKED,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+)
+"""Primary codes of errors that end when the disk, or another connection, permits it."""
 
 READING = "reading"
 """Execution option of connections that only read."""
@@ -64,7 +74,7 @@ def journal_mode(version: Version) -> Literal["truncate", "wal"]:
     return "truncate" if has_unsafe_wal(version) else "wal"
 
 
-def sqlite_engine(url: str) -> Engine:
+def sqlite_engine(url: URL) -> Engine:
     """Create an engine that opens a connection per use.
 
     A transaction takes the write lock at its begin, so it never waits for the lock after it has
@@ -147,7 +157,9 @@ def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
             return
         if monotonic() > until:
             message = f"database is locked: its journal mode is {found!r}, and {mode} is needed"
-            raise sqlite3.OperationalError(message)
+            error = sqlite3.OperationalError(message)
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
         sleep(0.01)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from app.serve import require_protection
 from compiler.errors import CompileError
 from sandbox.result import SandboxError
 from sandbox.selftest import UNTOLD
-from tests.app.conftest import QUICK, MakeApp, jobs_of, started, wait
+from tests.app.conftest import QUICK, MakeApp, jobs_of, started, until, wait
 
 OBSTACLE, FIX = "bubblewrap is not installed", "sudo apt-get install bubblewrap"
 REAL = "app.jobs.fork_server_process"
@@ -95,6 +96,17 @@ def test_a_self_test_that_lacks_time_is_repeated(tmp_path, n_slow, state):
     isolation.begin_self_test([sys.executable, "-c", code])
     assert isolation.await_self_test().state == state
     assert len(runs.read_text()) == min(n_slow + 1, 3)
+
+
+def test_a_failed_self_test_is_repeated_later() -> None:
+    """The machine may have lacked processes or memory when the server started."""
+    tested = Isolation()
+    tested.begin_self_test(ABSENT)
+    assert tested.await_self_test().state == "absent"
+    tested.command = reporting()
+    assert tested.await_self_test().state == "absent", "not at once"
+    tested.again_s = time.monotonic()
+    until(lambda: tested.await_self_test().state == "complete")
 
 
 def test_without_a_sandbox_what_strangers_write_is_refused(bare):

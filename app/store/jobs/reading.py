@@ -173,6 +173,12 @@ def attempts(connection: Connection) -> list[tuple[str, State, int]]:
     return [(row[0], row[1], row[2]) for row in rows]
 
 
+def with_lost_events(connection: Connection) -> list[str]:
+    """Return the ids of jobs that have not as many events as their rows say."""
+    n_events = select(func.count()).where(_E.job_id == _J.id).scalar_subquery()
+    return list(connection.scalars(select(_J.id).where(_J.n_events != n_events)))
+
+
 def numbers(connection: Connection) -> list[tuple[str, State, int]]:
     """Return the number of jobs of each kind in each state."""
     counted = select(_J.kind, _J.state, func.count()).group_by(_J.kind, _J.state)
