@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
@@ -250,7 +250,7 @@ class Browser:
         if answer.status == 200 and is_kept and "etag" in headers:
             self.etags[path] = headers["etag"]
 
-    async def events(self, path: str, after: str = "") -> AsyncIterator[Event]:
+    async def events(self, path: str, after: str = "") -> AsyncGenerator[Event]:
         """Follow an event stream to its end, or until the generator is closed."""
         begin = monotonic()
         status, code, n_bytes = NO_ANSWER, "", 0
