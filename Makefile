@@ -115,8 +115,9 @@ sweep-malformed: .venv/.dev ## load, compile and run thousands of malformed file
 	$(BIN)/python -m tests.malformed.sweep
 
 .PHONY: sweep-service
-sweep-service: .venv/.dev ## kill processes of a service at random moments, and check that nothing is lost (KILLS=, SEED=)
-	$(BIN)/python -m tests.faults_of_service --kills $(KILLS) --seed $(SEED)
+sweep-service: .venv/.dev postgresql ## disturb a service at random moments, and check that nothing is lost (KILLS=, SEED=)
+	$(BIN)/python -m tests.faults_of_service --database sqlite --kills $(KILLS) --seed $(SEED)
+	$(BIN)/python -m tests.faults_of_service --database postgresql --kills $(KILLS) --seed $(SEED)
 
 .PHONY: sweep-accuracy
 sweep-accuracy: .venv/.dev ## test the main functions on all f32 numbers, in hours (STEP=, FUNCTIONS=)

@@ -54,7 +54,7 @@ def serve(kinds: Mapping[str, Work], read: Callable[[], None] | None = None) -> 
             answer = {"answer": _answer(roles, door, request, files)}
             _count(children, request, answer["answer"])
         except OSError as e:
-            answer = {"failed": str(e)}
+            answer = {"failed": e.strerror or str(e), "number": e.errno or 0}
         for file in files:
             os.close(file)
         try:

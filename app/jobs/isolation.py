@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 from app.jobs.enclosure import Enclosure
 from app.jobs.inside import limits_of, program_alone, view_of
+from app.jobs.limits import ShortageError
 from app.jobs.task import Task
 from compiler.errors import CompileError
 from sandbox.join import Holder
@@ -140,7 +141,8 @@ class Isolation:
                 raise CompileError("E-RESULT-ABSENT", message) from None
             if self.verdict.state == "complete":  # such as a lack of memory
                 log.error("a sandbox could not be built: %s", e)
-                raise absent(Verdict("absent", e.message, e.fix)) from None
+                passing = absent(Verdict("absent", e.message, e.fix))
+                raise ShortageError(passing, counts=True) from None
             self._decide(e.message, e.fix)
             return None
 

@@ -22,7 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.config import Settings
 from app.disk import full_disk
 from app.jobs.eviction import StoredJobs
-from app.jobs.limits import ChildKilledError, ChildLostError
+from app.jobs.limits import SHORTAGES, ChildKilledError, ChildLostError, ShortageError
 from app.jobs.owner import OwnerLock, is_dead, machine_name, remove_dead
 from app.jobs.runner import Runner
 from app.jobs.running import Running
@@ -46,6 +46,10 @@ _REPORTS = 2.5
 """Reports to operators in the time of a lease."""
 _LOOK_S = 1.0
 _LOST_S = 10.0
+_REST_S = 2.0
+"""The pause of claims after a shortage; otherwise one machine would fail all jobs of the queue."""
+_MOST_RETURNS = 20
+"""Attempts after which a shortage is not passing."""
 _RELAY_S = 0.05
 """Most small jobs end before their events are written: then one write has them all."""
 _RELAY_SHARE = 0.25
@@ -66,7 +70,7 @@ class Supervisor:
         self.silence: Silence[tuple[str, int]] = Silence(gap_s=settings.lease_s / 2)
         self.lock: OwnerLock | None = None
         self.threads: list[threading.Thread] = []
-        self._report_s = 0.0
+        self._report_s = self._rest_until_s = 0.0
         self._pruning = threading.Lock()
         self._changed = threading.Condition()
         """Guards `running`."""
@@ -140,7 +144,7 @@ class Supervisor:
 
     def _take_next(self) -> bool:
         """Start the next job, if a worker is free; return False if none was started."""
-        if len(self._all_running()) >= self.settings.n_workers:
+        if len(self._all_running()) >= self.settings.n_workers or monotonic() < self._rest_until_s:
             return False
         with self.database.looking() as connection:  # most changes bring no new job
             if not has_work(connection, self.owner):
@@ -293,6 +297,8 @@ class Supervisor:
             return e
         except OSError as e:
             log.exception("job %s failed in the server", job.id)
+            if e.errno in SHORTAGES:
+                return ShortageError(_bug(), counts=False)
             return full_disk(e) or _bug()
         except Exception:
             log.exception("job %s failed in the server", job.id)
@@ -304,7 +310,12 @@ class Supervisor:
         is_ended_by_us = running.cancelled.is_set()
         if isinstance(error, ChildKilledError) and is_ended_by_us:
             error = None
-        if isinstance(error, ChildKilledError) and _may_repeat(running.job, error):
+        if isinstance(error, ShortageError):
+            self._rest_until_s = monotonic() + _REST_S
+        if _is_returned(running.job, error):
+            log.warning("job %s returns to the queue: %s", running.job.id, error)
+            self.writer.queue_again(running, "returned")
+        elif isinstance(error, ChildKilledError) and _may_repeat(running.job, error):
             log.info("job %s is run once more: %s", running.job.id, error.message)
             lost = isinstance(error, ChildLostError)
             self.writer.queue_again(running, "lost" if lost else "crashed")
@@ -314,6 +325,12 @@ class Supervisor:
             ended: State = "cancelled" if is_ended_by_us else "succeeded"
             self.writer.end(running, failed_state(error.code) if error else ended, error)
             remove_earlier(running.job)
+
+
+def _is_returned(job: Job, error: CompileError | None) -> bool:
+    """Return whether a job waits for what the machine lacks, in an attempt that does not count."""
+    is_shortage = isinstance(error, ShortageError) and not error.counts
+    return is_shortage and job.attempt < _MOST_RETURNS
 
 
 def _may_repeat(job: Job, error: ChildKilledError) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -19,9 +20,10 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from app.config import Settings
+from app.jobs import supervisor
 from app.jobs.enclosure import Enclosure
 from app.jobs.fork_server import ForkServer
-from app.jobs.limits import ChildKilledError, ChildLostError
+from app.jobs.limits import ChildKilledError, ChildLostError, ShortageError
 from app.jobs.owner import OwnerLock, is_dead, machine_name, remove_dead
 from app.jobs.running import Running
 from app.jobs.supervisor_process import Keeper, from_line, to_line
@@ -72,7 +74,7 @@ def test_the_job_of_a_dead_supervisor_is_run_again_at_once(make_app: MakeApp) ->
     job_id = submit(waiting)["id"]
     token = "0" * 12
     lock = settings(waiting).data_folder / "supervisors" / f"{token}.lock"
-    lock.parent.mkdir(exist_ok=True)
+    lock.parent.mkdir(parents=True, exist_ok=True)
     lock.touch()
     late = claimed(waiting, f"{machine_name()}/1/{token}")
     jobs_of(client).warm_up()
@@ -225,6 +227,31 @@ def test_a_job_for_which_there_is_no_thread_waits(
     monkeypatch.setattr(threading.Thread, "start", fail_once)
     assert wait(client, submit(client)["id"])["state"] == "succeeded"
     assert failed
+
+
+@pytest.mark.parametrize("n_failures", [2, 99])
+def test_a_job_waits_for_what_the_machine_lacks_but_not_forever(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch, n_failures: int
+) -> None:
+    monkeypatch.setattr(supervisor, "_REST_S", 0.05)
+    monkeypatch.setattr(supervisor, "_MOST_RETURNS", 3)
+    no_process = ShortageError(CompileError("E-SERVER-BUG", "no process"), counts=False)
+    failures = [no_process] * (n_failures - 1) + [OSError(errno.EMFILE, "no descriptor")]
+    run = jobs_of(client).runner.run
+
+    def sometimes(*arguments: object) -> None:
+        if failures:
+            raise failures.pop()
+        run(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(jobs_of(client).runner, "run", sometimes)
+    job = wait(client, submit(client)["id"])
+    stored = jobs_of(client).find(job["id"])
+    if n_failures == 2:
+        assert (job["state"], stored.attempt, stored.max_attempts) == ("succeeded", 3, 5)
+    else:
+        assert (job["state"], job["error"]["code"]) == ("failed", "E-SERVER-BUG")
+        assert stored.attempt == stored.max_attempts == 5
 
 
 def test_a_stored_phase_fits_its_column() -> None:
