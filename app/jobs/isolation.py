@@ -147,11 +147,12 @@ class Isolation:
             return None
 
     def _test(self) -> None:
-        for number in range(1, _TRIES + 1):
-            found = _tested(self.command)
-            if not found.is_for_lack_of_time or number == _TRIES:
+        found = _tested(self.command)
+        for _ in range(1, _TRIES):
+            if not found.is_for_lack_of_time:
                 break
             log.warning("the self-test of the sandbox is repeated: %s", found.obstacle)
+            found = _tested(self.command)
         self._decide(found.obstacle, found.fix)
         self.again_s = monotonic() + _AGAIN_S
 

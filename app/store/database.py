@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -236,12 +236,10 @@ def _with_scripts(config: Config) -> Config:
 
 def _parsed(url: str) -> URL:
     """Parse the URL of a database. Errors: E-OPTION-VALUE."""
-    try:
+    made: URL | None = None
+    with suppress(ArgumentError):
         made = make_url(url)
-        backend = made.get_backend_name()
-    except ArgumentError:
-        backend = ""
-    if backend not in _ENGINES:
+    if made is None or made.get_backend_name() not in _ENGINES:
         raise CompileError(
             "E-OPTION-VALUE",
             "the URL of the database is neither of SQLite nor of PostgreSQL",
