@@ -113,7 +113,8 @@ _MESSAGES: tuple[tuple[str, Callable[[Facts], Obstacle]], ...] = (
         lambda known: Obstacle("AppArmor denies user namespaces to bubblewrap", APPARMOR_FIX),
     ),
     (
-        r"No permissions to creat\w+ new namespace|Creating new namespace failed|Can't mount proc",
+        r"No permissions to creat\w+ new namespace|Creating new namespace failed|Can't mount proc"
+        r"|Can't set hostname",
         lambda known: (
             Obstacle("the container does not permit namespaces", CONTAINER_FIX)
             if known.is_in_container
