@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import URL, Connection, Engine
+from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.engine import make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.store.dialects import announce
 from app.store.postgresql import postgresql_engine
@@ -109,12 +111,21 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        """Close the connections; a later use of the database opens new connections."""
+        """Close the connections, those in use at the end of their use.
+
+        A later use of the database opens new connections.
+        """
         self.watch.close()
         with self._opening:
             if self._engine is not None:
+                event.listen(self._engine.pool, "checkin", _close)
                 self._engine.dispose()
                 self._engine = None
+
+
+def _close(connection: DBAPIConnection | None, _: ConnectionPoolEntry) -> None:
+    if connection is not None:
+        connection.close()
 
 
 def _alone(connection: Connection) -> None:
