@@ -193,10 +193,9 @@ def _parsed(url: str) -> URL:
     """Parse the URL of a database. Errors: E-OPTION-VALUE."""
     try:
         made = make_url(url)
-        backend = made.get_backend_name()
     except ArgumentError:
-        backend = ""
-    if backend not in _ENGINES:
+        made = None
+    if made is None or made.get_backend_name() not in _ENGINES:
         raise CompileError(
             "E-OPTION-VALUE",
             "the URL of the database is neither of SQLite nor of PostgreSQL",
