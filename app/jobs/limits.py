@@ -46,7 +46,7 @@ class ShortageError(ChildLostError):
         self.counts = counts
 
 
-SHORTAGES = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+SHORTAGES = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS)
 """Errors of the system that no job causes, because a child has limits of its own."""
 
 

@@ -310,7 +310,8 @@ class Supervisor:
         is_ended_by_us = running.cancelled.is_set()
         if isinstance(error, ChildKilledError) and is_ended_by_us:
             error = None
-        if isinstance(error, ShortageError):
+        is_full = error is not None and error.code == "E-UPLOAD-DISK"
+        if is_full or isinstance(error, ShortageError):
             self._rest_until_s = monotonic() + _REST_S
         if _is_returned(running.job, error):
             log.warning("job %s returns to the queue: %s", running.job.id, error)

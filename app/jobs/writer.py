@@ -88,7 +88,7 @@ class Writer:
 
     def end(self, running: Running, state: State, error: CompileError | None) -> None:
         """End a job; without effect if the lease was lost."""
-        news = running.last_news()
+        news = self._last_news(running)
 
         def write(connection: Connection) -> bool:
             _skip_written(connection, running, news)
@@ -98,7 +98,7 @@ class Writer:
 
     def queue_again(self, running: Running, cause: Cause) -> None:
         """Return a job to the queue; without effect if the lease was lost."""
-        news = running.last_news()
+        news = self._last_news(running)
 
         def write(connection: Connection) -> bool:
             lock_queue(connection)
@@ -108,6 +108,11 @@ class Writer:
             return is_kept
 
         self._insist(running, write)
+
+    def _last_news(self, running: Running) -> News:
+        """Take the last news, also those of a write that is about to fail."""
+        with self._lock:
+            return running.last_news()
 
     def _insist(self, running: Running, write: Callable[[Connection], bool]) -> None:
         running.is_confirmed.wait()

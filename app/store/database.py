@@ -12,10 +12,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import URL, Connection, Engine
+from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.engine import make_url
+<<<<<<< HEAD
 from sqlalchemy.exc import ArgumentError, DBAPIError
+=======
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError
+>>>>>>> svc-pg
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.store.copies import keep_copy
 from app.store.dialects import announce
@@ -127,14 +133,19 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        """Close the connections; a later use of the database opens new connections."""
+        """Close the connections, those in use at the end of their use.
+
+        A later use of the database opens new connections.
+        """
         self.watch.close()
         with self._opening:
             if self._engine is not None:
+                event.listen(self._engine.pool, "checkin", _close)
                 self._engine.dispose()
                 self._engine = None
 
 
+<<<<<<< HEAD
 def _migrate(engine: Engine) -> None:
     """Run the missing migrations in one transaction, after a copy of a SQLite database."""
     with engine.connect() as connection:
@@ -167,6 +178,11 @@ def _kept(engine: Engine, before: str, head: str) -> str:
         log.warning("%s; a copy of version %s is %s", words, before, copy)
         return f"; its copy is {copy}"
     return ""
+=======
+def _close(connection: DBAPIConnection | None, _: ConnectionPoolEntry) -> None:
+    if connection is not None:
+        connection.close()
+>>>>>>> svc-pg
 
 
 def _alone(connection: Connection) -> None:
@@ -239,6 +255,11 @@ def _parsed(url: str) -> URL:
     made: URL | None = None
     with suppress(ArgumentError):
         made = make_url(url)
+<<<<<<< HEAD
+=======
+    except ArgumentError:
+        made = None
+>>>>>>> svc-pg
     if made is None or made.get_backend_name() not in _ENGINES:
         raise CompileError(
             "E-OPTION-VALUE",

@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from flask.testing import FlaskClient
@@ -210,6 +211,30 @@ def test_a_commit_whose_confirmation_is_lost_loses_and_doubles_nothing(
     assert last.count("finished") == names.count("finished") == 1
     assert last.count("imported") == 1
     assert names.count("started") == (2 if thread == "jobs_claims" else 1)
+
+
+def test_the_end_of_a_job_has_the_events_of_a_write_that_fails_meanwhile(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait(client, submit(client)["id"])  # the supervisor runs
+    record, failed = leases.record, list[bool]()
+
+    def fail_late(*arguments: Any) -> bool:
+        if not failed:
+            failed.append(True)
+            time.sleep(1.0)  # the child ends meanwhile
+            raise OperationalError("UPDATE", {}, OSError("away"))
+        return record(*arguments)
+
+    monkeypatch.setattr(leases, "record", fail_late)
+    job = submit(client, "until_stopped")["id"]
+    until(lambda: bool(failed))
+    supervised = jobs_of(client).supervisor
+    assert supervised is not None
+    supervised.running[job].is_stopped = True
+    assert wait(client, job)["state"] == "succeeded"
+    names = [event.name for event in events_told(client, job)]
+    assert names.count("imported") == 1
 
 
 def test_a_job_for_which_there_is_no_thread_waits(

@@ -165,3 +165,13 @@ def test_a_restarted_server_is_used_again(databases) -> None:
     until(is_notified)
     database.close()
     other.close()
+
+
+def test_a_connection_in_use_is_closed_after_its_use(database: Database) -> None:
+    with database.looking() as connection:
+        used = connection.connection.driver_connection
+        database.close()
+        assert connection.scalar(text("SELECT 1")) == 1
+    assert used is not None
+    with pytest.raises(Exception, match="closed"):
+        used.execute("SELECT 1")
