@@ -14,12 +14,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.engine import make_url
-<<<<<<< HEAD
-from sqlalchemy.exc import ArgumentError, DBAPIError
-=======
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError
->>>>>>> svc-pg
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -145,7 +141,6 @@ class Database:
                 self._engine = None
 
 
-<<<<<<< HEAD
 def _migrate(engine: Engine) -> None:
     """Run the missing migrations in one transaction, after a copy of a SQLite database."""
     with engine.connect() as connection:
@@ -178,11 +173,11 @@ def _kept(engine: Engine, before: str, head: str) -> str:
         log.warning("%s; a copy of version %s is %s", words, before, copy)
         return f"; its copy is {copy}"
     return ""
-=======
+
+
 def _close(connection: DBAPIConnection | None, _: ConnectionPoolEntry) -> None:
     if connection is not None:
         connection.close()
->>>>>>> svc-pg
 
 
 def _alone(connection: Connection) -> None:
@@ -255,11 +250,6 @@ def _parsed(url: str) -> URL:
     made: URL | None = None
     with suppress(ArgumentError):
         made = make_url(url)
-<<<<<<< HEAD
-=======
-    except ArgumentError:
-        made = None
->>>>>>> svc-pg
     if made is None or made.get_backend_name() not in _ENGINES:
         raise CompileError(
             "E-OPTION-VALUE",
