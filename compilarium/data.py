@@ -20,17 +20,21 @@ if TYPE_CHECKING:
 
 
 def _in_data_folder(command: Callable[..., Any]) -> Callable[..., Any]:
+    store = click.option(
+        "--blob-store", metavar="PLACE", help="Place of uploads and results; default: the folder."
+    )
     return click.option(
         "--data-folder",
         type=click.Path(file_okay=False, path_type=Path),
         help="Folder for uploads and results; default: the user's data folder.",
-    )(command)
+    )(store(command))
 
 
-def _settings(data_folder: Path | None) -> Settings:
+def _settings(data_folder: Path | None, blob_store: str | None) -> Settings:
     from app.config import Settings
 
-    return Settings.of({"data_folder": data_folder} if data_folder else None)
+    given = {"data_folder": data_folder, "blob_store": blob_store}
+    return Settings.of({name: value for name, value in given.items() if value})
 
 
 @click.group()
@@ -42,14 +46,14 @@ def command() -> None:
 @_in_data_folder
 @reporting
 @click.pass_context
-def check(ctx: click.Context, data_folder: Path | None) -> None:
+def check(ctx: click.Context, data_folder: Path | None, blob_store: str | None) -> None:
     """Check all data for damages, missing files and orphans; the exit code of a damage is 1.
 
     The folder may be a backup, which is then compared with its manifest.
     """
     from app.data.check import check
 
-    settings = _settings(data_folder)
+    settings = _settings(data_folder, blob_store)
     found = check(settings)
     data = {
         "ok": found.is_sound,
@@ -79,7 +83,7 @@ def _show_check(console: Console, found: Report) -> None:
 @click.option("--jobs / --no-jobs", "with_jobs", default=True, show_default=True,
               help="Include the results of finished jobs.")  # fmt: skip
 @reporting
-def backup(target: Path, data_folder: Path | None, with_jobs: bool) -> None:
+def backup(target: Path, data_folder: Path | None, blob_store: str | None, with_jobs: bool) -> None:
     """Copy the data folder into the new folder TARGET, while the server runs.
 
     TARGET has the files of the data folder, and a manifest with their digests. It omits logs,
@@ -87,7 +91,7 @@ def backup(target: Path, data_folder: Path | None, with_jobs: bool) -> None:
     """
     from app.data.backup import back_up
 
-    manifest = back_up(_settings(data_folder), target, with_jobs=with_jobs)
+    manifest = back_up(_settings(data_folder, blob_store), target, with_jobs=with_jobs)
     _report_copied(manifest, target)
 
 
@@ -95,7 +99,7 @@ def backup(target: Path, data_folder: Path | None, with_jobs: bool) -> None:
 @click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
 @_in_data_folder
 @reporting
-def restore(source: Path, data_folder: Path | None) -> None:
+def restore(source: Path, data_folder: Path | None, blob_store: str | None) -> None:
     """Make the data folder from BACKUP; a data folder with files is refused.
 
     All digests are compared with the manifest, and the database is checked, before the data folder
@@ -103,7 +107,7 @@ def restore(source: Path, data_folder: Path | None) -> None:
     """
     from app.data.backup import restore
 
-    settings = _settings(data_folder)
+    settings = _settings(data_folder, blob_store)
     manifest = restore(source, settings)
     _report_copied(manifest, settings.data_folder)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import cast
 
 from flask import Response, request
 
@@ -30,6 +31,14 @@ def about() -> Response:
         "limits": settings().limits(),
         "versions": versions(),
         "host": host_facts(),
+        "machines": [
+            {
+                "name": each.name,
+                "kind": each.processor,
+                "facts": cast(shapes.MachineFacts, each.facts),
+            }
+            for each in queue().machines()
+        ],
     }
     return answer(payload)
 
