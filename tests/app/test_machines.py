@@ -6,12 +6,15 @@ import io
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
+from app.data.backup import back_up, restore
+from app.data.check import check
 from app.jobs import outbox
 from app.jobs.stored_results import COMPLETE, OWN, file_of, folder_for, parts_of, prune_copies
 from app.store.blobs.interface import Blobs
@@ -24,6 +27,7 @@ from tests.app.conftest import (
     MakeApp,
     events_told,
     jobs_of,
+    settings_of,
     started,
     submit,
     until,
@@ -229,6 +233,40 @@ def test_uploads_beyond_the_quota_are_evicted_unless_they_are_pinned(host: Host)
     }
     with pytest.raises(CompileError):
         uploads.find(second.id)
+
+
+def test_a_backup_has_the_blobs_and_goes_to_another_store(host: Host, tmp_path: Path) -> None:
+    one = host("one", database_url="")
+    uploads = one.application.extensions["uploads"]
+    model = uploads.save(io.BytesIO(b"a model"), "a.onnx")
+    uploads.pin(model.id)
+    job_id = submit(one)["id"]
+    assert wait(one, job_id)["state"] == "succeeded"
+    settings = settings_of(one.application)
+    assert check(settings).findings == []
+    result = f"jobs/{job_id}/1/parts/result.json.gz"
+    files = back_up(settings, tmp_path / "backup").files
+    assert {f"uploads/{model.id}.{end}" for end in ("onnx", "json", "pinned")} < files.keys()
+    assert result in files
+
+    jobs_of(one).blobs.put(result, b"damaged")
+    jobs_of(one).blobs.put(f"uploads/{model.id}.onnx", b"another model")
+    damaged = {each.path for each in check(settings).findings if each.state == "damaged"}
+    assert damaged == {result, f"uploads/{model.id}.onnx"}
+    jobs_of(one).blobs.delete_below(f"jobs/{job_id}")
+    assert ("missing", f"jobs/{job_id}") in {(x.state, x.path) for x in check(settings).findings}
+
+    with pytest.raises(CompileError, match="is not empty"):
+        restore(tmp_path / "backup", replace(settings, data_folder=tmp_path / "two"))
+    new = replace(
+        settings, data_folder=tmp_path / "two", blob_store=f"file://{tmp_path}/second-store"
+    )
+    restore(tmp_path / "backup", new)
+    assert sorted(path.name for path in (tmp_path / "two").iterdir()) == ["compilarium.db"]
+    assert check(new).findings == []
+    again = host("two", database_url="", blob_store=new.blob_store)
+    assert again.application.extensions["uploads"].is_pinned(model.id)
+    assert again.get(f"/api/v1/jobs/{job_id}/result").status_code == 200
 
 
 def test_old_copies_beyond_the_quota_are_removed(host: Host, tmp_path: Path) -> None:
