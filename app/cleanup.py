@@ -85,7 +85,7 @@ def _logs(stores: Stores, quota: Quota) -> int:
     now_s = time.time()
     gone = excess(_log_items(stores.jobs.runner.logs, now_s), quota, now_s)
     for item in gone:
-        item.path.unlink(missing_ok=True)
+        Path(item.path).unlink(missing_ok=True)
     return len(gone)
 
 
