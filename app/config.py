@@ -48,7 +48,7 @@ class Settings:
     trusted_hosts: tuple[str, ...] | None = None
     """Host names accepted in requests, as a guard against DNS rebinding. If unset, a server at a
     loopback address accepts only names of this machine, and another server any name."""
-    n_threads: int = 64
+    n_threads: int = 256
     """Number of requests answered at a time; an open event stream occupies one of them."""
     head_limit_s: float = 20.0
     """Longest time in which the head of a request must arrive, as a protection against slow
@@ -138,7 +138,7 @@ class Settings:
     """Time limit for checking a written text."""
     output_limit_bytes: int = 256 * MB
     """Maximum size of the stored result of a job."""
-    n_jobs_kept: int = 100
+    n_jobs_kept: int = 5000
     """Number of finished jobs whose results are kept."""
     unsandboxed_local: bool = False
     """Where no sandbox can be built, run the user's own models without one; local servers only."""
@@ -162,8 +162,8 @@ class Settings:
     """A job is cancelled this long after all of its clients have closed their event streams."""
     stream_limit_s: float = 60.0
     """Longest duration of an event stream; the page then opens the next one."""
-    n_streams: int = 32
-    """Maximum number of open event streams."""
+    n_streams: int = 160
+    """Maximum number of open event streams: a reader has one or two, and each occupies a thread."""
 
     @staticmethod
     def of(config: Settings | Mapping[str, Any] | None) -> Settings:

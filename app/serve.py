@@ -16,6 +16,7 @@ from app.config import Settings
 from app.logs import configure_logs
 from app.metrics.folder import shared_counts
 from app.paths import site_folder
+from app.store.database import Database, sqlite_url
 from compiler.errors import CompileError
 
 log = logging.getLogger("compilarium.web")
@@ -39,6 +40,10 @@ def serve(settings: Settings, *, say: Callable[[str], None] = print) -> None:
     if not (site_folder("static") / "dist" / "main.js").is_file():
         log.warning("the page is not bundled and will stay empty: run `python hatch_build.py`")
     listening = listen(settings.host, settings.port)
+    # Ahead of the workers, which gunicorn ends if they start too slowly.
+    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    database.prepare()
+    database.close()
     url = address(settings.host, listening.getsockname()[1], is_secure=bool(settings.certificate))
     from app.gunicorn_server import Server  # imports fcntl, which Windows lacks
     from app.jobs.supervisor_process import kept_supervisor

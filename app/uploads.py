@@ -25,7 +25,7 @@ from typing import Protocol
 
 from app.blob_store import blobs_of
 from app.config import Settings
-from app.quotas import Item, Quota, excess, quotas
+from app.quotas import Growth, Item, Quota, excess, quotas
 from app.store.blobs.interface import Blob, Blobs
 from compiler.errors import CompileError, Where
 from compiler.frontend.written import language_of
@@ -91,6 +91,7 @@ class UploadStore:
         self.pinned_bytes = pinned_bytes
         self.needed = needed
         self._pinning = threading.Lock()
+        self._growth = Growth(quota)
 
     @staticmethod
     def of(settings: Settings, needed: Callable[[], Collection[str]] = tuple) -> UploadStore:
@@ -138,7 +139,8 @@ class UploadStore:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        self.prune(keep=upload.id)
+        if self._growth.is_much_with(upload.bytes):
+            self.prune(keep=upload.id)
         return upload
 
     def find(self, upload_id: str) -> Upload:
@@ -178,9 +180,7 @@ class UploadStore:
             if not new:
                 return
             wanted = sum(upload.bytes for upload in new)
-            blobs = self._blobs()
-            pins = _ids(blobs, _PINNED)
-            pinned = sum(each.n_bytes for each in _contents(blobs) if _id(each) in pins)
+            pinned = self._pinned_bytes()
             if pinned + wanted > self.pinned_bytes:
                 raise CompileError(
                     "E-LINK-FULL",
@@ -191,13 +191,28 @@ class UploadStore:
                 self.blobs.mark(_pin(upload.id))
                 self.find(upload.id)  # the upload may have been evicted
 
+    def _pinned_bytes(self) -> int:
+        """Return the total size of the pinned uploads, which are few among all uploads."""
+        if not self.blobs.is_folder:  # a listing has all facts in few requests
+            blobs = self._blobs()
+            pins = _ids(blobs, _PINNED)
+            return sum(each.n_bytes for each in _contents(blobs) if _id(each) in pins)
+        total = 0
+        for name in self._pins():
+            with suppress(FileNotFoundError):
+                total += self.blobs.find(content_key(name.removesuffix(_PINNED))).n_bytes
+        return total
+
+    def _pins(self) -> list[str]:
+        return [name for name in self.blobs.children(UPLOADS) if name.endswith(_PINNED)]
+
     def is_pinned(self, upload_id: str) -> bool:
         """Return whether an upload is pinned."""
         return self.blobs.exists(_pin(upload_id))
 
     def has_pins(self) -> bool:
         """Return whether any upload is pinned."""
-        return bool(_ids(self._blobs(), _PINNED))
+        return bool(self._pins())
 
     def unpin(self, linked: Collection[str]) -> int:
         """Unpin the uploads that no link uses, and return their number.
@@ -218,6 +233,7 @@ class UploadStore:
         Pinned uploads, and those that an unfinished job needs, stay. Incomplete uploads of a
         terminated server are removed too.
         """
+        self._growth.reset()
         blobs = self._blobs()
         self._remove_leftovers(blobs)
         pins, needed = _ids(blobs, _PINNED), {keep, *self.needed()}

@@ -445,6 +445,10 @@ CODES: dict[str, Code] = {
         "The server cannot run on this operating system.",
         "use Linux or macOS, or the Windows Subsystem for Linux",
     ),
+    "E-SERVER-STORAGE": Code(
+        "The server cannot use its database or its data folder at the moment.",
+        "try again in some seconds; if this does not help, inform the administrator",
+    ),
     "E-SERVER-BUG": Code(
         "The program has a defect; the input is not the cause.",
         "please report the error, with the steps to reproduce it",

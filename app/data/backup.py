@@ -44,7 +44,9 @@ def back_up(settings: Settings, target: Path, *, with_jobs: bool = True) -> Mani
         database = _copied_database(settings, partial)
         files = _copied_uploads(blobs, partial)
         jobs: dict[str, Mapping[str, Stored]] = {}
-        for job in known_jobs(database, blobs.path(JOBS)).values() if with_jobs else ():
+        known = known_jobs(database, blobs.path(JOBS)) if with_jobs else {}
+        database.close()
+        for job in known.values():
             if job.is_over and (copied := _copied_job(blobs, partial, job)) is not None:
                 jobs[job.id] = copied
                 files |= copied
@@ -61,7 +63,7 @@ def back_up(settings: Settings, target: Path, *, with_jobs: bool = True) -> Mani
 
 def _copied_database(settings: Settings, partial: Path) -> Database:
     """Copy the database, and return the copy; return another database than SQLite itself."""
-    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    database = Database(settings.database_url or sqlite_url(settings.data_folder), migrates=False)
     if maintenance.database_file(database) is None:
         return database
     if database.exists():

@@ -12,14 +12,16 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.blob_store import blobs_of
 from app.config import Settings
 from app.data.backup import damaged_files
-from app.data.files import MADE_AGAIN
+from app.data.files import OMITTED
 from app.data.jobs import KnownJob, known_jobs
 from app.data.manifest import MANIFEST, Manifest, Stored, digest
 from app.jobs.parts import PARTS, decompress
@@ -68,15 +70,20 @@ def check(settings: Settings) -> Report:
     folder, report = settings.data_folder, Report()
     if not folder.is_dir():
         raise CompileError("E-OPTION-VALUE", f"there is no data folder {folder}")
-    if (folder / MANIFEST).exists():
+    is_backup = (folder / MANIFEST).exists()
+    if is_backup:
+        settings = replace(settings, blob_store="")  # a backup has its own blobs
         report.findings += _against_manifest(folder)
-    database = Database(settings.database_url or sqlite_url(folder))
+    url = "" if is_backup else settings.database_url  # a backup has its own database, or none
+    database = Database(url or sqlite_url(folder), migrates=False)
     damages = list(_database(database, report))
     report.findings += damages
     report.findings += _uploads(UploadStore.of(settings), report)
-    report.findings += _jobs(None if damages else database, blobs_of(settings), report)
+    is_unknown = bool(damages) or (is_backup and not database.exists())
+    report.findings += _jobs(None if is_unknown else database, blobs_of(settings), report)
     if report.is_sound:
         report.findings += _links(settings, database, report)
+    database.close()
     report.findings += _others(folder)
     return report
 
@@ -90,7 +97,10 @@ def _against_manifest(backup: Path) -> Iterator[Finding]:
 
 def _database(database: Database, report: Report) -> Iterator[Finding]:
     file = maintenance.database_file(database)
-    if file is None or not file.exists():
+    if file is None:
+        yield from _server(database, report)
+        return
+    if not file.exists():
         return
     report.count("database", file.stat().st_size)
     for words in maintenance.integrity_check(file):
@@ -100,6 +110,20 @@ def _database(database: Database, report: Report) -> Iterator[Finding]:
         require_known(maintenance.file_revision(file), "it")
     except (CompileError, sqlite3.Error) as e:
         yield Finding("damaged", file.name, e.message if isinstance(e, CompileError) else str(e))
+
+
+def _server(database: Database, report: Report) -> Iterator[Finding]:
+    try:
+        revision, n_bytes, damages = maintenance.server_facts(database)
+        require_known(revision, "it")
+    except SQLAlchemyError as e:
+        damages = [f"it cannot be read: {type(e).__name__}"]
+    except CompileError as e:
+        damages = [e.message]
+    else:
+        report.count("database", n_bytes)
+    for words in damages:
+        yield Finding("damaged", "the PostgreSQL database", words)
 
 
 def _uploads(store: UploadStore, report: Report) -> Iterator[Finding]:
@@ -199,6 +223,9 @@ def _links(settings: Settings, database: Database, report: Report) -> Iterator[F
     """Yield the models that links name and that are not stored."""
     file = maintenance.database_file(database)
     if file is None:
+        with database.looking() as connection:
+            if not maintenance.has_table(connection, "links"):
+                return
         texts = LinkStore(database, settings.links_limit, settings.links_bytes).texts()
     else:  # must change nothing, neither tables nor the kind of the journal
         texts = maintenance.texts_of_links(file)
@@ -212,7 +239,7 @@ def _links(settings: Settings, database: Database, report: Report) -> Iterator[F
 
 
 def _others(folder: Path) -> Iterator[Finding]:
-    known = {UPLOADS, JOBS, MANIFEST, *MADE_AGAIN}
+    known = {UPLOADS, JOBS, MANIFEST, *OMITTED}
     for path in sorted(folder.iterdir()):
         if path.name not in known and not path.name.startswith(FILE_NAME):
             yield Finding("orphan", path.name, "is not of this program")

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 from app.metrics.folder import COUNTS
 from app.store.blobs.interface import Blobs
+from app.store.copies import FOLDER as COPIES
 from app.store.database import FILE_NAME
 from app.store.jobs.record import JOBS
 from app.uploads import UPLOADS
 
-MADE_AGAIN = frozenset({"logs", "models", COUNTS, "supervisors"})
-"""Folders of the data folder that backups omit: logs, sample models with drawn weights, and what
-running servers and supervisors count and lock."""
+OMITTED = frozenset({"logs", "models", COUNTS, "supervisors", COPIES})
+"""Folders of the data folder that backups omit: logs, sample models with drawn weights, what
+running servers and supervisors count and lock, and copies of the database from before migrations.
+"""
 
 _UPLOAD = r"uploads/[0-9a-f]{64}\.(?:onnx|json|pinned)"
 _JOB = r"jobs/[0-9]{8}-[0-9a-f]{20}(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*){1,4}"

@@ -46,5 +46,5 @@ def known_jobs(database: Database, folder: Path) -> Mapping[str, KnownJob]:
         rows = maintenance.jobs_in(file)
     else:
         with database.looking() as connection:
-            rows = reading.attempts(connection)
+            rows = reading.attempts(connection) if maintenance.has_table(connection, "jobs") else []
     return found | {job_id: KnownJob(job_id, state, attempt) for job_id, state, attempt in rows}

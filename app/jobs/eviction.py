@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from app.blob_store import blobs_of
 from app.config import Settings
-from app.quotas import Item, Quota, excess, quotas, tree_bytes
+from app.quotas import Growth, Item, Quota, excess, quotas, tree_bytes
 from app.store.blobs.interface import Blobs
 from app.store.database import Database
 from app.store.dialects import lock_queue
@@ -36,6 +36,7 @@ class StoredJobs:
 
     def __init__(self, database: Database, blobs: Blobs, quota: Quota) -> None:
         self.database, self.blobs, self.quota = database, blobs, quota
+        self._growth = Growth(quota)
         self._facts: dict[str, tuple[float, int]] = {}
         """For each job the time of the last change of its results, and its size at that time."""
 
@@ -51,8 +52,17 @@ class StoredJobs:
         with self.database.looking() as connection:
             return _needed(connection)
 
+    def add(self, job_id: str) -> None:
+        """Count a job that has ended, and evict jobs if they may exceed the quota.
+
+        Looking at all jobs after each one would take longer than a small job itself.
+        """
+        if self._growth.is_much_with(tree_bytes(self.blobs.path(f"{JOBS}/{job_id}"))):
+            self.prune()
+
     def prune(self) -> int:
         """Evict the jobs beyond the quota that no unfinished job needs, and return their number."""
+        self._growth.reset()
         if not self.database.exists():
             return 0
         with self.database.looking() as connection:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from app.jobs.enclosure import NOTHING_CACHED, Enclosure
-from app.jobs.limits import ChildLostError
+from app.jobs.limits import SHORTAGES, ChildLostError, ShortageError
 from compiler.errors import CompileError
 from sandbox.result import State
 
@@ -78,7 +78,8 @@ class ForkServer:
                     return Forked(self._living(), enclosure, role)
             except OSError as e:
                 message = f"no process can be started for the job: {e}"
-                raise CompileError("E-SERVER-BUG", message) from None
+                error = CompileError("E-SERVER-BUG", message)
+                raise ShortageError(error, counts=e.errno not in SHORTAGES) from None
 
     def stop(self) -> None:
         """End the process, and with it the processes that it has forked."""
@@ -142,7 +143,7 @@ class Door:
                 answer += piece
         found = json.loads(answer)
         if "failed" in found:
-            raise OSError(found["failed"])
+            raise OSError(found["number"], found["failed"])
         return found["answer"]
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ enclosure before it reads anything else. The process ends when the server ends.
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
@@ -53,7 +54,7 @@ def serve(kinds: Mapping[str, Work], read: Callable[[], None] | None = None) -> 
             answer = {"answer": _answer(roles, door, request, files)}
             _count(children, request, answer["answer"])
         except OSError as e:
-            answer = {"failed": str(e)}
+            answer = {"failed": e.strerror or str(e), "number": e.errno or 0}
         for file in files:
             os.close(file)
         try:
@@ -103,6 +104,8 @@ def _answer(
     """Return the process id of a new child, or the exit status of a child, negative for a
     signal."""
     if request["do"] == "fork":
+        if len(files) < _PIPES:  # the system passes no descriptor that this process could not hold
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         return _fork(roles, door, request, files)
     if request["do"] == "release":
         return os.waitstatus_to_exitcode(os.waitpid(request["pid"], 0)[1])

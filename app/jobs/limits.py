@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 
 from compiler.errors import CompileError
@@ -32,6 +33,21 @@ class ChildKilledError(CompileError):
 
 class ChildLostError(ChildKilledError):
     """The error of a child that ended with the fork server, which is no fault of the child."""
+
+
+class ShortageError(ChildLostError):
+    """The error of a job for which the machine lacks something now, such as descriptors.
+
+    The attempt counts if the job may be the cause.
+    """
+
+    def __init__(self, error: CompileError, *, counts: bool) -> None:
+        super().__init__(error)
+        self.counts = counts
+
+
+SHORTAGES = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Errors of the system that no job causes, because a child has limits of its own."""
 
 
 def seconds_limit(seconds: float, doing: str = "") -> CompileError:

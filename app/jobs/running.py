@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.store.jobs.leases import Lease, Told, Wish
-from app.store.jobs.record import Job
+from app.store.jobs.record import PHASE_CHARACTERS, Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class Running:
         """Set when the claim is in the table, or has failed. The child starts before."""
         self.is_stopped = False
         """Whether a client has asked for an early end with the results so far."""
+        self.is_unsure = False
+        """Whether the last write may have been committed, although it failed."""
         self.is_lost = False
         """Whether another supervisor may have the job: nothing more is written."""
         self.is_returned = False
@@ -42,7 +44,7 @@ class Running:
         """Note an event of the child."""
         with self._lock:
             if name == "phase":
-                self._phase = str(data.get("phase", ""))
+                self._phase = str(data.get("phase", ""))[:PHASE_CHARACTERS].replace("\0", "")
             if name in ("imported", "pass"):
                 self._n_stages = int(data["stage"]) + 1
             self._told.append((name, data))

@@ -25,7 +25,7 @@ from app.config import Settings
 from app.disk import full_disk
 from app.jobs.eviction import StoredJobs
 from app.jobs.inputs import COPIES
-from app.jobs.limits import ChildKilledError, ChildLostError
+from app.jobs.limits import SHORTAGES, ChildKilledError, ChildLostError, ShortageError
 from app.jobs.machines import SEEN_S, absent, this_machine
 from app.jobs.owner import OwnerLock, is_dead, remove_dead
 from app.jobs.runner import Runner
@@ -52,6 +52,10 @@ _REPORTS = 2.5
 """Reports to operators in the time of a lease."""
 _LOOK_S = 1.0
 _LOST_S = 10.0
+_REST_S = 2.0
+"""The pause of claims after a shortage; otherwise one machine would fail all jobs of the queue."""
+_MOST_RETURNS = 20
+"""Attempts after which a shortage is not passing."""
 _RELAY_S = 0.05
 """Most small jobs end before their events are written: then one write has them all."""
 _RELAY_SHARE = 0.25
@@ -74,7 +78,8 @@ class Supervisor:
         self.homeless: Silence[str] = Silence(gap_s=10 * SEEN_S)
         self.lock: OwnerLock | None = None
         self.threads: list[threading.Thread] = []
-        self._report_s = 0.0
+        self._report_s = self._rest_until_s = 0.0
+        self._pruning = threading.Lock()
         self._changed = threading.Condition()
         """Guards `running`."""
 
@@ -112,6 +117,8 @@ class Supervisor:
         for thread in self.threads:
             thread.join(timeout=5.0)
         self.runner.fork_server.stop()
+        with self._pruning:
+            pass  # nobody uses the database after this supervisor
         if self.lock is not None:
             with suppress(SQLAlchemyError, OSError), self.database.changing() as connection:
                 supervisors.leave(connection, self.lock.name)
@@ -130,8 +137,8 @@ class Supervisor:
                 self._hear_wishes()
                 if self._take_next():
                     continue
-            except (SQLAlchemyError, OSError) as e:
-                log.warning("the table of jobs cannot be read: %s", e)
+            except Exception as e:
+                _warn("the table of jobs cannot be read", e)
                 self.stopping.wait(_LOOK_S)
             watch.wait(seen, _LOOK_S)
 
@@ -147,7 +154,7 @@ class Supervisor:
 
     def _take_next(self) -> bool:
         """Start the next job, if a worker is free; return False if none was started."""
-        if len(self._all_running()) >= self.settings.n_workers:
+        if len(self._all_running()) >= self.settings.n_workers or monotonic() < self._rest_until_s:
             return False
         with self.database.looking() as connection:  # most changes bring no new job
             if not has_work(connection, self.owner):
@@ -172,12 +179,17 @@ class Supervisor:
     def _begin(self, job: Job, lease: Lease) -> Running:
         """Start the thread of a job."""
         running = Running(job, lease)
+        thread = threading.Thread(
+            target=self._run, args=(running,), name=f"job-{job.id}", daemon=True
+        )
         with self._changed:
             self.running[job.id] = running
             self._changed.notify_all()
-        threading.Thread(
-            target=self._run, args=(running,), name=f"job-{job.id}", daemon=True
-        ).start()
+        try:
+            thread.start()
+        except RuntimeError:  # the system permits no further thread
+            self._forget(running)
+            raise
         return running
 
     def _await_end(self, running: Running) -> None:
@@ -198,8 +210,8 @@ class Supervisor:
                 self._report()
                 if not self.stopping.is_set():
                     self._take_from_silent()
-            except (SQLAlchemyError, OSError) as e:
-                log.warning("leases cannot be renewed: %s", e)
+            except Exception as e:
+                _warn("leases cannot be renewed", e)
             if not self._pause(every_s):
                 return
 
@@ -229,9 +241,14 @@ class Supervisor:
             queueing.renumber(connection, reading.line(connection), self.estimates)
 
     def _take_from_silent(self) -> None:
-        """Queue again the jobs of supervisors that are dead or silent."""
+        """Queue again the jobs of supervisors that are dead or silent.
+
+        This supervisor itself is silent about a job if it claimed the job without knowing: the
+        connection was lost during the commit.
+        """
         with self.database.looking() as connection:
-            others = [h for h in leases.all_held(connection) if h.lease.owner != self.owner.name]
+            all_held = leases.all_held(connection)
+        others = [held for held in all_held if not self._runs(held.lease)]
         silent_s = self.silence.look(
             {(h.lease.job_id, h.lease.attempt): (h.lease.owner, h.heartbeat_s) for h in others}
         )
@@ -245,6 +262,15 @@ class Supervisor:
     def _is_dead(self, held: Held) -> bool:
         folder, own = self.settings.data_folder, self.machine.name
         return is_dead(folder, held.lease.owner, held.machine, own)
+
+    def _runs(self, lease: Lease) -> bool:
+        """Return whether this supervisor runs an attempt of a job."""
+        with self._changed:
+            own = self.running.get(lease.job_id)
+        return own is not None and (own.lease.owner, own.lease.attempt) == (
+            lease.owner,
+            lease.attempt,
+        )
 
     def _take_away(self, held: Held) -> None:
         log.warning("job %s: its supervisor has died", held.lease.job_id)
@@ -260,7 +286,11 @@ class Supervisor:
         while self._pause(pause_s):
             with self._changed:
                 self._changed.wait_for(lambda: bool(self.running) or self.stopping.is_set())
-            seconds = self.writer.record(self._all_running())
+            try:
+                seconds = self.writer.record(self._all_running())
+            except Exception as e:
+                _warn("events of jobs cannot be written", e)
+                seconds = 0.0
             pause_s = max(_RELAY_S, seconds / _RELAY_SHARE)
 
     def _pause(self, seconds: float) -> bool:
@@ -277,15 +307,19 @@ class Supervisor:
         try:
             self._finish(running, self._failure(running))
         finally:
-            with self._changed:
-                self.running.pop(running.job.id, None)
-                self._changed.notify_all()
+            self._forget(running)
             self.database.watch.poke()
-        with suppress(SQLAlchemyError, OSError):
-            self.stored.prune()
+        with suppress(SQLAlchemyError, OSError), self._pruning:
+            if not self.stopping.is_set():
+                self.stored.add(running.job.id)
             if not self.blobs.is_folder:
                 shutil.rmtree(running.job.folder / COPIES, ignore_errors=True)
                 prune_copies(self.settings.stored_folder, self.settings.copies_kept_bytes)
+
+    def _forget(self, running: Running) -> None:
+        with self._changed:
+            self.running.pop(running.job.id, None)
+            self._changed.notify_all()
 
     def _failure(self, running: Running) -> CompileError | None:
         """Run a job to its end, and return its error if it fails."""
@@ -297,6 +331,8 @@ class Supervisor:
             return e
         except OSError as e:
             log.exception("job %s failed in the server", job.id)
+            if e.errno in SHORTAGES:
+                return ShortageError(_bug(), counts=False)
             return full_disk(e) or _bug()
         except Exception:
             log.exception("job %s failed in the server", job.id)
@@ -308,7 +344,12 @@ class Supervisor:
         is_ended_by_us = running.cancelled.is_set()
         if isinstance(error, ChildKilledError) and is_ended_by_us:
             error = None
-        if isinstance(error, ChildKilledError) and _may_repeat(running.job, error):
+        if isinstance(error, ShortageError):
+            self._rest_until_s = monotonic() + _REST_S
+        if _is_returned(running.job, error):
+            log.warning("job %s returns to the queue: %s", running.job.id, error)
+            self.writer.queue_again(running, "returned")
+        elif isinstance(error, ChildKilledError) and _may_repeat(running.job, error):
             log.info("job %s is run once more: %s", running.job.id, error.message)
             lost = isinstance(error, ChildLostError)
             self.writer.queue_again(running, "lost" if lost else "crashed")
@@ -323,6 +364,12 @@ class Supervisor:
                 remove_earlier(running.job, self.blobs)
 
 
+def _is_returned(job: Job, error: CompileError | None) -> bool:
+    """Return whether a job waits for what the machine lacks, in an attempt that does not count."""
+    is_shortage = isinstance(error, ShortageError) and not error.counts
+    return is_shortage and job.attempt < _MOST_RETURNS
+
+
 def _may_repeat(job: Job, error: ChildKilledError) -> bool:
     """Return whether a job is run again whose child was killed: once after a signal."""
     return job.attempt < job.max_attempts and (isinstance(error, ChildLostError) or not job.crashes)
@@ -331,6 +378,12 @@ def _may_repeat(job: Job, error: ChildKilledError) -> bool:
 def _dead_supervisor(lease: Lease) -> CompileError:
     message = f"the server stopped during the job, in each of {lease.attempt} attempts"
     return CompileError("E-LIMIT-CRASH", message)
+
+
+def _warn(words: str, error: Exception) -> None:
+    """Log why a thread has to repeat its work; the cause may be a bug, or a lack of threads."""
+    is_usual = isinstance(error, (SQLAlchemyError, OSError))
+    log.warning("%s: %s", words, error, exc_info=None if is_usual else error)
 
 
 def _bug() -> CompileError:

@@ -47,7 +47,7 @@ def work(settings: Settings, stopping: threading.Event) -> None:
     """
     blobs_of(settings).require()
     database = Database(settings.database_url or sqlite_url(settings.data_folder))
-    _ = database.engine  # a database that cannot be opened ends the process
+    database.prepare()
 
     def find(job_id: str) -> Job:
         with database.looking() as connection:

@@ -14,10 +14,10 @@ from time import monotonic
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.jobs.running import Running
+from app.jobs.running import News, Running
 from app.jobs.waiting import Estimates
 from app.store.database import Database
-from app.store.dialects import lock_queue
+from app.store.dialects import lock_jobs, lock_queue
 from app.store.jobs import leases, queueing, reading
 from app.store.jobs.leases import Cause
 from app.store.jobs.record import State
@@ -47,6 +47,9 @@ class Writer:
             start_s = monotonic()
             try:
                 with self.database.changing() as connection:
+                    lock_jobs(connection, [each.lease.job_id for each, _ in pairs])
+                    for each, news in pairs:
+                        _skip_written(connection, each, news)
                     kept = [
                         leases.record(connection, each.lease, news.told, news.phase, news.n_stages)
                         for each, news in pairs
@@ -54,19 +57,25 @@ class Writer:
             except (SQLAlchemyError, OSError) as e:
                 log.warning("events of jobs cannot be written: %s", e)
                 for each, news in pairs:
+                    each.is_unsure = True
                     each.put_back(news)
                 return _AGAIN_S
-            for (each, _), is_kept in zip(pairs, kept, strict=True):
+            for (each, news), is_kept in zip(pairs, kept, strict=True):
+                each.is_unsure = False
                 if is_kept:
                     each.lease.state = "running"
+                    each.lease.n_events += len(news.told)
                 else:
                     each.lose()
             return monotonic() - start_s
 
     def heartbeat(self, running: Sequence[Running]) -> None:
-        """Renew the leases of running jobs. Errors: SQLAlchemyError."""
+        """Renew the leases of running jobs. Errors: SQLAlchemyError.
+
+        After an unsure write, the state of the row is unknown until the write is repeated.
+        """
         with self._lock:
-            known = [each for each in running if each.is_confirmed.is_set()]
+            known = [e for e in running if e.is_confirmed.is_set() and not e.is_unsure]
             of = {each.lease.job_id: each for each in known if not each.is_lost}
             held = [each.lease for each in of.values()]
             if not held:
@@ -84,6 +93,7 @@ class Writer:
         news = running.last_news()
 
         def write(connection: Connection) -> bool:
+            _skip_written(connection, running, news)
             told, n_stages = news.told, news.n_stages
             return leases.end(connection, running.lease, state, error, told, n_stages, n_bytes)
 
@@ -95,6 +105,7 @@ class Writer:
 
         def write(connection: Connection) -> bool:
             lock_queue(connection)
+            _skip_written(connection, running, news)
             is_kept = leases.queue_again(connection, running.lease, news.told, cause)
             queueing.renumber(connection, reading.line(connection), self.estimates)
             return is_kept
@@ -109,9 +120,16 @@ class Writer:
                     is_kept = write(connection)
             except (SQLAlchemyError, OSError) as e:
                 log.warning("job %s: its end cannot be written: %s", running.job.id, e)
+                running.is_unsure = True
                 if self.is_giving_up.wait(_AGAIN_S):
                     return  # another supervisor repeats the job after the end of the lease
             else:
                 if not is_kept:
                     log.warning("job %s: the lease was lost before its end", running.job.id)
                 running.is_lost = True  # nothing more is written about this attempt
+
+
+def _skip_written(connection: Connection, running: Running, news: News) -> None:
+    """Remove what an earlier write has written, whose commit was not confirmed."""
+    if running.is_unsure:
+        del news.told[: leases.recall(connection, running.lease)]

@@ -8,7 +8,10 @@ from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from app.store.database import Database
+from sqlalchemy import Connection, inspect
+
+from app.store.database import Database, revision_of
+from app.store.jobs import reading
 from app.store.jobs.record import State
 from app.store.sqlite import BUSY_S
 from compiler.errors import CompileError
@@ -45,6 +48,23 @@ def file_revision(file: Path) -> str:
             return ""
         row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         return str(row[0]) if row else ""
+
+
+def server_facts(database: Database) -> tuple[str, int, list[str]]:
+    """Return the version of the tables of a PostgreSQL database, its size in bytes, and damages.
+
+    Errors: SQLAlchemyError if the server does not answer.
+    """
+    with database.looking() as connection:
+        revision = revision_of(connection)
+        size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar()
+        lost = reading.with_lost_events(connection) if has_table(connection, "jobs") else []
+    return revision, int(size or 0), [f"the job {job_id} lacks events" for job_id in lost]
+
+
+def has_table(connection: Connection, name: str) -> bool:
+    """Return whether a database has a table; those of older versions lack some."""
+    return inspect(connection).has_table(name)
 
 
 def texts_of_links(file: Path) -> Iterator[str]:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Boolean, Double, ForeignKey, Index, Integer, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from app.store.jobs.record import PHASE_CHARACTERS
+
 
 class Base(DeclarativeBase):
     """The base class of all tables, with their metadata."""
@@ -113,7 +115,7 @@ class JobRow(Base):
     is_cancelled: Mapped[bool] = mapped_column(Boolean)
     is_stopped: Mapped[bool] = mapped_column(Boolean)
 
-    phase: Mapped[str] = mapped_column(String(60))
+    phase: Mapped[str] = mapped_column(String(PHASE_CHARACTERS))
     n_stages: Mapped[int] = mapped_column(Integer)
     n_events: Mapped[int] = mapped_column(Integer)
     error: Mapped[str] = mapped_column(Text)

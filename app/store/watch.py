@@ -7,9 +7,14 @@ from collections.abc import Callable
 from time import monotonic
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
 
 from app.store.dialects import Version
+
+_PAUSE_S, _BUSY_PAUSE_S, _LIVELY_S = 0.01, 0.002, 0.25
+"""Time between two looks, and the shorter time for a moment after a change: one change announces
+others, such as the claim and the end of a small job."""
+_AWAY_S = 0.5
+_IDLE_S = 60.0
 
 
 class Watch:
@@ -76,14 +81,20 @@ class Watch:
 
     def _look(self) -> None:
         version: Version | None = None
-        while self._is_awaited(version.every_s if version else 0.01):
+        pause_s, lively_until = _PAUSE_S, 0.0
+        while self._is_awaited(pause_s):
             try:
                 version = version or Version(self._engine())
                 has_changed = version.has_changed()
-            except SQLAlchemyError:  # the database is gone: waiting threads find out themselves
-                has_changed = True
+            except Exception:  # the database is away: waiting threads find out themselves
+                if version is not None:
+                    version.close()
+                version, has_changed = None, True
             if has_changed:
                 self.poke()
+                lively_until = monotonic() + _LIVELY_S
+            is_lively = monotonic() < lively_until
+            pause_s = _AWAY_S if version is None else _BUSY_PAUSE_S if is_lively else _PAUSE_S
         if version is not None:
             version.close()
 
@@ -91,5 +102,6 @@ class Watch:
         """Pause until the next look; return False at the end of the watch."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_closed, pause_s)
-            self._changed.wait_for(lambda: self._is_closed or self._n_waiting > 0)
+            # Without waiting threads, look now and then: PostgreSQL keeps notices until then.
+            self._changed.wait_for(lambda: self._is_closed or self._n_waiting > 0, _IDLE_S)
             return not self._is_closed

@@ -16,6 +16,7 @@ import re
 import stat
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 
@@ -30,6 +31,8 @@ _MAGIC = b"compilarium-cache 1 "
 _HEADER_BYTES = len(_MAGIC) + 64 + 1
 _NEW = ".new-"
 _BULK = ".bulk"
+_TRIMMED = ".trimmed"
+"""A file whose time of change is that of the last check of the size."""
 _CHUNK_BYTES = 1 << 24
 _DIGEST = re.compile(r"([0-9a-f]{64})(\.bulk)?")
 """The names of files that `trim` may remove: digests; other files may be the user's own."""
@@ -37,8 +40,12 @@ _DIGEST = re.compile(r"([0-9a-f]{64})(\.bulk)?")
 UNFINISHED_SECONDS = 3600.0
 """Age in seconds at which the temporary file of an interrupted write is removed."""
 
-TRIM_EVERY = 64
-"""Number of writes between two checks of the size; a store also checks at its first write."""
+TRIM_SECONDS = 300.0
+"""Time in seconds between two checks of a folder's size, by whichever process."""
+
+TRIM_SHARE = 1 / 32
+"""Share of the limit that a store may write between two checks of its own: a check looks at every
+entry, and there may be 100,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ class GuardedStore:
     def __init__(self, directory: Path | None, limit_bytes: int) -> None:
         self.directory = directory
         self.limit_bytes = limit_bytes
-        self._n_written = 0
+        self._untrimmed_bytes = 0
 
     def read(self, name: str) -> bytes | None:
         """Return the content of an entry; None if it is missing, damaged, or not of this user."""
@@ -99,10 +106,8 @@ class GuardedStore:
         try:
             directory, key = self._made()
             content = [_header(key, directory, name, pieces), *pieces]
-            _replace(directory / name, content, is_durable=is_durable)
-            if self._n_written % TRIM_EVERY == 0:
-                self.trim()
-            self._n_written += 1
+            facts = _replace(directory / name, content, is_durable=is_durable)
+            self._trim_if_due(directory, facts.st_size)
         except NotPrivate as e:
             return self._refused(e)
         except OSError:  # a full or read-only disk
@@ -123,6 +128,7 @@ class GuardedStore:
             directory, key = self._made()
             facts = _replace(directory / (name + _BULK), [data], is_durable=True)
             digest = _keyed(key, directory, name + _BULK, [data])
+            self._untrimmed_bytes += facts.st_size  # the entry of the bulk is written next
         except NotPrivate as e:
             self._refused(e)
             return None
@@ -173,6 +179,17 @@ class GuardedStore:
             if total > self.limit_bytes:
                 for path in paths:
                     _discard(path)
+
+    def _trim_if_due(self, directory: Path, n_bytes: int) -> None:
+        """Trim if this store has written much, or no process has trimmed for a while."""
+        self._untrimmed_bytes += n_bytes
+        has_written_much = self._untrimmed_bytes > self.limit_bytes * TRIM_SHARE
+        if has_written_much or _is_stale(directory / _TRIMMED):
+            self._untrimmed_bytes = 0
+            with suppress(OSError, NotPrivate):  # the entry itself is stored
+                os.close(open_private(directory / _TRIMMED, os.O_WRONLY | os.O_CREAT))
+                os.utime(directory / _TRIMMED, follow_symlinks=False)
+            self.trim()
 
     def _checked(self) -> tuple[Path, bytes] | None:
         """Return the folder and its key, for reading; None if there is nothing to read."""
@@ -297,6 +314,15 @@ def _unfinished(directory: Path) -> Iterator[Path]:
                 yield Path(entry.path)
             elif _DIGEST.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
                 yield Path(entry.path)
+
+
+def _is_stale(stamp: Path) -> bool:
+    """Return whether a file is missing or was not touched for `TRIM_SECONDS`."""
+    try:
+        age_s = time.time() - os.lstat(stamp).st_mtime
+    except FileNotFoundError:
+        return True
+    return not 0 <= age_s < TRIM_SECONDS
 
 
 def _discard(path: Path) -> None:

@@ -77,7 +77,7 @@ def fork_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServe
 
 
 @pytest.fixture
-def make_app(tmp_path: Path, fork_servers: ForkServers) -> Iterator[MakeApp]:
+def make_app(tmp_path: Path, fork_servers: ForkServers, database_url: str) -> Iterator[MakeApp]:
     """A factory of applications, whose children are ended after the test.
 
     Applications of the odd worker share its fork server; the environment may request a separate
@@ -88,6 +88,7 @@ def make_app(tmp_path: Path, fork_servers: ForkServers) -> Iterator[MakeApp]:
     def make(**differences: Any) -> Flask:
         settings = {
             "data_folder": tmp_path / "data",
+            "database_url": database_url,
             "upload_limit_bytes": 100_000,
             "job_limit_s": 120.0,
             "n_workers": 1,
@@ -108,6 +109,7 @@ def make_app(tmp_path: Path, fork_servers: ForkServers) -> Iterator[MakeApp]:
     for app in made:
         app.extensions["jobs"].stop()
         app.extensions["texts"].stop()
+        app.extensions["database"].close()
     assert not [wrong for answers in made.values() for wrong in answers]
 
 

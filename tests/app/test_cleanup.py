@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import random
 import time
 from dataclasses import fields
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 from app.cleanup import KINDS, Cleanup, Stores, clean
 from app.config import Settings
 from app.jobs.eviction import Needed
-from app.quotas import DAY_S, Item, Quota, excess, quotas
+from app.quotas import DAY_S, Growth, Item, Quota, excess, quotas
 from tests.app.conftest import change_row, jobs_of, settings_of, submit, until, wait, wait_until
 
 RAW = {"content_type": "application/octet-stream"}
@@ -186,6 +188,48 @@ def test_models_of_links_stay_until_their_links_are_gone(make_app):
     stores.links.expire(time.time() + 1)
     assert clean(stores)["uploads"] == 1
     assert client.get(f"/api/v1/uploads/{linked}").status_code == 404
+
+
+def test_stored_data_are_looked_at_when_a_share_of_the_quota_was_added() -> None:
+    growth = Growth(Quota(n_bytes=5000, n_items=200))
+    assert growth.is_much_with(1), "at first, the stored data are unknown"
+    growth.reset()
+    assert [growth.is_much_with(30) for _ in range(4)] == [False, False, False, True]
+    growth.reset()
+    assert [growth.is_much_with(1) for _ in range(5)] == [False, False, False, False, True]
+    assert all(Growth(Quota(n_items=2)).is_much_with(1) for _ in range(3))
+    endless = Growth(Quota())
+    endless.reset()
+    assert not endless.is_much_with(10**12)
+
+
+def test_an_upload_looks_at_all_files_only_if_they_may_exceed_the_quota(make_app, monkeypatch):
+    """With thousands of stored models, a look takes as long as the upload itself."""
+    stores = Stores.of(make_app(uploads_kept_bytes=5000))
+    looks: list[str] = []
+    look = stores.uploads.prune
+    monkeypatch.setattr(stores.uploads, "prune", lambda keep: looks.append(keep) or look(keep))
+
+    def save(n_bytes: int) -> str:
+        return stores.uploads.save(io.BytesIO(random.randbytes(n_bytes)), "m.onnx").id
+
+    saved = [save(10) for _ in range(5)]
+    assert looks == saved[:1]
+    large = save(4980)
+    assert looks == [saved[0], large]
+    assert sum(path.stat().st_size for path in stores.uploads.folder.glob("*.onnx")) <= 5000
+
+
+def test_a_job_looks_at_all_jobs_only_if_they_may_exceed_the_quota(make_app, monkeypatch):
+    jobs = jobs_of(make_app(n_jobs_kept=100).test_client())
+    looks: list[str] = []
+    monkeypatch.setattr(jobs.stored, "prune", lambda: looks.append(""))
+    jobs.stored._growth.reset()
+    for _ in range(2):
+        jobs.stored.add("20260101-0123456789abcdef0123")
+    assert not looks
+    jobs.stored.add("20260101-0123456789abcdef0123")
+    assert len(looks) == 1
 
 
 def test_facts_without_a_content_are_removed(client):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import sqlite3
+
 import pytest
 from markupsafe import escape
+from sqlalchemy.exc import OperationalError
 
 from compiler.errors import CODES
 from tests.app.conftest import jobs_of, n_jobs
@@ -158,3 +162,23 @@ def test_a_page_has_all_codes_with_their_meanings(client):
 def test_the_table_of_codes_is_served(client):
     rows = client.get("/api/v1/errors").get_json()["errors"]
     assert [r["code"] for r in rows] == list(CODES)
+
+
+def locked() -> OperationalError:
+    error = sqlite3.OperationalError("database is locked")
+    error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    return OperationalError("INSERT secret", {}, error)
+
+
+@pytest.mark.parametrize("error", [locked(), OSError(errno.EROFS, "secret"), OSError(24, "")])
+def test_without_the_database_or_the_data_folder_a_client_shall_try_again(
+    client, monkeypatch, error
+):
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(jobs_of(client), "obtain", fail)
+    answer = client.post("/api/v1/jobs", json=JOB)
+    told = assert_error(answer, 503, "E-SERVER-STORAGE")
+    assert "secret" not in told["message"]
+    assert int(answer.headers["Retry-After"]) > 0

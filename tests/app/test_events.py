@@ -7,6 +7,7 @@ import json
 import threading
 from typing import Any
 
+import pytest
 from sqlalchemy.exc import OperationalError
 
 from app.store.jobs import leases
@@ -19,6 +20,8 @@ from tests.app.conftest import (
     wait,
     wait_until,
 )
+
+pytestmark = pytest.mark.each_database
 
 
 def events_of(answer) -> list[tuple[int, str, dict]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 
 import pytest
 
+from app.jobs import fork_server_process
 from app.jobs.enclosure import Enclosure
 from app.jobs.fork_server import Door, Forked, ForkServer
 from app.jobs.isolation import Verdict
@@ -135,3 +137,10 @@ def test_a_child_holds_nothing_of_the_fork_server(make_app):
     files = Parts(jobs_of(client).peek(job["id"]).folder).read("files")["files"]
     # The task, the log twice, the messages, and the listed folder.
     assert len(files) == 5
+
+
+def test_a_fork_server_without_descriptors_for_the_pipes_forks_nothing() -> None:
+    """The child would read the requests of the server in place of its task."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, pytest.raises(OSError, match="Too many open files"):
+        fork_server_process._answer({}, theirs, {"do": "fork", "role": "worker"}, ())

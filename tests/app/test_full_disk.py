@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from app.store import sqlite
 from tests.app.conftest import events_told, jobs_of, n_jobs, submit, until, wait, wait_until
+from tests.mounts import mounted
 from tests.platforms import needs_mounts
 
 RAW = {"content_type": "application/octet-stream"}
@@ -31,17 +31,6 @@ def code(answer) -> tuple[int, str]:
 
 
 FULL = (507, "E-UPLOAD-DISK")
-
-
-@contextmanager
-def mounted(folder: Path, limit: str) -> Generator[Path]:
-    """Mount a disk in memory with a limit."""
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "tmpfs", str(folder)], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from app.jobs.silence import Silence
 from app.jobs.waiting import Durations
 from tests.app.conftest import PATIENCE_S, events_told, jobs_of, submit, until, wait, wait_until
 
+pytestmark = pytest.mark.each_database
+
 REQUEST = {
     "kind": "compile", "model": {"sample": "none"}, "pipeline": "sleep", "shapes": {},
     "options": {},

@@ -12,6 +12,8 @@ from app.wire.shared_links import FRAGMENT_CHARACTERS
 from tests.app.conftest import change_row, submit, wait
 from tests.app.schema import check
 
+pytestmark = pytest.mark.each_database
+
 PLACE = "v=1&screen=walk&model=sample:digits_cnn&stage=4&select=a+b&select=c%26d&pane=memory"
 
 

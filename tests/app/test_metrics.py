@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from contextlib import closing
@@ -12,7 +13,7 @@ from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy.exc import OperationalError
 
-from app.metrics.folder import VARIABLE, shared_counts
+from app.metrics.folder import VARIABLE, allocate_counts, shared_counts
 from app.metrics.stored import StoredBytes
 from tests.app.conftest import submit, until, wait
 from tests.app.server_process import JOB, SLEEPING_WORKER, running
@@ -177,3 +178,26 @@ def test_sizes_are_measured_at_intervals(tmp_path: Path) -> None:
     (tmp_path / "compilarium.db").write_bytes(b"12345")
     assert kept.sizes() == {"files": 0}
     assert now.sizes() == {"files": 5, "jobs": 3}
+
+
+def test_counts_have_their_space_before_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write to a mapped file without space on the disk kills the process."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    allocate_counts()
+    found = [file.stat() for file in tmp_path.iterdir()]
+    assert len(found) == 2
+    assert all(512 * each.st_blocks >= each.st_size > 200_000 for each in found)
+
+
+def test_a_full_disk_only_leaves_a_warning_about_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    allocate_counts()
+    assert "no space" in caplog.text

@@ -12,6 +12,8 @@ from app.api import ROUTES
 from tests.app.conftest import jobs_of, n_jobs
 from tests.app.test_links import PLACE
 
+pytestmark = pytest.mark.each_database
+
 JOB = {"kind": "compile", "model": {"sample": "digits_mlp"}}
 RAW = {"content_type": "application/octet-stream"}
 KEY = {"Idempotency-Key": "4f2c-1"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import signal
@@ -13,9 +14,12 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from app.config import Settings
+from app.gunicorn_server import Server, Worker
 from app.serve import address, completed, is_local, listen, require_protection, require_unix
+from app.store.database import Database
 from compiler.errors import CompileError
 from tests.app.conftest import PATIENCE_S, until
 from tests.app.server_process import JOB, SLEEPING_WORKER, Running, descendants_of, running
@@ -312,3 +316,33 @@ def test_the_server_has_room_for_four_uploads_of_the_maximum_size(make_app) -> N
     assert completed(Settings(upload_limit_bytes=3 * 10**9)).uploads_kept_bytes == 12 * 10**9
     page = make_app(upload_limit_bytes=500_000_000).test_client().get("/").get_data(as_text=True)
     assert "up to 500 MB; parsed" in page
+
+
+def test_a_worker_without_a_free_descriptor_accepts_later_and_does_not_end() -> None:
+    class Listener:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def accept(self) -> None:
+            raise OSError(self.number, os.strerror(self.number))
+
+    worker = Worker.__new__(Worker)
+    worker.accept(Listener(errno.EMFILE))
+    with pytest.raises(OSError, match="Bad file"):
+        worker.accept(Listener(errno.EBADF))
+
+
+def test_only_the_first_worker_needs_the_database_to_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: Database) -> None:
+        raise OperationalError("SELECT", {}, OSError("away"))
+
+    monkeypatch.setattr(Database, "engine", property(away))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = Server(Settings(data_folder=tmp_path), listening, lambda: None)
+        with pytest.raises(OperationalError):
+            server.load()
+        server.is_first = False
+        assert server.load()
+        server.stop()

@@ -8,10 +8,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.jobs.parts import packed, part_file
 from app.store.jobs.record import new_id
 from app.wire import form
 from tests.app.conftest import MakeApp, events_told, jobs_of, submit, wait
+
+pytestmark = pytest.mark.each_database
 
 EVENTS = [["queued", {"position": 1, "wait_s": None}], ["started", {}]]
 ENDED = ["finished", {"n_stages": 0, "seconds": 2.0}]

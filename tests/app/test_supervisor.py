@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -11,21 +12,26 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
 
 from app.config import Settings
+from app.jobs import supervisor
 from app.jobs.enclosure import Enclosure
 from app.jobs.fork_server import ForkServer
-from app.jobs.limits import ChildKilledError, ChildLostError
+from app.jobs.limits import ChildKilledError, ChildLostError, ShortageError
 from app.jobs.owner import OwnerLock, is_dead, machine_name, remove_dead
+from app.jobs.running import Running
 from app.jobs.supervisor_process import Keeper, from_line, to_line
 from app.store.database import Database
 from app.store.jobs import leases, queueing
 from app.store.jobs.claiming import Owner, claim
 from app.store.jobs.leases import Lease
+from app.store.jobs.record import Job
 from compiler.errors import CompileError
 from sandbox.limits import Limits
 from tests.app.conftest import (
@@ -41,6 +47,8 @@ from tests.app.conftest import (
     wait_until,
 )
 from tests.app.server_process import children_of, runs
+
+pytestmark = pytest.mark.each_database
 
 
 def settings(client: FlaskClient) -> Settings:
@@ -66,7 +74,7 @@ def test_the_job_of_a_dead_supervisor_is_run_again_at_once(make_app: MakeApp) ->
     job_id = submit(waiting)["id"]
     token = "0" * 12
     lock = settings(waiting).data_folder / "supervisors" / f"{token}.lock"
-    lock.parent.mkdir(exist_ok=True)
+    lock.parent.mkdir(parents=True, exist_ok=True)
     lock.touch()
     late = claimed(waiting, f"{machine_name()}/1/{token}")
     jobs_of(client).warm_up()
@@ -176,6 +184,84 @@ def test_a_claim_that_cannot_be_committed_ends_its_child(
     assert jobs_of(client).find(job["id"]).attempt == 1
 
 
+@pytest.mark.parametrize("thread", ["jobs_claims", "jobs_relay", "job-"])
+def test_a_commit_whose_confirmation_is_lost_loses_and_doubles_nothing(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, thread: str
+) -> None:
+    client = make_app(lease_s=2.0).test_client()
+    wait(client, submit(client)["id"])  # the supervisor runs
+    changing, failed = Database.changing, list[str]()
+
+    @contextmanager
+    def unconfirmed(self: Database) -> Generator[Connection]:
+        with changing(self) as connection:
+            yield connection
+        name = threading.current_thread().name
+        if name.startswith(thread) and not failed:
+            failed.append(name)
+            raise OperationalError("COMMIT", {}, OSError("the connection was lost"))
+
+    monkeypatch.setattr(Database, "changing", unconfirmed)
+    job = wait(client, submit(client)["id"])
+    assert failed
+    assert job["state"] == "succeeded"
+    names = [event.name for event in events_told(client, job["id"])]
+    last = names[len(names) - names[::-1].index("started") :]
+    assert last.count("finished") == names.count("finished") == 1
+    assert last.count("imported") == 1
+    assert names.count("started") == (2 if thread == "jobs_claims" else 1)
+
+
+def test_a_job_for_which_there_is_no_thread_waits(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait(client, submit(client)["id"])  # the supervisor runs
+    start, failed = threading.Thread.start, list[bool]()
+
+    def fail_once(self: threading.Thread) -> None:
+        if self.name.startswith("job-") and not failed:
+            failed.append(True)
+            raise RuntimeError("can't start new thread")
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", fail_once)
+    assert wait(client, submit(client)["id"])["state"] == "succeeded"
+    assert failed
+
+
+@pytest.mark.parametrize("n_failures", [2, 99])
+def test_a_job_waits_for_what_the_machine_lacks_but_not_forever(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch, n_failures: int
+) -> None:
+    monkeypatch.setattr(supervisor, "_REST_S", 0.05)
+    monkeypatch.setattr(supervisor, "_MOST_RETURNS", 3)
+    no_process = ShortageError(CompileError("E-SERVER-BUG", "no process"), counts=False)
+    failures = [no_process] * (n_failures - 1) + [OSError(errno.EMFILE, "no descriptor")]
+    run = jobs_of(client).runner.run
+
+    def sometimes(*arguments: object) -> None:
+        if failures:
+            raise failures.pop()
+        run(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(jobs_of(client).runner, "run", sometimes)
+    job = wait(client, submit(client)["id"])
+    stored = jobs_of(client).find(job["id"])
+    if n_failures == 2:
+        assert (job["state"], stored.attempt, stored.max_attempts) == ("succeeded", 3, 5)
+    else:
+        assert (job["state"], job["error"]["code"]) == ("failed", "E-SERVER-BUG")
+        assert stored.attempt == stored.max_attempts == 5
+
+
+def test_a_stored_phase_fits_its_column() -> None:
+    running = Running(cast(Job, None), Lease("job", 1, "owner"))
+    running.hear("phase", {"phase": "a\0" + "b" * 100, "words": "w"})
+    news = running.news()
+    assert news is not None
+    assert news.phase == "a" + "b" * 58
+
+
 def test_an_owner_is_dead_when_its_lock_is_free(tmp_path: Path) -> None:
     lock = OwnerLock(tmp_path)
     assert not is_dead(tmp_path, lock.name, machine_name())
@@ -267,7 +353,9 @@ def test_the_command_works_beside_a_server_and_returns_jobs(make_app: MakeApp) -
     }  # fmt: skip
     job = client.post("/api/v1/jobs", json=body).get_json()
     folder = str(settings(client).data_folder)
+    url = settings(client).database_url
     command = [sys.executable, "-m", "compiler", "work", "--data-folder", folder, "--workers", "1"]
+    command += ["--database", url] if url else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert "run here" in process.stdout.readline()
@@ -284,8 +372,10 @@ def test_threads_wait_for_changes_of_other_connections(client: FlaskClient) -> N
         target=lambda: found.append(jobs.database.watch.wait(seen + 1, PATIENCE_S))
     )
     waiter.start()
-    with jobs.database.engine.begin() as connection:  # as another process does, without a poke
+    other = Database(jobs.database.url.render_as_string(hide_password=False))
+    with other.changing() as connection:  # as another process does, without a poke
         queueing.followed(connection, {}, {"no job"})
+    other.close()
     submit(client)
     waiter.join(PATIENCE_S)
     assert found

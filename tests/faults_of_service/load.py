@@ -7,10 +7,15 @@ import itertools
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 _OPTIONS = {"measure": False, "check": False, "accuracy": False}
+
+
+_REFUSALS = (503, 507)
+"""Answers of a server whose database, disk or processes cannot be used at the moment."""
 
 
 class Load:
@@ -19,6 +24,7 @@ class Load:
     def __init__(self, port: Callable[[], int], n_clients: int, at_most: int) -> None:
         self.port, self.at_most = port, at_most
         self.accepted: dict[str, int] = {}
+        self.refused: Counter[int] = Counter()
         self.unexpected: list[str] = []
         self._seeds = itertools.count()
         self._stopped = threading.Event()
@@ -52,6 +58,9 @@ class Load:
                 continue
             if status == 202:
                 self.accepted[payload["id"]] = seed
+            elif status in _REFUSALS:
+                self.refused[status] += 1
+                time.sleep(0.1)
             else:
                 self.unexpected.append(f"{status}: {payload}")
 

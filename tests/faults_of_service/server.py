@@ -1,5 +1,7 @@
-"""The service: `python -m tests.faults_of_service.server DATA_FOLDER`, with the worker of this
-folder and short leases."""
+"""The service: `python -m tests.faults_of_service.server DATA_FOLDER DATABASE_URL`.
+
+It has the worker of this folder, and short leases.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,12 @@ from app.serve import serve
 LEASE_S = 3.0
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, database_url: str) -> None:
     """Serve until a signal."""
     settings = Settings(
         port=0,
         data_folder=folder,
+        database_url=database_url,
         worker_module="tests.faults_of_service.worker",
         lease_s=LEASE_S,
         jobs_per_minute=0,
@@ -29,4 +32,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -14,7 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
+from sandbox import cgroups
+
 REPOSITORY = Path(__file__).resolve().parents[2]
+_SHIFTED_CLOCK = Path(__file__).with_name("shifted_clock")
 _MARK = "COMPILARIUM_FAULTS"
 _WORKER = "tests.faults_of_service.worker"
 Role = Literal["server", "web", "supervisor", "fork server", "child", "other"]
@@ -22,15 +25,17 @@ _LIMIT_S = 120.0
 
 
 class Service:
-    """The processes of a service.
+    """The processes of a service; `group` is their control group, where one may be created.
 
     Its server, web workers and supervisors have a mark in their environment. Fork servers and
     children have a fixed environment; their parents show which service they belong to.
     """
 
-    def __init__(self, folder: Path, log: Path) -> None:
-        self.folder, self.log = folder, log
+    def __init__(self, folder: Path, log: Path, database_url: str = "") -> None:
+        self.folder, self.log, self.database_url = folder, log, database_url
         self.mark = secrets.token_hex(8)
+        self.clock = log.with_name("clock.txt")
+        self.group = _new_group(self.mark)
         self.port = 0
         self.process: subprocess.Popen[str] | None = None
         self.is_stopping = False
@@ -96,12 +101,26 @@ class Service:
                 self._start()
             time.sleep(0.02)
 
+    def set_clock(self, shift_s: float) -> None:
+        """Shift the clock of supervisors from the real time."""
+        new = self.clock.with_suffix(".new")
+        new.write_text(str(shift_s))
+        new.replace(self.clock)
+
     def _start(self) -> None:
+        join = ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(self.group)]
+        program = [sys.executable, "-m", "tests.faults_of_service.server"]
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.faults_of_service.server", str(self.folder)],
+                [*(join if self.group else []), *program, str(self.folder), self.database_url],
                 cwd=REPOSITORY,
-                env={**os.environ, "PYTHONPATH": str(REPOSITORY), _MARK: self.mark},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": f"{_SHIFTED_CLOCK}{os.pathsep}{REPOSITORY}",
+                    _MARK: self.mark,
+                    f"{_MARK}_CLOCK": str(self.clock),
+                    f"{_MARK}_CLOCK_OF": "app.jobs.supervisor_process",
+                },
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -116,6 +135,31 @@ class Service:
         for pid in self.pids():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        if self.group is not None:
+            _remove_group(self.group)
+
+
+def _new_group(mark: str) -> Path | None:
+    """Create a control group that counts processes, if this user may."""
+    parents = cgroups.usable()
+    if parents is None:
+        return None
+    group = parents.folders[-1] / f"faults-{mark}"
+    group.mkdir()
+    if parents.version == 2 and not (group / "pids.max").exists():
+        group.rmdir()
+        return None
+    return group
+
+
+def _remove_group(group: Path) -> None:
+    """Remove a group, and those of sandboxes below it, as soon as their processes have ended."""
+    end_s = time.monotonic() + _LIMIT_S
+    while group.exists() and time.monotonic() < end_s:
+        for folder in [*sorted(group.rglob("*/"), reverse=True), group]:
+            with suppress(OSError):
+                folder.rmdir()
+        time.sleep(0.05)
 
 
 def _words(pid: int) -> list[str]:

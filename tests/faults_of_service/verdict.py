@@ -3,50 +3,66 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from sqlalchemy import select
+
 from app.jobs.parts import Parts
+from app.store.database import Database
+from app.store.jobs.reading import EVENTS, JOBS
 from app.store.jobs.record import UNFINISHED, attempt_folder
-from app.store.maintenance import integrity_check
 from tests.faults_of_service.worker import N_PARTS
 
 _TERMINAL = ("finished", "failed", "cancelled")
+_ALWAYS_POSSIBLE = ("succeeded", "cancelled", "crashed", "oom")
+"""The states after kills; SIGKILL may be a lack of memory."""
 
 
-def states(folder: Path) -> dict[str, str]:
+def states(database: Database) -> dict[str, str]:
     """Return the state of each job in the table."""
-    with closing(sqlite3.connect(folder / "compilarium.db", timeout=30)) as connection:
-        return dict(connection.execute("SELECT id, state FROM jobs").fetchall())
+    with database.looking() as connection:
+        return {row.id: row.state for row in connection.execute(select(JOBS.c.id, JOBS.c.state))}
 
 
-def unfinished(folder: Path, accepted: Mapping[str, int]) -> list[str]:
+def unfinished(database: Database, accepted: Collection[str]) -> list[str]:
     """Return the accepted jobs that have not ended."""
-    found = states(folder)
+    found = states(database)
     return [job_id for job_id in accepted if found.get(job_id, "queued") in UNFINISHED]
 
 
-def wrongs(folder: Path, accepted: Mapping[str, int]) -> list[str]:
-    """Return what is wrong in the table and the folders of jobs."""
-    damages = integrity_check(folder / "compilarium.db")
-    found = states(folder)
+def wrongs(
+    database: Database, folder: Path, accepted: Mapping[str, int], *, may_fail: bool
+) -> list[str]:
+    """Return what is wrong in the table and the folders of jobs.
+
+    With `may_fail`, jobs may have failed for lack of something, such as space on the disk.
+    """
+    found = states(database)
     lost = [f"{job_id} is lost" for job_id in accepted if job_id not in found]
     open_jobs = [f"{i} is {state}" for i, state in found.items() if state in UNFINISHED]
-    return [*damages, *lost, *open_jobs, *_wrong_events(folder), *_wrong_results(folder, accepted)]
+    failed = [] if may_fail else list(_failed(database))
+    wrong = [*lost, *open_jobs, *failed, *_wrong_events(database)]
+    return [*wrong, *_wrong_results(database, folder, accepted)]
 
 
-def _wrong_events(folder: Path) -> Iterator[str]:
-    with closing(sqlite3.connect(folder / "compilarium.db", timeout=30)) as connection:
-        rows = connection.execute(
-            "SELECT job_id, number, name, n_events FROM job_events JOIN jobs ON jobs.id = job_id "
-            "ORDER BY job_id, number"
-        ).fetchall()
+def _failed(database: Database) -> Iterator[str]:
+    wanted = select(JOBS.c.id, JOBS.c.state, JOBS.c.error)
+    with database.looking() as connection:
+        for job_id, state, error in connection.execute(wanted):
+            if state not in (*_ALWAYS_POSSIBLE, *UNFINISHED):
+                yield f"{job_id} is {state}: {error}"
+
+
+def _wrong_events(database: Database) -> Iterator[str]:
     of: dict[str, list[tuple[int, str, int]]] = {}
-    for job_id, number, name, n_events in rows:
-        of.setdefault(job_id, []).append((number, name, n_events))
+    wanted = select(EVENTS.c.job_id, EVENTS.c.number, EVENTS.c.name, JOBS.c.n_events).join_from(
+        EVENTS, JOBS
+    )
+    with database.looking() as connection:
+        for job_id, *event in connection.execute(wanted.order_by(EVENTS.c.job_id, EVENTS.c.number)):
+            of.setdefault(job_id, []).append(tuple(event))
     for job_id, events in of.items():
         if [number for number, *_ in events] != list(range(1, events[0][2] + 1)):
             yield f"{job_id}: the events have gaps"
@@ -59,11 +75,10 @@ def _wrong_events(folder: Path) -> Iterator[str]:
             yield f"{job_id}: the last attempt has {ready} parts"
 
 
-def _wrong_results(folder: Path, accepted: Mapping[str, int]) -> Iterator[str]:
-    with closing(sqlite3.connect(folder / "compilarium.db", timeout=30)) as connection:
-        rows = connection.execute(
-            "SELECT id, attempt, request FROM jobs WHERE state = 'succeeded'"
-        ).fetchall()
+def _wrong_results(database: Database, folder: Path, accepted: Mapping[str, int]) -> Iterator[str]:
+    wanted = select(JOBS.c.id, JOBS.c.attempt, JOBS.c.request).where(JOBS.c.state == "succeeded")
+    with database.looking() as connection:
+        rows = connection.execute(wanted).all()
     for job_id, attempt, request in rows:
         seed = json.loads(request)["options"]["seed"]
         if accepted.get(job_id, seed) != seed:

@@ -6,6 +6,7 @@ of a node may still be undefined, and ONNX Runtime does not detect all such case
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -83,8 +84,12 @@ def sum_is_held(op: str, x: Any) -> bool:
 
 
 def product_is_held(x: Any, axes: Sequence[int]) -> bool:
-    """Return whether no order of multiplication of these elements overflows or underflows."""
-    if label_of(x) not in FLOATS or not np.size(x):
+    """Return whether no order of multiplication of these elements overflows or underflows.
+
+    ONNX Runtime multiplies i64 in f64.
+    """
+    label = label_of(x)
+    if label not in (*FLOATS, *INTEGERS) or not np.size(x):
         return True
     sizes = np.abs(x.astype(np.float64))
     with np.errstate(all="ignore"):
@@ -92,7 +97,9 @@ def product_is_held(x: Any, axes: Sequence[int]) -> bool:
             np.log2(sizes, where=(sizes > 0) & np.isfinite(sizes), out=np.zeros(x.shape))
         )
     most = float(np.sum(powers, axis=tuple(axes) or None).max(initial=0))
-    return most < (10 if label_of(x) == "f16" else 100)
+    if label in INTEGERS:
+        return most < math.log2(min(np.iinfo(x.dtype).max, 2**53))
+    return most < (10 if label == "f16" else 100)
 
 
 def pairs_are_held(x: Any, weights: Any) -> bool:

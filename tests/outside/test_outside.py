@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
 from onnx import helper
 
 from tests.outside.case import Case, draw_case
-from tests.outside.defined import is_defined
+from tests.outside.defined import is_defined, product_is_held
 from tests.outside.exceptions import NOT_DRAWN
 from tests.outside.families.quantization import QDQ
 from tests.outside.family import DRAWN
@@ -61,6 +63,17 @@ def test_pairs_of_large_integer_products_are_not_compared(weight: int, held: boo
     assert is_defined(product, values) is held
     same_types = helper.make_node("MatMulInteger", ["small", "w"], ["y"])
     assert is_defined(same_types, values)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "n", "held"), [(np.int64, 52, True), (np.int64, 53, False), (np.int32, 31, False)]
+)
+def test_products_that_integers_or_f64_cannot_hold_are_not_compared(
+    dtype: type[np.signedinteger[Any]], n: int, held: bool
+) -> None:
+    rows = np.full((3, n), -2, dtype)
+    assert product_is_held(rows, [1]) is held
+    assert product_is_held(rows, [0])
 
 
 def test_indices_of_extrema_of_empty_tensors_are_not_compared() -> None:

@@ -72,7 +72,7 @@ def claim(connection: Connection, owner: Owner, waits: Waits) -> Lease | None:
     started = replace(found, state="leased", seconds=0.0)
     now_live = [started if job.id == found.id else job for job in line.jobs]
     renumber(connection, Line(now_live), waits)
-    return Lease(found.id, row.attempt, owner.name)
+    return Lease(found.id, row.attempt, owner.name, n_events=row.n_events)
 
 
 def _next(line: Line, owner: Owner) -> Live | None:

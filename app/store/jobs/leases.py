@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
-from app.store.dialects import now
+from app.store.dialects import lock_jobs, now
 from app.store.jobs.reading import EVENTS, JOBS
 from app.store.jobs.record import HELD, State
 from compiler.errors import CompileError
@@ -26,13 +26,16 @@ Told = tuple[str, Mapping[str, Any]]
 
 @dataclass(slots=True)
 class Lease:
-    """The right of an owner to an attempt of a job; `state` is that of the row, as the owner wrote
-    it."""
+    """The right of an owner to an attempt of a job.
+
+    `state` and `n_events` are those of the row, as the owner wrote them.
+    """
 
     job_id: str
     attempt: int
     owner: str
     state: State = "leased"
+    n_events: int = 0
 
     def fence(self) -> ColumnElement[bool]:
         """Return the condition that the lease still exists."""
@@ -63,10 +66,28 @@ class Wish:
     is_stopped: bool
 
 
+def recall(connection: Connection, lease: Lease) -> int:
+    """Read a lease again after a write that may have been committed, such as after a lost
+    connection; return the number of events that it has added. A lost lease stays as it is.
+    """
+    lock_jobs(connection, [lease.job_id])
+    own = (_J.id == lease.job_id) & (_J.attempt == lease.attempt) & (_J.owner == lease.owner)
+    found = select(_J.state, _J.n_events).where(own, _J.state.in_(HELD))
+    row = connection.execute(found).one_or_none()
+    if row is None:
+        return 0
+    n_more = row.n_events - lease.n_events
+    lease.state, lease.n_events = row.state, row.n_events
+    return n_more
+
+
 def record(
     connection: Connection, lease: Lease, told: Sequence[Told], phase: str, n_stages: int
 ) -> bool:
-    """Add events of a running job; return False if the lease was lost."""
+    """Add events of a running job; return False if the lease was lost.
+
+    A transaction with several jobs must lock them first (`lock_jobs`).
+    """
     changed = update(JOBS).where(lease.fence())
     n = connection.scalar(
         changed.values(
@@ -182,6 +203,7 @@ _TERMINAL: Mapping[State, str] = {"succeeded": "finished", "cancelled": "cancell
 
 def heartbeat(connection: Connection, leases: Sequence[Lease], lease_s: float) -> list[Lease]:
     """Renew leases; return those that were lost."""
+    lock_jobs(connection, [lease.job_id for lease in leases])
     clock = now(connection)
     lost: list[Lease] = []
     for lease in leases:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from app.store.dialects import lock_queue, now
+from app.store.dialects import lock_jobs, lock_queue, now
 from app.store.jobs import reading
 from app.store.jobs.leases import end_unowned, write_event, write_events
 from app.store.jobs.order import fair_order
@@ -184,6 +184,7 @@ def renumber(connection: Connection, line: Line, waits: Waits) -> None:
 
 def release(connection: Connection, job_id: str, waits: Waits) -> bool:
     """Count one client less; return whether it was the last, so that the job is cancelled."""
+    lock_queue(connection)
     changed = update(JOBS).where(_J.id == job_id, _J.state.in_(UNFINISHED))
     left = connection.scalar(changed.values(n_clients=_J.n_clients - 1).returning(_J.n_clients))
     is_last = left is not None and left <= 0
@@ -210,6 +211,8 @@ def ask_to_stop(connection: Connection, job_id: str) -> None:
 
 def followed(connection: Connection, job_ids: Mapping[str, int], seen: Collection[str]) -> None:
     """Count new followers of jobs, and note the time of interest in others."""
+    lock_queue(connection)
+    lock_jobs(connection, {*job_ids, *seen})
     for job_id, n in job_ids.items():
         changed = update(JOBS).where(_J.id == job_id, _J.state.in_(UNFINISHED))
         connection.execute(changed.values(n_followed=_J.n_followed + n, seen_s=now(connection)))
@@ -226,6 +229,7 @@ def forget(connection: Connection, job_ids: Sequence[str]) -> None:
 
 def adopt(connection: Connection, job: Job, ended_s: float, events: Sequence[Event]) -> None:
     """Insert a finished job that an earlier version of the program stored in files."""
+    lock_queue(connection)
     wanted = Wanted(job.request, job.model_name, job.form, {})
     row = {
         **_row(connection, job.id, wanted),

@@ -19,6 +19,9 @@ from app.store.models import JobEventRow, JobRow
 JOBS, EVENTS = cast(Table, JobRow.__table__), cast(Table, JobEventRow.__table__)
 _J, _E = JOBS.c, EVENTS.c
 _N_RECENT = 200
+_SUCCEEDED = func.lower(_J.state) == "succeeded"
+"""A condition for rows that another index finds: SQLite would use that of the states instead, and
+so read the rows of thousands of succeeded jobs."""
 
 
 def find(connection: Connection, folder: Path, job_id: str) -> Job | None:
@@ -38,7 +41,7 @@ def find_done(
 
     `processors` are the kinds of machines whose results are of use; () for all.
     """
-    equal = (_J.digest == digest) & (_J.form == form) & (_J.state == "succeeded")
+    equal = (_J.digest == digest) & (_J.form == form) & _SUCCEEDED
     if processors:
         equal &= _J.processor.in_(["", *processors])
     found = _jobs(connection, folder, equal, limit=1)
@@ -62,7 +65,7 @@ def examining(connection: Connection, folder: Path, job_id: str, form: str) -> l
     if own is None:
         return []
     same = select(_J.id).where(_J.digest == own.digest, _of_kind(own.processor))
-    done = _J.examined.in_(same) & (_J.state == "succeeded") & (_J.form == form)
+    done = _J.examined.in_(same) & _SUCCEEDED & (_J.form == form)
     return _jobs(connection, folder, done & _of_kind(own.processor))
 
 
@@ -138,11 +141,14 @@ def line(connection: Connection) -> Line:
 
 
 def recent_seconds(connection: Connection) -> list[tuple[str, float]]:
-    """Return the kind and the running time in seconds of recent succeeded jobs, oldest first."""
+    """Return the kind and the running time in seconds of recent succeeded jobs, oldest first.
+
+    By the order of submission, which an index has: the table may have thousands of jobs.
+    """
     rows = connection.execute(
         select(_J.kind, _J.ended_s - _J.started_s)
         .where(_J.state == "succeeded")
-        .order_by(_J.ended_s.desc())
+        .order_by(_J.serial.desc())
         .limit(_N_RECENT)
     )
     return [(kind, seconds) for kind, seconds in reversed(rows.all())]
@@ -190,6 +196,12 @@ def attempts(connection: Connection) -> list[tuple[str, State, int]]:
     """Return id, state and latest attempt of all jobs."""
     rows = connection.execute(select(_J.id, _J.state, _J.attempt))
     return [(row[0], row[1], row[2]) for row in rows]
+
+
+def with_lost_events(connection: Connection) -> list[str]:
+    """Return the ids of jobs that have not as many events as their rows say."""
+    n_events = select(func.count()).where(_E.job_id == _J.id).scalar_subquery()
+    return list(connection.scalars(select(_J.id).where(_J.n_events != n_events)))
 
 
 def numbers(connection: Connection) -> list[tuple[str, State, int]]:

@@ -53,6 +53,8 @@ _OF_CODE: Mapping[str, State] = {
     "E-SANDBOX-ABSENT": "failed",
     "E-MACHINE-ABSENT": "failed",
 }
+PHASE_CHARACTERS = 60
+"""The longest stored name of a phase, which the child chooses."""
 _ID = re.compile(r"[0-9]{8}-[0-9a-f]{20}")
 
 

@@ -400,3 +400,42 @@ def test_of_jobs_that_earlier_versions_kept_in_files_the_finished_are_in_backups
     found = {name for name in manifest.files if name.startswith("jobs/20260101")}
     assert found == {f"jobs/20260101-{1:020}/job.json"}
     assert check(settings_in(tmp_path / "b")).is_sound
+
+
+def test_a_server_with_postgresql_is_checked_and_backed_up_without_its_database(
+    make_app: MakeApp, databases, tmp_path: Path
+) -> None:
+    url = databases.migrated()
+    client = make_app(database_url=url).test_client()
+    model = upload(client, b"a model")
+    made = client.post("/api/v1/links", json={"fragment": f"v=1&model=upload:{model}"})
+    assert made.status_code == 201
+    job_id = wait(client, submit(client)["id"])["id"]
+    settings = Settings.of({"data_folder": tmp_path / "data", "database_url": url})
+    found = check(settings)
+    assert states(found) == []
+    assert found.counts["database"][1] > 0
+    manifest = back_up(settings, tmp_path / "backup")
+    assert manifest.revision == ""
+    assert FILE_NAME not in manifest.files
+    assert any(job_id in path for path in manifest.files)
+    in_backup = Settings.of({"data_folder": tmp_path / "backup", "database_url": url})
+    assert states(check(in_backup)) == []
+    restore(tmp_path / "backup", Settings.of({"data_folder": tmp_path / "b", "database_url": url}))
+    with jobs_of(client).database.changing() as connection:
+        connection.exec_driver_sql("DELETE FROM job_events WHERE number = 2")
+    (tmp_path / "data" / "uploads" / f"{model}.onnx").unlink()
+    assert ("damaged", "the PostgreSQL database") in states(check(settings))
+
+
+def test_the_check_of_a_new_or_absent_database_makes_no_tables(databases, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    url = databases.new("fresh")
+    settings = Settings.of({"data_folder": tmp_path / "data", "database_url": url})
+    assert states(check(settings)) == []
+    with databases.server.connect("fresh") as connection:
+        tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        assert connection.execute(tables).fetchall() == []
+    away = f"postgresql://me@/x?host={tmp_path}"
+    settings = Settings.of({"data_folder": tmp_path / "data", "database_url": away})
+    assert states(check(settings)) == [("damaged", "the PostgreSQL database")]

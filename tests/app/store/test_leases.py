@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.store.database import Database, sqlite_url
+from app.store.database import Database
 from app.store.jobs import leases, queueing, reading
 from app.store.jobs.claiming import Owner, claim, has_work
 from app.store.jobs.leases import Lease
@@ -18,6 +18,8 @@ from app.store.jobs.order import Waiting, fair_order, startable
 from app.store.jobs.queueing import Limits, Wanted
 from app.store.jobs.record import Job
 from compiler.errors import CompileError
+
+pytestmark = pytest.mark.each_database
 
 FOLDER = Path("jobs")
 OWNER = Owner("host/1/a", "host", 15.0, 2)
@@ -30,13 +32,6 @@ def waits(*given: Any) -> list[float | None]:
 
 
 LIMITS = Limits(50, 20, waits)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    made = Database(sqlite_url(tmp_path))
-    yield made
-    made.close()
 
 
 def queue(database: Database, limits: Limits = LIMITS, **fields: Any) -> str:
@@ -118,6 +113,24 @@ def test_a_late_owner_changes_nothing(database: Database) -> None:
     assert end(database, current)
     assert not end(database, current), "a job ends once"
     assert names(database, job_id).count("finished") == 1
+
+
+def test_an_owner_that_is_unsure_of_a_write_reads_its_lease_again(database: Database) -> None:
+    job_id = queue(database)
+    lease = taken(database)
+    before = replace(lease)
+    with database.changing() as connection:
+        assert leases.recall(connection, lease) == 0
+        assert lease == before
+        assert leases.record(connection, lease, [("phase", {}), ("ready", {})], "read", 1)
+    with database.changing() as connection:  # the confirmation of the commit was lost
+        assert leases.recall(connection, lease) == 2
+        assert (lease.state, lease.n_events) == ("running", job(database, job_id).n_events)
+    assert end(database, lease)
+    with database.changing() as connection:
+        ended = replace(lease)
+        assert leases.recall(connection, lease) == 0
+        assert lease == ended
 
 
 def test_a_fence_names_the_state_the_attempt_and_the_owner(database: Database) -> None:

@@ -235,7 +235,7 @@ def test_a_full_disk_costs_nothing_but_the_entry(
     assert not files.write(NAME, b"new")
     assert files.write_bulk(NAME, CONTENT) is None
     assert files.read(NAME) == CONTENT
-    assert sorted(os.listdir(path(files).parent)) == [key.NAME, NAME]
+    assert sorted(os.listdir(path(files).parent)) == [key.NAME, ".trimmed", NAME]
 
 
 def test_an_unchanged_bulk_needs_no_digest(
@@ -303,7 +303,32 @@ def test_only_files_of_the_cache_are_removed(files: GuardedStore) -> None:
     files.limit_bytes = 0
     files.trim()
     left = sorted(os.listdir(mine.parent))
-    assert left == [key.NAME, ".new-fresh", "photos", "thesis.txt"]
+    assert left == [key.NAME, ".new-fresh", ".trimmed", "photos", "thesis.txt"]
+
+
+@pytest.mark.parametrize(("age_s", "is_due"), [(10, False), (1e4, True), (-1e4, True)])
+def test_stores_of_a_folder_trim_it_rarely(
+    files: GuardedStore, monkeypatch: pytest.MonkeyPatch, age_s: float, is_due: bool
+) -> None:
+    """Each process has its own store, and a check of the size looks at every entry."""
+    trimmed: list[GuardedStore] = []
+    monkeypatch.setattr(GuardedStore, "trim", lambda store: trimmed.append(store))
+    last_s = time.time() - age_s
+    os.utime(path(files, ".trimmed"), (last_s, last_s))
+    again = GuardedStore(files.directory, files.limit_bytes)
+    for number in range(70):
+        assert again.write(f"{number:064x}", CONTENT)
+    assert trimmed == [again] * is_due
+
+
+def test_a_store_that_writes_much_keeps_to_its_limit(tmp_path: Path) -> None:
+    store = GuardedStore(tmp_path / "objects", 100_000)
+    for number in range(200):
+        assert store.write(f"{number:064x}", bytes(2000))
+    for number in range(20):
+        assert store.write_bulk(f"{number:064x}", bytes(9000))
+        assert store.write(f"{number:064x}", bytes(2000))
+    assert sum(store.sizes()) < 100_000 * (1 + 1 / 16)
 
 
 def test_writers_and_readers_at_once_see_whole_entries(tmp_path: Path) -> None:

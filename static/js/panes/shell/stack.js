@@ -208,6 +208,7 @@ function chainOf(page, kernel) {
       kernels.map((each) =>
         chip(each.name, each.native ? "" : word("kernel.fallback"), { kernel: String(each.kernel) }, each.origins, each.kernel === kernel.kernel),
       ),
+      sameCode(kernel, result?.kernels ?? []),
     ),
     level(
       "memory",
@@ -230,6 +231,16 @@ function chainOf(page, kernel) {
       timed ? "" : word("stack.not-measured"),
     ),
   ];
+}
+
+/**
+ * Return the note on a kernel whose code below has the name of an earlier kernel, "" for others.
+ * @param {Kernel} kernel
+ * @param {Kernel[]} kernels
+ */
+function sameCode(kernel, kernels) {
+  const first = kernels.find((each) => each.kernel === kernel.text_kernel);
+  return first && first !== kernel && first.name !== kernel.name ? word("stack.same-code", { name: first.name }) : "";
 }
 
 /**
