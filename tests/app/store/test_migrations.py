@@ -389,7 +389,7 @@ def test_a_copy_that_cannot_be_written_prevents_the_migration(
 
 @needs_mounts
 def test_a_full_disk_prevents_the_migration_until_there_is_room(tmp_path: Path) -> None:
-    with mounted(tmp_path / "disk", "size=400k") as disk:
+    with mounted(tmp_path / "disk", "size=800k") as disk:
         old = made_old(disk)
         with closing(sqlite3.connect(old)) as connection, connection:
             connection.execute("UPDATE links SET fragment = ?", ("x" * 20_000,))
