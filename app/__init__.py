@@ -4,10 +4,10 @@
 jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> disk -> glossary -> textdiff -> grouping -> drawing -> rate -> store -> security
-          -> rounds -> compression -> arrays -> wire -> samples -> config -> configuration -> logs
-          -> clients -> usage -> quotas -> errors -> assets -> chains -> union -> uploads -> jobs
-          -> written -> metrics -> readiness -> operations -> cleanup -> data -> report -> api
-          -> gunicorn_server -> serve -> fixtures -> contract
+          -> rounds -> compression -> arrays -> wire -> samples -> config -> configuration
+          -> blob_store -> logs -> clients -> usage -> quotas -> errors -> assets -> chains
+          -> union -> uploads -> jobs -> written -> metrics -> readiness -> operations -> cleanup
+          -> data -> report -> api -> gunicorn_server -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.paths import site_folder
+from app.store.blobs.remote import is_remote, public_url
 from app.wire.shapes.facts import Limits
 
 MB = 1_000_000
@@ -66,6 +67,14 @@ class Settings:
     """Folder for uploads, results and the database."""
     database_url: str = ""
     """An SQLAlchemy URL; if empty, SQLite in the data folder."""
+    blob_store: str = ""
+    """Where several machines keep uploads and results: a folder that they share, or a URL that
+    fsspec knows, such as `s3://bucket/prefix`; if empty, the data folder."""
+    copies_kept_bytes: int = 4000 * MB
+    """Maximum total size of the copies of uploads and results on this machine, if `blob_store` is a
+    URL."""
+    machine_name: str = ""
+    """Name of this machine, unlike those of all others; if empty, its host name."""
 
     upload_limit_bytes: int = 64 * MB
     """Largest accepted model file."""
@@ -162,6 +171,22 @@ class Settings:
         if isinstance(config, Settings):
             return config
         return replace(Settings(), **dict(config or {}))
+
+    @property
+    def stored_folder(self) -> Path:
+        """The folder with the uploads and results: their place, or that of copies and of results of
+        running jobs if `blob_store` is a URL."""
+        return Path(self.blob_store) if self.blob_store and self.has_folder else self.data_folder
+
+    @property
+    def stored_place(self) -> str:
+        """The place of the uploads and results, for the user."""
+        return str(self.stored_folder) if self.has_folder else public_url(self.blob_store)
+
+    @property
+    def has_folder(self) -> bool:
+        """Whether the blob store is a folder."""
+        return not is_remote(self.blob_store)
 
     def limits(self) -> Limits:
         """Return the limits relevant to users, for the page."""

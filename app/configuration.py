@@ -24,6 +24,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from app.config import Settings
+from app.store.blobs.remote import is_remote, public_url
 from compiler.errors import CompileError
 
 PREFIX = "COMPILARIUM_"
@@ -207,6 +208,8 @@ def _needed(name: str, wanted: Any) -> str:
 
 
 def _public(name: str, value: Any) -> Any:
+    if name == "blob_store" and is_remote(value):
+        return public_url(value)
     if not value or name not in SECRETS:
         return value
     if name == "metrics_token":

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from app.config import Settings
 
@@ -29,7 +29,7 @@ class Item:
     Items in use are never removed, but count.
     """
 
-    path: Path
+    path: PurePath
     used_s: float
     n_bytes: int
     is_in_use: bool = False
@@ -43,6 +43,7 @@ def quotas(settings: Settings) -> Mapping[str, Quota]:
             settings.jobs_kept_bytes, settings.n_jobs_kept, _age(settings.jobs_kept_days)
         ),
         "uploads": Quota(settings.uploads_kept_bytes, age_s=_age(settings.uploads_kept_days)),
+        "copies": Quota(settings.copies_kept_bytes),
         "logs": Quota(settings.logs_kept_bytes, age_s=_age(settings.logs_kept_days)),
     }
 

@@ -27,6 +27,9 @@ def _with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Path(dir_okay=False, path_type=Path),
         help="TOML file with settings.",
     )(command)
+    command = click.option(
+        "--blob-store", metavar="PLACE", help="Place of uploads and results; default: the folder."
+    )(command)
     return click.option(
         "--data-folder",
         type=click.Path(file_okay=False, path_type=Path),
@@ -34,11 +37,12 @@ def _with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def _settings(data_folder: Path | None, file: Path | None) -> Settings:
+def _settings(data_folder: Path | None, blob_store: str | None, file: Path | None) -> Settings:
     """Return the settings of the server, which `serve` reads in the same way."""
     from app.configuration import read_configuration
 
-    return read_configuration({"data_folder": data_folder}, os.environ, file).settings
+    given = {"data_folder": data_folder, "blob_store": blob_store}
+    return read_configuration(given, os.environ, file).settings
 
 
 @click.group()
@@ -50,14 +54,16 @@ def command() -> None:
 @_with_settings
 @reporting
 @click.pass_context
-def check(ctx: click.Context, data_folder: Path | None, file: Path | None) -> None:
+def check(
+    ctx: click.Context, data_folder: Path | None, blob_store: str | None, file: Path | None
+) -> None:
     """Check all data for damages, missing files and orphans; the exit code of a damage is 1.
 
     The folder may be a backup, which is then compared with its manifest.
     """
     from app.data.check import check
 
-    settings = _settings(data_folder, file)
+    settings = _settings(data_folder, blob_store, file)
     found = check(settings)
     data = {
         "ok": found.is_sound,
@@ -87,7 +93,13 @@ def _show_check(console: Console, found: Report) -> None:
 @click.option("--jobs / --no-jobs", "with_jobs", default=True, show_default=True,
               help="Include the results of finished jobs.")  # fmt: skip
 @reporting
-def backup(target: Path, data_folder: Path | None, file: Path | None, with_jobs: bool) -> None:
+def backup(
+    target: Path,
+    data_folder: Path | None,
+    blob_store: str | None,
+    file: Path | None,
+    with_jobs: bool,
+) -> None:
     """Copy the data folder into the new folder TARGET, while the server runs.
 
     TARGET has the files of the data folder, and a manifest with their digests. It omits logs,
@@ -95,7 +107,7 @@ def backup(target: Path, data_folder: Path | None, file: Path | None, with_jobs:
     """
     from app.data.backup import back_up
 
-    manifest = back_up(_settings(data_folder, file), target, with_jobs=with_jobs)
+    manifest = back_up(_settings(data_folder, blob_store, file), target, with_jobs=with_jobs)
     _report_copied(manifest, target)
 
 
@@ -103,7 +115,9 @@ def backup(target: Path, data_folder: Path | None, file: Path | None, with_jobs:
 @click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
 @_with_settings
 @reporting
-def restore(source: Path, data_folder: Path | None, file: Path | None) -> None:
+def restore(
+    source: Path, data_folder: Path | None, blob_store: str | None, file: Path | None
+) -> None:
     """Make the data folder from BACKUP; a data folder with files is refused.
 
     All digests are compared with the manifest, and the database is checked, before the data folder
@@ -111,7 +125,7 @@ def restore(source: Path, data_folder: Path | None, file: Path | None) -> None:
     """
     from app.data.backup import restore
 
-    settings = _settings(data_folder, file)
+    settings = _settings(data_folder, blob_store, file)
     manifest = restore(source, settings)
     _report_copied(manifest, settings.data_folder)
 

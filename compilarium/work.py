@@ -1,4 +1,4 @@
-"""`work`: run the jobs of servers that share the database and the data folder."""
+"""`work`: run the jobs of servers that share the database and the blob store."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ import click
 @click.option(
     "--data-folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of uploads and results that the servers use; default: the user's data folder.",
+    help="Folder for the data of this machine, or that the servers use; "
+    "default: the user's data folder.",
 )
 @click.option("--database", "database_url", metavar="URL",
               help="Database of the servers; default: SQLite in the data folder.")  # fmt: skip
+@click.option("--blob-store", metavar="PLACE",
+              help="Uploads and results of the servers: a shared folder or a URL such as "
+                   "s3://bucket/prefix; default: the data folder.")  # fmt: skip
 @click.option("--workers", "n_workers", type=click.IntRange(1, 256), metavar="N",
               help="Number of jobs that run at a time; default: 2.")  # fmt: skip
 @click.option("--config", "file", type=click.Path(dir_okay=False, path_type=Path),
@@ -35,5 +39,5 @@ def command(file: Path | None, **options: Any) -> None:
     configure_logs(settings.log_format)
     stopping = threading.Event()
     set_at_signals(stopping)
-    click.echo(f"jobs of {settings.data_folder} run here (Ctrl+C ends this)")
+    click.echo(f"jobs of {settings.stored_place} run here (Ctrl+C ends this)")
     work(settings, stopping)

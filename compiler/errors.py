@@ -384,6 +384,10 @@ CODES: dict[str, Code] = {
         "The server cannot isolate work on models and texts of others, so it refuses this work.",
         "run `compilarium doctor` on the server's machine: it prints the remedy",
     ),
+    "E-MACHINE-ABSENT": Code(
+        "No machine at work is of the kind that compiled the model.",
+        "compile the model again",
+    ),
     # requests to the playground
     "E-REQUEST-BODY": Code(
         "The body of a request, or a value in its address, does not fit the route.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import cast
 
 from flask import Response, request
 
@@ -31,6 +32,14 @@ def about() -> Response:
         "limits": settings().limits(),
         "versions": _versions(),
         "host": _host(),
+        "machines": [
+            {
+                "name": each.name,
+                "kind": each.processor,
+                "facts": cast(shapes.MachineFacts, each.facts),
+            }
+            for each in queue().machines()
+        ],
     }
     return answer(payload)
 

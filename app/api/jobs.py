@@ -44,9 +44,7 @@ def new_job() -> Response:
     if "sample" in wanted.model:
         name = find_sample(wanted.model["sample"]).id
     else:
-        kept = uploads().find(wanted.model["upload"])
-        uploads().path(kept.id)  # marks the upload as used
-        name = kept.name
+        name = uploads().use(wanted.model["upload"]).name
     reuse = whole_number(request.args.get("reuse"), "reuse", 0, 0, 1)
     if wanted.tuned:
         queue().runner.maker.places.schedules(wanted.tuned)  # refuses a job without schedules

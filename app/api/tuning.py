@@ -45,10 +45,10 @@ def tuning(job_id: str) -> Response:
 def tuned_schedules(job_id: str) -> Response:
     """Return the schedules of a finished search, for `--database` on the same machine."""
     kept = Kept(job_id)
-    file = kept.job.folder / SCHEDULES
-    if kept.job.state != "succeeded" or not file.is_file():
+    if kept.job.state != "succeeded":
         raise kept.absent("schedules")
-    return file_answer(file.read_bytes(), "application/vnd.sqlite3", schedules_name(kept.job.id))
+    content = kept.file(SCHEDULES).read_bytes()
+    return file_answer(content, "application/vnd.sqlite3", schedules_name(kept.job.id))
 
 
 @ROUTES.route("POST", f"{_OF_JOB}/stop", Job, status=202, fails=(404, 409, 507))

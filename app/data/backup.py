@@ -13,37 +13,41 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import compiler
+from app.blob_store import blobs_of
 from app.config import Settings
-from app.data.files import JOBS, UPLOADS, files_below, uploads_of
+from app.data.files import is_elsewhere, keys_below
 from app.data.jobs import KnownJob, known_jobs
 from app.data.manifest import MANIFEST, Manifest, Stored, copy, digest
 from app.disk import full_disk, sync
 from app.store import maintenance
+from app.store.blobs.interface import Blobs
 from app.store.database import FILE_NAME, Database, require_known, sqlite_url
+from app.store.jobs.record import JOBS
+from app.uploads import UPLOADS
 from compiler.errors import CompileError
 
 
 def back_up(settings: Settings, target: Path, *, with_jobs: bool = True) -> Manifest:
-    """Copy the data folder into a new folder, and return the manifest of the backup.
+    """Copy database and blobs into a new folder, and return the manifest of the backup.
 
     The database is copied before the uploads, so the backup has the models of all its links. Of the
     jobs, its copy has only those whose results are in the backup. A database other than SQLite is
     not part of the backup. Errors: E-OPTION-VALUE if the target exists, or there is no data folder;
     E-OUTPUT-FILE; E-DATA-DAMAGED for a damaged database.
     """
-    folder = settings.data_folder
+    folder, blobs = settings.data_folder, blobs_of(settings)
     if not folder.is_dir():
         raise CompileError("E-OPTION-VALUE", f"there is no data folder {folder}")
     if target.exists() or target.is_symlink():
         raise CompileError("E-OPTION-VALUE", f"{target} exists already", hint="name a new folder")
     with _appearing(target) as partial:
         database = _copied_database(settings, partial)
-        files = _copied_uploads(folder, partial)
+        files = _copied_uploads(blobs, partial)
         jobs: dict[str, Mapping[str, Stored]] = {}
-        known = known_jobs(database, folder / JOBS) if with_jobs else {}
+        known = known_jobs(database, blobs.path(JOBS)) if with_jobs else {}
         database.close()
         for job in known.values():
-            if job.is_over and (copied := _copied_job(folder, partial, job)) is not None:
+            if job.is_over and (copied := _copied_job(blobs, partial, job)) is not None:
                 jobs[job.id] = copied
                 files |= copied
         revision = ""
@@ -67,42 +71,53 @@ def _copied_database(settings: Settings, partial: Path) -> Database:
     return Database(sqlite_url(partial))
 
 
-def _copied_uploads(folder: Path, partial: Path) -> dict[str, Stored]:
+def _copied_uploads(blobs: Blobs, partial: Path) -> dict[str, Stored]:
     (partial / UPLOADS).mkdir(mode=0o700)
     files: dict[str, Stored] = {}
-    for path in uploads_of(folder):
+    for key in keys_below(blobs, UPLOADS):
         try:
-            files[path] = copy(folder / path, partial / path)
+            files[key] = _copied(blobs, key, partial / key)
         except FileNotFoundError:  # evicted meanwhile
             continue
     return files
 
 
-def _copied_job(folder: Path, partial: Path, job: KnownJob) -> dict[str, Stored] | None:
+def _copied_job(blobs: Blobs, partial: Path, job: KnownJob) -> dict[str, Stored] | None:
     """Copy the files of a finished job; None if the job was evicted meanwhile."""
     files: dict[str, Stored] = {}
     try:
-        if job.state == "succeeded":
-            job.results(folder / JOBS).stat()
-        for path in files_below(folder, f"{JOBS}/{job.id}"):
-            (partial / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            files[path] = copy(folder / path, partial / path)
+        if job.state == "succeeded" and blobs.is_folder:
+            job.results(blobs.path(JOBS)).stat()
+        for key in keys_below(blobs, f"{JOBS}/{job.id}"):
+            (partial / key).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            files[key] = _copied(blobs, key, partial / key)
     except FileNotFoundError:
         shutil.rmtree(partial / JOBS / job.id, ignore_errors=True)
         return None
-    return files
+    is_gone = job.state == "succeeded" and not blobs.is_folder and not files
+    return None if is_gone else files
+
+
+def _copied(blobs: Blobs, key: str, target: Path) -> Stored:
+    if blobs.is_folder:
+        return copy(blobs.path(key), target)
+    blobs.fetch(key, target)
+    return digest(target)
 
 
 def restore(backup: Path, settings: Settings) -> Manifest:
     """Make the data folder from a backup, and return its manifest.
 
-    Errors: E-OPTION-VALUE if the data folder has data, or if the settings name a database that is
-    not in the data folder; E-DATA-DAMAGED; E-DATA-NEWER; E-OUTPUT-FILE.
+    Errors: E-OPTION-VALUE if the data folder or the blob store has data, or if the settings name a
+    database that is not in the data folder; E-DATA-DAMAGED; E-DATA-NEWER; E-OUTPUT-FILE.
     """
-    folder = settings.data_folder
+    folder, blobs = settings.data_folder, blobs_of(settings)
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         message = f"the data folder {folder} exists and is not empty"
         raise CompileError("E-OPTION-VALUE", message, hint="move it away, or name a new folder")
+    if blobs.children(UPLOADS) or blobs.children(JOBS):
+        message = f"the blob store {settings.stored_place} is not empty"
+        raise CompileError("E-OPTION-VALUE", message, hint="name another --blob-store")
     manifest = Manifest.read(backup)
     require_known(manifest.revision, f"the backup {backup}")
     if FILE_NAME in manifest.files and settings.database_url:
@@ -117,7 +132,17 @@ def restore(backup: Path, settings: Settings) -> Manifest:
             raise CompileError("E-DATA-DAMAGED", f"the database is damaged: {damages[0]}")
         if FILE_NAME in manifest.files:
             require_known(maintenance.file_revision(partial / FILE_NAME), f"the backup {backup}")
+        if settings.blob_store:
+            _move_blobs(partial, manifest, blobs)
     return manifest
+
+
+def _move_blobs(partial: Path, manifest: Manifest, blobs: Blobs) -> None:
+    """Move uploads and results from a restored folder into the blob store."""
+    for key in filter(is_elsewhere, manifest.files):
+        blobs.put(key, (partial / key).read_bytes())
+    for name in (UPLOADS, JOBS):
+        shutil.rmtree(partial / name, ignore_errors=True)
 
 
 def _restore(backup: Path, partial: Path, path: str, stored: Stored) -> None:

@@ -1,24 +1,25 @@
 """The eviction of finished jobs, and the jobs and uploads that unfinished jobs need.
 
-A row is removed before its folder, so nobody finds a job without its results.
+A row is removed before its results, so nobody finds a job without its results.
 """
 
 from __future__ import annotations
 
-import shutil
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import PurePath
 
 from sqlalchemy import Connection
 
+from app.blob_store import blobs_of
 from app.config import Settings
 from app.quotas import Growth, Item, Quota, excess, quotas, tree_bytes
+from app.store.blobs.interface import Blobs
 from app.store.database import Database
 from app.store.dialects import lock_queue
 from app.store.jobs import queueing, reading
 from app.store.jobs.reading import Finished
-from app.store.jobs.record import ids_in
+from app.store.jobs.record import JOBS, ids_in
 from app.uploads import uploads_in
 
 
@@ -31,10 +32,10 @@ class Needed:
 
 
 class StoredJobs:
-    """The jobs in the table, of all servers that share it, and their folders."""
+    """The jobs in the table, of all servers that share it, and their results."""
 
-    def __init__(self, database: Database, folder: Path, quota: Quota) -> None:
-        self.database, self.folder, self.quota = database, folder, quota
+    def __init__(self, database: Database, blobs: Blobs, quota: Quota) -> None:
+        self.database, self.blobs, self.quota = database, blobs, quota
         self._growth = Growth(quota)
         self._facts: dict[str, tuple[float, int]] = {}
         """For each job the time of the last change of its results, and its size at that time."""
@@ -42,7 +43,7 @@ class StoredJobs:
     @staticmethod
     def of(settings: Settings, database: Database) -> StoredJobs:
         """Return the stored jobs of an installation."""
-        return StoredJobs(database, settings.data_folder / "jobs", quotas(settings)["jobs"])
+        return StoredJobs(database, blobs_of(settings), quotas(settings)["jobs"])
 
     def needed(self) -> Needed:
         """Return what unfinished jobs need, also through the jobs that they examine."""
@@ -56,7 +57,7 @@ class StoredJobs:
 
         Looking at all jobs after each one would take longer than a small job itself.
         """
-        if self._growth.is_much_with(tree_bytes(self.folder / job_id)):
+        if self._growth.is_much_with(tree_bytes(self.blobs.path(f"{JOBS}/{job_id}"))):
             self.prune()
 
     def prune(self) -> int:
@@ -77,20 +78,23 @@ class StoredJobs:
             gone = [job_id for job_id in gone if job_id not in needed.jobs]
             queueing.forget(connection, gone)
         for job_id in gone:
-            shutil.rmtree(self.folder / job_id, ignore_errors=True)
+            self.blobs.delete_below(f"{JOBS}/{job_id}")
         return len(gone)
 
     def _item(self, job: Finished) -> Item:
-        return Item(self.folder / job.id, job.ended_s, self._n_bytes(job))
+        return Item(PurePath(job.id), job.ended_s, self._n_bytes(job))
 
     def _n_bytes(self, job: Finished) -> int:
+        if not self.blobs.is_folder:
+            return job.n_bytes  # a listing of all results would take long
+        folder = self.blobs.path(JOBS)
         try:
-            changed_s = job.results(self.folder).stat().st_mtime
+            changed_s = job.results(folder).stat().st_mtime
         except OSError:  # there are no results
             return 0
         known = self._facts.get(job.id)
         if known is None or known[0] != changed_s:
-            self._facts[job.id] = known = (changed_s, tree_bytes(self.folder / job.id))
+            self._facts[job.id] = known = (changed_s, tree_bytes(folder / job.id))
         return known[1]
 
     def _forget_sizes(self, finished: list[Finished]) -> None:

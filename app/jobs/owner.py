@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-import platform
 import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from compiler.machine.name import machine_name
+
 _FOLDER = "supervisors"
-
-
-def machine_name() -> str:
-    """Return the name of this machine, which timings and leases carry."""
-    return platform.node()[:80] or "unnamed"
 
 
 class OwnerLock:
@@ -24,9 +20,9 @@ class OwnerLock:
     `name` is the name of the owner in leases.
     """
 
-    def __init__(self, data_folder: Path) -> None:
+    def __init__(self, data_folder: Path, machine: str = "") -> None:
         token = secrets.token_hex(6)
-        self.name = f"{machine_name()}/{os.getpid()}/{token}"
+        self.name = f"{machine or machine_name()}/{os.getpid()}/{token}"
         self.path = _path(data_folder, token)
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._file: IO[bytes] | None = self.path.open("xb")
@@ -41,12 +37,12 @@ class OwnerLock:
             file.close()
 
 
-def is_dead(data_folder: Path, owner: str, machine: str) -> bool:
+def is_dead(data_folder: Path, owner: str, machine: str, this_machine: str = "") -> bool:
     """Return whether the owner is known to be dead: it ran on this machine, and its lock is free.
 
     False if unknown.
     """
-    if machine != machine_name():
+    if machine != (this_machine or machine_name()):
         return False
     try:
         with _path(data_folder, owner.rpartition("/")[2]).open("rb") as file:

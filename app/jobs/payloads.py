@@ -27,6 +27,7 @@ def job_payload(job: Job) -> shapes.Job:
         "error": cast("Problem | None", job.error),
         "request": cast(shapes.JobRequest, job.request),
         "model_name": job.model_name,
+        "machine": job.machine,
     }
 
 

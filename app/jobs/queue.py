@@ -8,26 +8,29 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.blob_store import blobs_of
 from app.config import Settings
 from app.jobs.eviction import Needed, StoredJobs
 from app.jobs.interest import Interests
 from app.jobs.kinds import KINDS
+from app.jobs.machines import SEEN_S, needed_kind, this_machine
 from app.jobs.runner import Runner
 from app.jobs.silence import Silence
 from app.jobs.stored import adopt_files, forget_lost
 from app.jobs.supervisor import Supervisor
 from app.jobs.waiting import Estimates
 from app.store.database import Database
-from app.store.jobs import queueing, reading
+from app.store.jobs import queueing, reading, supervisors
 from app.store.jobs.queueing import Limits, Wanted
-from app.store.jobs.record import Event, Job, is_id
+from app.store.jobs.record import JOBS, Event, Job, is_id
+from app.store.jobs.supervisors import Machine
 from app.wire import form
 from compiler.errors import CompileError
 
@@ -43,7 +46,8 @@ class JobQueue:
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self.settings, self.database = settings, database
-        self.folder = settings.data_folder / "jobs"
+        self.blobs = blobs_of(settings)
+        self.folder = self.blobs.path(JOBS)
         self.estimates = Estimates(settings.n_workers)
         self.limits = Limits(settings.queue_limit, settings.queued_per_client, self.estimates)
         self.runner = Runner(settings, settings.data_folder / "logs", self.peek)
@@ -73,12 +77,12 @@ class JobQueue:
 
         With `done`, a finished job with a stored result is also returned. `client` and `pane` are
         those of `Wanted`; only the child process receives `private`.
-        Errors: E-LIMIT-QUEUE, E-SANDBOX-ABSENT.
+        Errors: E-LIMIT-QUEUE, E-SANDBOX-ABSENT, and those of `needed_kind`.
         """
         self._require_isolation(request)
         wanted = self._wanted(request, model_name, private, client, pane)
         self._adopt()
-        if done and (found := self.find_done(request)):
+        if done and (found := self.find_done(request, wanted.processors)):
             return found
         with self.database.changing() as connection:
             found_id = queueing.obtain(connection, self.folder, wanted, self.limits, done=done)
@@ -112,19 +116,40 @@ class JobQueue:
         client: str,
         pane: str,
     ) -> Wanted:
-        kind = KINDS[request["kind"]]
+        kind, at_work = KINDS[request["kind"]], self.machines()
+        needs = needed_kind(self._examined(request, ("job", "other", "tuned")), at_work)
         return Wanted(
-            request, model_name, form(), private or {}, kind.queue, kind.max_attempts, client, pane
+            request,
+            model_name,
+            form(),
+            private or {},
+            kind.queue,
+            kind.max_attempts,
+            client,
+            pane,
+            needs,
+            [needs] if needs else [each.processor for each in at_work],
         )
+
+    def machines(self) -> list[Machine]:
+        """Return the machines that run jobs."""
+        with self.database.looking() as connection:
+            found = supervisors.machines(connection, max(SEEN_S, self.settings.lease_s))
+        own = this_machine(self.settings) if self.settings.supervisor == "inside" else None
+        is_new = own is not None and own.name not in {each.name for each in found}
+        return [own, *found] if own is not None and is_new else found
+
+    def _examined(self, request: Mapping[str, Any], names: Sequence[str]) -> Iterator[Job]:
+        """Yield the jobs that a request names; it fails later if one is absent."""
+        for name in names:
+            if request.get(name):
+                with suppress(CompileError):
+                    yield self.peek(request[name])
 
     def _require_isolation(self, request: Mapping[str, Any]) -> None:
         """Refuse a job that needs a sandbox where there is none. Errors: E-SANDBOX-ABSENT."""
-        requests = [request]
-        for name in ("job", "other"):
-            if name in request:
-                with suppress(CompileError):  # the job itself fails if one is absent
-                    requests.append(self.peek(request[name]).request)
-        self.runner.isolation.require(requests)
+        examined = self._examined(request, ("job", "other"))
+        self.runner.isolation.require([request, *(job.request for job in examined)])
 
     # Searches.
 
@@ -153,10 +178,14 @@ class JobQueue:
             )
         return job
 
-    def find_done(self, request: Mapping[str, Any]) -> Job | None:
-        """Find a finished job with the same request and a stored result."""
+    def find_done(self, request: Mapping[str, Any], processors: Collection[str] = ()) -> Job | None:
+        """Find a finished job with the same request and a stored result.
+
+        `processors` are the kinds of machines whose results are of use; () for all.
+        """
+        digest = queueing.digest_of(request)
         with self.database.looking() as connection:
-            return reading.find_done(connection, self.folder, queueing.digest_of(request), form())
+            return reading.find_done(connection, self.folder, digest, form(), processors)
 
     def beside(self, job_id: str) -> list[Job]:
         """Return the stored jobs that have examined this job's result, newest first.
@@ -278,7 +307,8 @@ class JobQueue:
             with self._starting:
                 if not self._has_adopted:
                     adopt_files(self.database, self.folder)
-                    forget_lost(self.database, self.folder)
+                    if self.blobs.is_folder:
+                        forget_lost(self.database, self.folder)
                     self._has_adopted = True
 
     def _start(self) -> None:

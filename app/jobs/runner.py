@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from app.blob_store import blobs_of
 from app.config import Settings
 from app.jobs.child import Child
 from app.jobs.fork_server import ForkServer
@@ -17,6 +18,7 @@ from app.jobs.kinds import KINDS
 from app.jobs.limits import Limits
 from app.jobs.listener import OnEvent, Supervision
 from app.jobs.measuring_slot import MeasuringSlot
+from app.jobs.outbox import Outbox
 from app.jobs.preparations import Preparation, preparations
 from app.jobs.result_store import ResultStore
 from app.jobs.task import Task
@@ -37,6 +39,7 @@ class Runner:
         self.limits = Limits(
             settings.job_limit_s, settings.memory_limit_bytes, settings.output_limit_bytes
         )
+        self.blobs = blobs_of(settings)
         self.maker = TaskMaker(Places.of(settings, find))
         self.fork_server = ForkServer(settings.worker_module, logs)
         self.slot = MeasuringSlot(machine=MachineSlot())
@@ -53,16 +56,29 @@ class Runner:
         """Run the preparations of a job and then the job; return early if it is cancelled.
 
         `is_stopped` tells whether the job shall end early with its results so far.
-        The results of a job that succeeds are on the disk. Errors: those of `Child.run`, and those
-        of finding the inputs.
+        The results of a job that succeeds are on the disk, or in the blob store. Errors: those of
+        `Child.run`, and those of finding the inputs.
         """
+        if self.blobs.is_folder:
+            return self._run(job, None, on_event, cancelled, is_stopped)
+        with Outbox(self.blobs, job.key, job.folder, on_event, cancelled) as outbox:
+            self._run(job, outbox, outbox.tell, cancelled, is_stopped)
+
+    def _run(
+        self,
+        job: Job,
+        outbox: Outbox | None,
+        on_event: OnEvent,
+        cancelled: threading.Event,
+        is_stopped: Callable[[], bool],
+    ) -> None:
         for each in preparations(job, self.maker, self.limits):
             self._prepare(each, on_event, cancelled)
         if cancelled.is_set():
             return
         task = self.maker.task(job, job.private or {}, self.limits)
         files = KINDS[job.request["kind"]].files
-        store = ResultStore(job.folder, self.limits.output_bytes, files)
+        store = ResultStore(job.folder, self.limits.output_bytes, files, outbox)
         how = Supervision(self.limits, store, on_event, cancelled, is_stopped)
         self._child(task, how)
         if not cancelled.is_set():

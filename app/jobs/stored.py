@@ -18,9 +18,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from app.jobs.stored_results import OWN
+from app.store.blobs.interface import Blobs
 from app.store.database import Database
 from app.store.jobs import queueing, reading
-from app.store.jobs.record import Event, Job, State, failed_state, is_id
+from app.store.jobs.record import JOBS, Event, Job, State, attempt_key, failed_state, is_id
 from compiler.errors import CompileError
 
 _FACTS, _EVENTS = "job.json", "events.jsonl"
@@ -36,31 +38,41 @@ _OLD_STATES: dict[str, State] = {
 }
 
 
-def make_folder(job: Job) -> None:
+def make_folder(job: Job, blobs: Blobs) -> None:
     """Create the folder of an attempt, empty. Errors: OSError."""
     shutil.rmtree(job.folder, ignore_errors=True)
     job.folder.mkdir(parents=True, mode=0o700)
+    if not blobs.is_folder:
+        (job.folder / OWN).touch(mode=0o600)
 
 
-def remove_earlier(job: Job) -> None:
-    """Remove the results of earlier attempts."""
+def remove_earlier(job: Job, blobs: Blobs) -> None:
+    """Remove the results of earlier attempts. Errors: OSError."""
     for attempt in range(1, job.attempt):
-        shutil.rmtree(job.folder.with_name(str(attempt)), ignore_errors=True)
+        blobs.delete_below(attempt_key(job.id, attempt))
 
 
-def remove_strays(database: Database, folder: Path) -> None:
-    """Remove old folders of jobs that are not in the table. Errors: OSError."""
-    ids = [path.name for path in _folders(folder)]
+def remove_strays(database: Database, blobs: Blobs) -> None:
+    """Remove old results of jobs that are not in the table. Errors: OSError."""
+    ids = [name for name in blobs.children(JOBS) if is_id(name)]
     with database.looking() as connection:
         strays = set(ids) - reading.known(connection, ids)
     for job_id in strays:
         with suppress(OSError):
-            if time.time() - (folder / job_id).stat().st_mtime > _STRAY_S:
-                shutil.rmtree(folder / job_id, ignore_errors=True)
+            if time.time() - _changed_s(blobs, job_id) > _STRAY_S:
+                blobs.delete_below(f"{JOBS}/{job_id}")
+
+
+def _changed_s(blobs: Blobs, job_id: str) -> float:
+    """Return the time of the last change of results in Unix seconds. Errors: OSError."""
+    key = f"{JOBS}/{job_id}"
+    if blobs.is_folder:
+        return blobs.path(key).stat().st_mtime
+    return max((each.used_s for each in blobs.below(key)), default=time.time())
 
 
 def forget_lost(database: Database, folder: Path) -> None:
-    """Remove the rows of succeeded jobs whose results an operator has removed."""
+    """Remove the rows of succeeded jobs whose folders an operator has removed."""
     with database.looking() as connection:
         finished = reading.finished(connection)
     done = [job for job in finished if job.state == "succeeded"]

@@ -12,6 +12,7 @@ shares with web servers and other supervisors only the database and the data fol
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -19,23 +20,28 @@ from time import monotonic
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.blob_store import blobs_of
 from app.config import Settings
 from app.disk import full_disk
 from app.jobs.eviction import StoredJobs
+from app.jobs.inputs import COPIES
 from app.jobs.limits import SHORTAGES, ChildKilledError, ChildLostError, ShortageError
-from app.jobs.owner import OwnerLock, is_dead, machine_name, remove_dead
+from app.jobs.machines import SEEN_S, absent, this_machine
+from app.jobs.owner import OwnerLock, is_dead, remove_dead
 from app.jobs.runner import Runner
 from app.jobs.running import Running
 from app.jobs.silence import Silence
 from app.jobs.stored import adopt_files, make_folder, remove_earlier, remove_strays
+from app.jobs.stored_results import prune_copies
 from app.jobs.waiting import Estimates
 from app.jobs.writer import Writer
+from app.quotas import tree_bytes
 from app.store.database import Database
 from app.store.dialects import lock_queue
 from app.store.jobs import leases, queueing, reading, supervisors
 from app.store.jobs.claiming import Owner, claim, has_work
 from app.store.jobs.leases import Held, Lease
-from app.store.jobs.record import Job, State, failed_state
+from app.store.jobs.record import JOBS, Job, State, failed_state
 from compiler.errors import CompileError
 
 log = logging.getLogger("compilarium.jobs")
@@ -61,13 +67,15 @@ class Supervisor:
 
     def __init__(self, database: Database, settings: Settings, runner: Runner) -> None:
         self.database, self.settings, self.runner = database, settings, runner
-        self.folder: Path = settings.data_folder / "jobs"
+        self.blobs = blobs_of(settings)
+        self.folder: Path = self.blobs.path(JOBS)
         self.stopping = threading.Event()
         self.running: dict[str, Running] = {}
         self.estimates = Estimates(settings.n_workers)
         self.stored = StoredJobs.of(settings, database)
         self.writer = Writer(database, self.estimates, settings.lease_s)
         self.silence: Silence[tuple[str, int]] = Silence(gap_s=settings.lease_s / 2)
+        self.homeless: Silence[str] = Silence(gap_s=10 * SEEN_S)
         self.lock: OwnerLock | None = None
         self.threads: list[threading.Thread] = []
         self._report_s = self._rest_until_s = 0.0
@@ -79,12 +87,14 @@ class Supervisor:
 
     def start(self) -> None:
         """Start the threads."""
-        self.lock = OwnerLock(self.settings.data_folder)
+        self.machine = this_machine(self.settings)
+        self.lock = OwnerLock(self.settings.data_folder, self.machine.name)
         self.owner = Owner(
             self.lock.name,
-            machine_name(),
+            self.machine.name,
             self.settings.lease_s,
             self.settings.running_per_client,
+            self.machine.processor,
         )
         for work in (self._claims, self._leases, self._relay):
             thread = threading.Thread(target=work, name=f"jobs{work.__name__}", daemon=True)
@@ -119,7 +129,7 @@ class Supervisor:
     def _claims(self) -> None:
         with suppress(SQLAlchemyError, OSError):
             adopt_files(self.database, self.folder)
-            remove_strays(self.database, self.folder)
+            remove_strays(self.database, self.blobs)
         watch = self.database.watch
         while not self.stopping.is_set():
             seen = watch.n
@@ -210,8 +220,25 @@ class Supervisor:
         if monotonic() < self._report_s:
             return
         with self.database.changing() as connection:
-            supervisors.report(connection, self.owner.name, self.owner.machine)
+            supervisors.report(connection, self.owner.name, self.machine)
+        self._end_homeless()
         self._report_s = monotonic() + self.settings.lease_s / _REPORTS
+
+    def _end_homeless(self) -> None:
+        """End the queued jobs whose kind of machine has not been at work for long."""
+        with self.database.looking() as connection:
+            found = supervisors.machines(connection, max(SEEN_S, self.settings.lease_s))
+            kinds = {"", *(each.processor for each in found)}
+            queued = reading.line(connection).queued
+        silent_s = self.homeless.look({j.id: True for j in queued if j.needs not in kinds})
+        homeless = [job_id for job_id, seconds in silent_s.items() if seconds > SEEN_S]
+        if not homeless:
+            return
+        with self.database.changing() as connection:
+            lock_queue(connection)
+            for job_id in homeless:
+                leases.end_unowned(connection, job_id, "failed", absent())
+            queueing.renumber(connection, reading.line(connection), self.estimates)
 
     def _take_from_silent(self) -> None:
         """Queue again the jobs of supervisors that are dead or silent.
@@ -227,10 +254,14 @@ class Supervisor:
         )
         for each in others:
             is_silent = silent_s[each.lease.job_id, each.lease.attempt] >= self.settings.lease_s
-            if is_silent or is_dead(self.settings.data_folder, each.lease.owner, each.machine):
+            if is_silent or self._is_dead(each):
                 self._take_away(each)
         if not others:
             remove_dead(self.settings.data_folder)
+
+    def _is_dead(self, held: Held) -> bool:
+        folder, own = self.settings.data_folder, self.machine.name
+        return is_dead(folder, held.lease.owner, held.machine, own)
 
     def _runs(self, lease: Lease) -> bool:
         """Return whether this supervisor runs an attempt of a job."""
@@ -281,6 +312,9 @@ class Supervisor:
         with suppress(SQLAlchemyError, OSError), self._pruning:
             if not self.stopping.is_set():
                 self.stored.add(running.job.id)
+            if not self.blobs.is_folder:
+                shutil.rmtree(running.job.folder / COPIES, ignore_errors=True)
+                prune_copies(self.settings.stored_folder, self.settings.copies_kept_bytes)
 
     def _forget(self, running: Running) -> None:
         with self._changed:
@@ -291,7 +325,7 @@ class Supervisor:
         """Run a job to its end, and return its error if it fails."""
         job = running.job
         try:
-            make_folder(job)
+            make_folder(job, self.blobs)
             self.runner.run(job, running.hear, running.cancelled, lambda: running.is_stopped)
         except CompileError as e:
             return e
@@ -324,8 +358,11 @@ class Supervisor:
             self.writer.queue_again(running, "returned")
         else:
             ended: State = "cancelled" if is_ended_by_us else "succeeded"
-            self.writer.end(running, failed_state(error.code) if error else ended, error)
-            remove_earlier(running.job)
+            state = failed_state(error.code) if error else ended
+            n_bytes = 0 if self.blobs.is_folder else tree_bytes(running.job.folder)
+            self.writer.end(running, state, error, n_bytes)
+            with suppress(OSError):
+                remove_earlier(running.job, self.blobs)
 
 
 def _is_returned(job: Job, error: CompileError | None) -> bool:

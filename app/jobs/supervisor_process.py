@@ -19,6 +19,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
 
+from app.blob_store import blobs_of
 from app.config import Settings
 from app.configuration import read_configuration
 from app.jobs.runner import Runner
@@ -26,7 +27,7 @@ from app.jobs.supervisor import Supervisor
 from app.logs import configure_logs
 from app.store.database import Database, absolute, sqlite_url
 from app.store.jobs import reading
-from app.store.jobs.record import Job
+from app.store.jobs.record import JOBS, Job
 from compiler.errors import CompileError
 
 log = logging.getLogger("compilarium.jobs")
@@ -40,13 +41,17 @@ _LOOK_S = 0.05
 
 
 def work(settings: Settings, stopping: threading.Event) -> None:
-    """Run a supervisor in this process until `stopping` is set."""
+    """Run a supervisor in this process until `stopping` is set.
+
+    Errors: E-OPTION-VALUE if a package of the blob store is absent.
+    """
+    blobs_of(settings).require()
     database = Database(settings.database_url or sqlite_url(settings.data_folder))
     database.prepare()
 
     def find(job_id: str) -> Job:
         with database.looking() as connection:
-            job = reading.find(connection, settings.data_folder / "jobs", job_id)
+            job = reading.find(connection, settings.stored_folder / JOBS, job_id)
         if job is None:
             raise CompileError("E-REQUEST-UNKNOWN", f"there is no job {job_id[:60]!r}")
         return job
@@ -165,6 +170,9 @@ def to_line(settings: Settings) -> bytes:
     whole = replace(
         settings,
         data_folder=settings.data_folder.resolve(),
+        blob_store=str(settings.stored_folder.resolve())
+        if settings.blob_store and settings.has_folder
+        else settings.blob_store,
         database_url=absolute(settings.database_url),
     )
     return json.dumps(asdict(whole), default=str).encode() + b"\n"

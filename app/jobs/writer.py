@@ -86,13 +86,16 @@ class Writer:
             log.warning("job %s: the lease was lost", lease.job_id)
             of[lease.job_id].lose()
 
-    def end(self, running: Running, state: State, error: CompileError | None) -> None:
-        """End a job; without effect if the lease was lost."""
+    def end(
+        self, running: Running, state: State, error: CompileError | None, n_bytes: int = 0
+    ) -> None:
+        """End a job with results of this size; without effect if the lease was lost."""
         news = self._last_news(running)
 
         def write(connection: Connection) -> bool:
             _skip_written(connection, running, news)
-            return leases.end(connection, running.lease, state, error, news.told, news.n_stages)
+            told, n_stages = news.told, news.n_stages
+            return leases.end(connection, running.lease, state, error, told, n_stages, n_bytes)
 
         self._insist(running, write)
 

@@ -106,6 +106,10 @@ class JobRow(Base):
     """The number of attempts that a signal ended."""
     owner: Mapped[str] = mapped_column(String(120))
     machine: Mapped[str] = mapped_column(String(80))
+    processor: Mapped[str] = mapped_column(String(40), server_default="")
+    """The kind of machine that runs or ran the job; "" if it is unknown."""
+    needs: Mapped[str] = mapped_column(String(40), server_default="")
+    """The only kind of machine that may run the job; "" for any."""
     heartbeat_s: Mapped[float] = mapped_column(Double)
     lease_until_s: Mapped[float] = mapped_column(Double)
     is_cancelled: Mapped[bool] = mapped_column(Boolean)
@@ -117,6 +121,8 @@ class JobRow(Base):
     error: Mapped[str] = mapped_column(Text)
     started_s: Mapped[float] = mapped_column(Double)
     ended_s: Mapped[float] = mapped_column(Double)
+    n_bytes: Mapped[int] = mapped_column(BigInteger, server_default="0")
+    """Of the results, with a blob store of a network."""
 
     n_clients: Mapped[int] = mapped_column(Integer)
     n_followed: Mapped[int] = mapped_column(Integer)
@@ -124,12 +130,17 @@ class JobRow(Base):
 
 
 class SupervisorRow(Base):
-    """A supervisor at work; `name` is the owner of its leases. Units: Unix seconds."""
+    """A supervisor at work; `name` is the owner of its leases. Units: Unix seconds.
+
+    `facts` describes its machine as JSON.
+    """
 
     __tablename__ = "supervisors"
 
     name: Mapped[str] = mapped_column(String(120), primary_key=True)
     machine: Mapped[str] = mapped_column(String(80))
+    processor: Mapped[str] = mapped_column(String(40), server_default="")
+    facts: Mapped[str] = mapped_column(Text, server_default="{}")
     heartbeat_s: Mapped[float] = mapped_column(Double)
 
 

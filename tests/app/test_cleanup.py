@@ -76,7 +76,7 @@ def test_old_and_large_data_of_every_kind_are_removed(make_app):
     for name, days in (("child-7.txt", 11), ("child-8.txt", 9)):
         (stores.jobs.runner.logs / name).write_text("words")
         age(stores.jobs.runner.logs / name, days)
-    assert clean(stores) == {"links": 0, "jobs": 1, "uploads": 1, "logs": 1}
+    assert clean(stores) == {"links": 0, "jobs": 1, "uploads": 1, "copies": 0, "logs": 1}
     assert [client.get(f"/api/v1/uploads/{i}").status_code for i in (old, fresh)] == [404, 200]
     assert [client.get(f"/api/v1/jobs/{i}").status_code for i in jobs] == [404, 200]
     assert not (stores.jobs.runner.logs / "child-7.txt").exists()
@@ -248,7 +248,7 @@ def test_one_failing_kind_does_not_stop_the_others(make_app, monkeypatch, caplog
     old = upload(client, b"old")
     age(stores.uploads.folder / f"{old}.onnx", 2)
     monkeypatch.setattr(stores.jobs, "prune", lambda: 1 / 0)
-    assert clean(stores) == {"links": 0, "jobs": 0, "uploads": 1, "logs": 0}
+    assert clean(stores) == {"links": 0, "jobs": 0, "uploads": 1, "copies": 0, "logs": 0}
     assert "jobs were not cleaned up" in caplog.text
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import update
 from app import readiness
 from app.jobs.isolation import Verdict
 from app.readiness import CHECKS, ReadinessChecks
+from app.store.blobs.remote import RemoteBlobs
 from app.store.models import SupervisorRow
 from tests.app.conftest import MakeApp, jobs_of, submit, until, wait
 
@@ -58,6 +59,16 @@ def test_a_full_disk_is_a_problem(client: FlaskClient, monkeypatch: pytest.Monke
     assert problems(client) == {
         "disk": "1 MB are free, and an upload and a result need 256 MB",
     }
+
+
+def test_a_blob_store_that_is_away_is_a_problem(make_app: MakeApp, tmp_path: Path) -> None:
+    client = make_app(blob_store=f"file://{tmp_path}/store").test_client()
+    assert problems(client) == {}
+    blobs = jobs_of(client).blobs
+    assert isinstance(blobs, RemoteBlobs)
+    blobs.url = "nowhere://store"
+    blobs._opened = None
+    assert problems(client) == {"store": "CompileError"}
 
 
 def test_a_missing_sandbox_is_a_problem_unless_the_user_waives_it(client: FlaskClient) -> None:

@@ -27,6 +27,8 @@ class Owner:
     lease_s: float
     per_client: int
     """Maximum number of running jobs of a client."""
+    processor: str = ""
+    """The kind of the machine."""
     queues: Sequence[str] = ("interactive", "grade", "bench")
 
 
@@ -53,6 +55,7 @@ def claim(connection: Connection, owner: Owner, waits: Waits) -> Lease | None:
             attempt=_J.attempt + 1,
             owner=owner.name,
             machine=owner.machine,
+            processor=owner.processor,
             heartbeat_s=clock,
             lease_until_s=clock + owner.lease_s,
             started_s=clock,
@@ -73,7 +76,8 @@ def claim(connection: Connection, owner: Owner, waits: Waits) -> Lease | None:
 
 
 def _next(line: Line, owner: Owner) -> Live | None:
-    queued = [job for job in line.queued if job.queue in owner.queues]
+    suits = ("", owner.processor)
+    queued = [job for job in line.queued if job.queue in owner.queues and job.needs in suits]
     running = line.running_by_client
     return startable(
         fair_order(queued, running),

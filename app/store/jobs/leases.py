@@ -107,9 +107,14 @@ def end(
     error: CompileError | None,
     told: Sequence[Told],
     n_stages: int,
+    n_bytes: int = 0,
 ) -> bool:
-    """End the job with its last events; return False if the lease was lost."""
-    return _end(connection, lease.fence(), lease.job_id, state, error, told, n_stages=n_stages)
+    """End the job with its last events; return False if the lease was lost.
+
+    `n_bytes` is the size of its results.
+    """
+    more = {"n_stages": n_stages, "n_bytes": n_bytes}
+    return _end(connection, lease.fence(), lease.job_id, state, error, told, **more)
 
 
 Cause = Literal["crashed", "lost", "returned"]
@@ -151,10 +156,12 @@ def take_away(connection: Connection, held: Held, error: CompileError) -> bool:
 _FREE: Mapping[str, Any] = {"state": "queued", "owner": "", "position": 0, "wait_s": None}
 
 
-def end_unowned(connection: Connection, job_id: str, state: State) -> bool:
+def end_unowned(
+    connection: Connection, job_id: str, state: State, error: CompileError | None = None
+) -> bool:
     """End a queued job; return False if it is not queued."""
     fence = (_J.id == job_id) & (_J.state == "queued") & (_J.owner == "")
-    return _end(connection, fence, job_id, state, None)
+    return _end(connection, fence, job_id, state, error)
 
 
 def _end(

@@ -53,6 +53,10 @@ class Wanted:
     max_attempts: int = 3
     client: str = ""
     pane: str = ""
+    needs: str = ""
+    """The only kind of machine that may run the job; "" for any."""
+    processors: Collection[str] = ()
+    """The kinds of machines whose earlier results may answer the request; () for all."""
 
 
 def submit(connection: Connection, wanted: Wanted, limits: Limits) -> str:
@@ -73,7 +77,7 @@ def submit(connection: Connection, wanted: Wanted, limits: Limits) -> str:
     row = _row(connection, new_id(), wanted)
     connection.execute(insert(JOBS).values(**row))
     facts = (row[name] for name in ("id", "serial", "client", "queue", "priority", "kind"))
-    renumber(connection, Line([*line.jobs, Live(*facts)]), limits.waits)
+    renumber(connection, Line([*line.jobs, Live(*facts, needs=wanted.needs)]), limits.waits)
     return row["id"]
 
 
@@ -97,6 +101,7 @@ def _row(connection: Connection, job_id: str, wanted: Wanted) -> dict[str, Any]:
         "max_attempts": wanted.max_attempts,
         "seen_s": now(connection),
         **EMPTY,
+        "needs": wanted.needs,
         "n_clients": 1,
     }
 
@@ -109,6 +114,9 @@ EMPTY: Mapping[str, Any] = {
     "crashes": 0,
     "owner": "",
     "machine": "",
+    "processor": "",
+    "needs": "",
+    "n_bytes": 0,
     "heartbeat_s": 0.0,
     "lease_until_s": 0.0,
     "is_cancelled": False,
@@ -143,9 +151,11 @@ def obtain(
     """
     lock_queue(connection)
     digest = digest_of(wanted.request)
-    found = reading.find_done(connection, folder, digest, wanted.form) if done else None
-    if found is not None:
-        return found.id
+    if done:
+        kinds = wanted.processors
+        found = reading.find_done(connection, folder, digest, wanted.form, kinds)
+        if found is not None:
+            return found.id
     shared = reading.find_unfinished(connection, folder, digest, wanted.form)
     if shared is None:
         return submit(connection, wanted, limits)

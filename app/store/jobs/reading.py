@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select, true
 
 from app.store.dialects import now
 from app.store.jobs.order import Waiting
@@ -30,9 +30,20 @@ def find(connection: Connection, folder: Path, job_id: str) -> Job | None:
     return found[0] if found else None
 
 
-def find_done(connection: Connection, folder: Path, digest: str, form: str) -> Job | None:
-    """Find the newest finished job with a request of this digest, and a result of this form."""
+def find_done(
+    connection: Connection,
+    folder: Path,
+    digest: str,
+    form: str,
+    processors: Collection[str] = (),
+) -> Job | None:
+    """Find the newest finished job with a request of this digest, and a result of this form.
+
+    `processors` are the kinds of machines whose results are of use; () for all.
+    """
     equal = (_J.digest == digest) & (_J.form == form) & _SUCCEEDED
+    if processors:
+        equal &= _J.processor.in_(["", *processors])
     found = _jobs(connection, folder, equal, limit=1)
     return found[0] if found else None
 
@@ -47,12 +58,20 @@ def find_unfinished(connection: Connection, folder: Path, digest: str, form: str
 def examining(connection: Connection, folder: Path, job_id: str, form: str) -> list[Job]:
     """Return the finished jobs that have examined a job's result, newest first.
 
-    This includes the jobs about an equal earlier job, because equal requests have equal results.
+    This includes the jobs about an equal earlier job on the same kind of machine, because equal
+    requests have equal results there.
     """
-    own = select(_J.digest).where(_J.id == job_id).scalar_subquery()
-    same = select(_J.id).where(_J.digest == own)
+    own = connection.execute(select(_J.digest, _J.processor).where(_J.id == job_id)).one_or_none()
+    if own is None:
+        return []
+    same = select(_J.id).where(_J.digest == own.digest, _of_kind(own.processor))
     done = _J.examined.in_(same) & _SUCCEEDED & (_J.form == form)
-    return _jobs(connection, folder, done)
+    return _jobs(connection, folder, done & _of_kind(own.processor))
+
+
+def _of_kind(processor: str) -> ColumnElement[bool]:
+    """Return the condition that a job ran on this kind of machine, as far as is known."""
+    return _J.processor.in_(["", processor]) if processor else true()
 
 
 def events_after(connection: Connection, job_id: str, number: int) -> list[Event]:
@@ -79,6 +98,7 @@ class Live(Waiting):
     state: State = "queued"
     position: int = 0
     machine: str = ""
+    needs: str = ""
     seconds: float = 0.0
 
 
@@ -114,10 +134,10 @@ def line(connection: Connection) -> Line:
     rows = connection.execute(
         select(
             _J.id, _J.serial, _J.client, _J.queue, _J.priority, _J.kind, _J.state, _J.position,
-            _J.machine, seconds,
+            _J.machine, _J.needs, seconds,
         ).where(_J.state.in_(UNFINISHED)).order_by(_J.serial)
     )  # fmt: skip
-    return Line([Live(*row[:9], max(0.0, row.seconds)) for row in rows])
+    return Line([Live(*row[:10], max(0.0, row.seconds)) for row in rows])
 
 
 def recent_seconds(connection: Connection) -> list[tuple[str, float]]:
@@ -135,12 +155,16 @@ def recent_seconds(connection: Connection) -> list[tuple[str, float]]:
 
 
 class Finished(NamedTuple):
-    """A job that has ended, at `ended_s` in Unix seconds."""
+    """A job that has ended, at `ended_s` in Unix seconds, with `n_bytes` of results.
+
+    `n_bytes` is only set with a blob store of a network.
+    """
 
     id: str
     state: State
     attempt: int
     ended_s: float
+    n_bytes: int
 
     def results(self, folder: Path) -> Path:
         """Return the folder of its results, below the folder of all jobs."""
@@ -149,7 +173,8 @@ class Finished(NamedTuple):
 
 def finished(connection: Connection) -> list[Finished]:
     """Return the jobs that have ended."""
-    wanted = select(_J.id, _J.state, _J.attempt, _J.ended_s).where(_J.state.not_in(UNFINISHED))
+    columns = (_J.id, _J.state, _J.attempt, _J.ended_s, _J.n_bytes)
+    wanted = select(*columns).where(_J.state.not_in(UNFINISHED))
     return [Finished(*row) for row in connection.execute(wanted)]
 
 
@@ -232,6 +257,8 @@ def _job(row: Row[Any], folder: Path) -> Job:
         attempt=row.attempt,
         max_attempts=row.max_attempts,
         crashes=row.crashes,
+        machine=row.machine,
+        processor=row.processor,
     )
 
 

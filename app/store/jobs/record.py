@@ -51,6 +51,7 @@ _OF_CODE: Mapping[str, State] = {
     "E-SERVER-BUG": "failed",
     "E-UPLOAD-DISK": "failed",
     "E-SANDBOX-ABSENT": "failed",
+    "E-MACHINE-ABSENT": "failed",
 }
 PHASE_CHARACTERS = 60
 """The longest stored name of a phase, which the child chooses."""
@@ -127,6 +128,15 @@ class Job:
     max_attempts: int = 1
     crashes: int = 0
     """The number of attempts that a signal ended."""
+    machine: str = ""
+    """The machine that runs or ran the latest attempt."""
+    processor: str = ""
+    """The kind of this machine."""
+
+    @property
+    def key(self) -> str:
+        """The prefix of the results of the latest attempt in a blob store."""
+        return attempt_key(self.id, self.attempt)
 
     @property
     def state(self) -> Shown:
@@ -137,6 +147,15 @@ class Job:
     def is_over(self) -> bool:
         """Whether the job has ended."""
         return self.status not in UNFINISHED
+
+
+JOBS = "jobs"
+"""The prefix of all results in a blob store, and the name of their folder."""
+
+
+def attempt_key(job_id: str, attempt: int) -> str:
+    """Return the prefix of the results of an attempt: no two attempts share blobs."""
+    return f"{JOBS}/{job_id}/{attempt}" if attempt else f"{JOBS}/{job_id}"
 
 
 def attempt_folder(jobs: Path, job_id: str, attempt: int) -> Path:

@@ -285,10 +285,12 @@ def test_a_migration_that_fails_changes_nothing(
 
 
 def fill_jobs(file: Path) -> None:
+    """Add rows to the tables of jobs, unless the version before had these tables already."""
     engine = sqlite_engine(f"sqlite:///{file}")
     with engine.begin() as connection:
         for table in tables(connection):
-            if table.name in ("jobs", "job_events"):
+            is_empty = connection.execute(table.select()).first() is None
+            if table.name in ("jobs", "job_events") and is_empty:
                 for i in range(N_ROWS):
                     row = {column.name: value(column, i) for column in table.columns}
                     connection.execute(table.insert().values(row))
@@ -387,7 +389,7 @@ def test_a_copy_that_cannot_be_written_prevents_the_migration(
 
 @needs_mounts
 def test_a_full_disk_prevents_the_migration_until_there_is_room(tmp_path: Path) -> None:
-    with mounted(tmp_path / "disk", "size=400k") as disk:
+    with mounted(tmp_path / "disk", "size=800k") as disk:
         old = made_old(disk)
         with closing(sqlite3.connect(old)) as connection, connection:
             connection.execute("UPDATE links SET fragment = ?", ("x" * 20_000,))
