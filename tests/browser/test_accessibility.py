@@ -175,6 +175,7 @@ def test_tab_visits_everything_and_is_never_caught(page: Page, link: str, taken:
         page.goto(address)
         if address == "/":
             expect(page.locator("[data-sample]").first).to_be_visible()
+            expect(page.locator(".pipeline-row").first).to_be_visible()
         else:
             expect(page.locator(DRAWN)).to_have_attribute(*LAID_OUT, timeout=COMPILE_MS)
         traffic.settle()  # later content would add focusable elements that were not counted

@@ -129,10 +129,10 @@ def test_beside_a_view_there_are_not_two_kernels(playground: Playground) -> None
     expect(verdicts.filter(has_text="two kernels")).to_have_count(0)
 
 
-def test_a_kernel_names_the_kernel_whose_code_it_runs(page: Page) -> None:
+def test_a_kernel_names_the_function_that_it_runs(page: Page) -> None:
     playground = Playground(page)
     playground.follow("#v=1&screen=walk&model=sample:digits_transformer&pane=stack&kernel=17")
     pane = playground.pane
     expect(pane.locator("[data-level=kernel]")).to_contain_text("matmul_add_6")
-    expect(pane.locator("[data-level=kernel]")).to_contain_text("runs the code of matmul_add_3")
+    expect(pane.locator("[data-level=kernel]")).to_contain_text("runs the function matmul_add_3")
     expect(pane.locator("[data-part=asm]")).to_contain_text("matmul_add_3:")

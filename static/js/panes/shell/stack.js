@@ -208,7 +208,8 @@ function chainOf(page, kernel) {
       kernels.map((each) =>
         chip(each.name, each.native ? "" : word("kernel.fallback"), { kernel: String(each.kernel) }, each.origins, each.kernel === kernel.kernel),
       ),
-      sameCode(kernel, result?.kernels ?? []),
+      // Kernels with equal code share a function, so its name differs from most of them.
+      kernel.function && kernel.function !== kernel.name ? word("stack.function", { name: kernel.function }) : "",
     ),
     level(
       "memory",
@@ -231,16 +232,6 @@ function chainOf(page, kernel) {
       timed ? "" : word("stack.not-measured"),
     ),
   ];
-}
-
-/**
- * Return the note on a kernel whose code below has the name of an earlier kernel, "" for others.
- * @param {Kernel} kernel
- * @param {Kernel[]} kernels
- */
-function sameCode(kernel, kernels) {
-  const first = kernels.find((each) => each.kernel === kernel.text_kernel);
-  return first && first !== kernel && first.name !== kernel.name ? word("stack.same-code", { name: first.name }) : "";
 }
 
 /**
