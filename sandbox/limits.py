@@ -34,7 +34,11 @@ class Limits:
     n_entries: int = 10_000
 
     def beyond_this_process(self) -> Self:
-        """Return the limits with the address space that a child forked now would inherit."""
+        """Return the limits with the address space that a child forked now would inherit.
+
+        For trials: the memory of all processes together may exceed the limit by as much. Unit:
+        bytes.
+        """
         n_pages = int(Path("/proc/self/statm").read_text().split()[0])
         n_bytes = n_pages * resource.getpagesize()
         return replace(self, memory_bytes=self.memory_bytes + n_bytes)

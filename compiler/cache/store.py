@@ -32,7 +32,7 @@ _HEADER_BYTES = len(_MAGIC) + 64 + 1
 _NEW = ".new-"
 _BULK = ".bulk"
 _TRIMMED = ".trimmed"
-"""A file whose time of change is that of the last check of the size."""
+"""A file whose time of modification is that of the last check of the size."""
 _CHUNK_BYTES = 1 << 24
 _DIGEST = re.compile(r"([0-9a-f]{64})(\.bulk)?")
 """The names of files that `trim` may remove: digests; other files may be the user's own."""
