@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from app.store.database import Database, downgrade, upgrade
 from app.store.jobs.queueing import Limits, Wanted, submit
 from app.store.jobs.reading import events_after
-from app.store.jobs.supervisors import n_at_work, report
+from app.store.jobs.supervisors import Machine, n_at_work, report
 from app.store.models import Base, LinkRow
 
 pytestmark = pytest.mark.each_database
@@ -117,7 +117,7 @@ def test_the_tables_of_jobs_can_be_taken_back_and_made_again_beside_other_data(
             job_id = submit(connection, wanted, Limits(9, 9, lambda *_: [None]))
             (event,) = events_after(connection, job_id, 0)
             assert (event.name, event.data) == ("queued", {"position": 1, "wait_s": None})
-            report(connection, "host/1/a", "host")
+            report(connection, "host/1/a", Machine("host", "a kind", {"cores": 2}))
             assert n_at_work(connection, 15.0) == 1
             downgrade(connection, "0003")
             left = set(inspect(connection).get_table_names())
