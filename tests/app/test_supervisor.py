@@ -203,7 +203,10 @@ def test_a_commit_whose_confirmation_is_lost_loses_and_doubles_nothing(
             raise OperationalError("COMMIT", {}, OSError("the connection was lost"))
 
     monkeypatch.setattr(Database, "changing", unconfirmed)
-    job = wait(client, submit(client)["id"])
+    job_id = submit(client, "until_stopped")["id"]
+    wait_until(client, job_id, lambda job: job["n_stages"] == 3)  # written by the relay
+    jobs_of(client).ask_to_stop(job_id)
+    job = wait(client, job_id)
     assert failed
     assert job["state"] == "succeeded"
     names = [event.name for event in events_told(client, job["id"])]
