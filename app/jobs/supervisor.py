@@ -62,6 +62,10 @@ _RELAY_SHARE = 0.25
 """The largest share of the time in which the relay writes, so that other writes find a gap."""
 
 
+class _StoppingError(Exception):
+    """The supervisor ends, so it takes no more jobs: its transaction is reverted."""
+
+
 class Supervisor:
     """Runs the jobs of a table with `settings.n_workers` workers, until `stop`."""
 
@@ -103,7 +107,8 @@ class Supervisor:
 
     def stop(self, grace_s: float = 0.0) -> None:
         """Take no more jobs, and return those to the queue that do not end within `grace_s`."""
-        self.stopping.set()
+        with self._changed:
+            self.stopping.set()
         self.database.watch.poke()
         with self._changed:
             self._changed.wait_for(lambda: not self.running, grace_s)
@@ -169,6 +174,8 @@ class Supervisor:
                 # The commit waits for the disk for longer than a child needs to start.
                 running = self._begin(job, lease)
             running.is_confirmed.set()
+        except _StoppingError:
+            return False
         except BaseException:
             if running is not None:
                 running.lose()
@@ -177,12 +184,14 @@ class Supervisor:
         return True
 
     def _begin(self, job: Job, lease: Lease) -> Running:
-        """Start the thread of a job."""
+        """Start the thread of a job. Errors: _StoppingError, because `stop` would not await it."""
         running = Running(job, lease)
         thread = threading.Thread(
             target=self._run, args=(running,), name=f"job-{job.id}", daemon=True
         )
         with self._changed:
+            if self.stopping.is_set():
+                raise _StoppingError
             self.running[job.id] = running
             self._changed.notify_all()
         try:

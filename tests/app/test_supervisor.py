@@ -125,6 +125,28 @@ def test_jobs_of_a_stopped_server_are_queued_and_run_by_the_next(make_app: MakeA
     assert jobs_of(second).find(running).attempt == 2
 
 
+def test_a_supervisor_that_stops_while_it_claims_a_job_leaves_it_in_the_queue(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_app().test_client()
+    wait(client, submit(client)["id"])
+    supervised, claiming = jobs_of(client).supervisor, threading.Event()
+    assert supervised is not None
+
+    def slow_claim(*arguments: Any) -> Lease | None:
+        claiming.set()
+        assert supervised.stopping.wait(PATIENCE_S)
+        return claim(*arguments)
+
+    monkeypatch.setattr(supervisor, "claim", slow_claim)
+    job_id = submit(client)["id"]
+    assert claiming.wait(PATIENCE_S)
+    jobs_of(client).stop()
+    assert not supervised.running
+    left = jobs_of(client).peek(job_id)
+    assert (left.status, left.attempt) == ("queued", 0)
+
+
 def test_a_child_that_a_signal_ends_is_run_once_more(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
