@@ -113,6 +113,24 @@ def test_a_large_model_is_checked_when_asked_and_can_be_cancelled(
     expect(pane.locator("[data-part=start]")).to_have_text("Check again")
 
 
+def test_a_check_is_cancelled_before_the_server_has_answered(
+    playground: Playground, page: Page
+) -> None:
+    playground.pick("squeezenet").compile()
+    pane = playground.show_pane("numerics")
+    held: list[Route] = []
+    page.route("**/api/v1/jobs/*/check", held.append)
+    pane.locator("[data-part=start]").click()
+    pane.locator("[data-part=cancel]").click()
+    checked(playground, "cancelled")
+    with page.expect_response("**/api/v1/jobs/*/check") as answered:
+        held[0].continue_()
+    path = answered.value.json()["path"]
+    while (state := page.request.get(path).json()["state"]) in ("queued", "running"):
+        page.wait_for_timeout(100)
+    assert state == "cancelled"
+
+
 def test_a_pass_beyond_what_is_allowed_is_named_with_its_rewrite(page: Page) -> None:
     """No pass of ours is wrong, so the test worsens the answer of the server."""
 

@@ -9,9 +9,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from sandbox.leftovers import leftovers
 from tests.faults_of_service.faults import FAULTS, chosen
@@ -113,14 +115,21 @@ def _await_progress(scene: Scene, load: Load) -> bool:
     before, end_s = load.n_ended, time.monotonic() + _PROGRESS_S
     while load.n_ended <= before and time.monotonic() < end_s:
         time.sleep(0.02)
-        load.n_ended = len(load.accepted) - len(unfinished(scene.store.database, load.accepted))
+        _count_ended(scene, load)
     return load.n_ended > before
 
 
 def _settle(scene: Scene, load: Load) -> None:
     end_s = time.monotonic() + _SETTLE_S
-    while unfinished(scene.store.database, load.accepted) and time.monotonic() < end_s:
+    _count_ended(scene, load)
+    while load.n_ended < len(load.accepted) and time.monotonic() < end_s:
         time.sleep(0.1)
+        _count_ended(scene, load)
+
+
+def _count_ended(scene: Scene, load: Load) -> None:
+    with suppress(SQLAlchemyError):  # the database may still recover
+        load.n_ended = len(load.accepted) - len(unfinished(scene.store.database, load.accepted))
 
 
 def _orphans(service: Service) -> list[str]:
