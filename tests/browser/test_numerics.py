@@ -119,11 +119,15 @@ def test_a_check_is_cancelled_before_the_server_has_answered(
     playground.pick("squeezenet").compile()
     pane = playground.show_pane("numerics")
     held: list[Route] = []
-    page.route("**/api/v1/jobs/*/check", held.append)
+
+    def hold(route: Route) -> None:
+        held.append(route) if route.request.method == "POST" else route.continue_()
+
+    page.route("**/api/v1/jobs/*/numerics", hold)
     pane.locator("[data-part=start]").click()
     pane.locator("[data-part=cancel]").click()
     checked(playground, "cancelled")
-    with page.expect_response("**/api/v1/jobs/*/check") as answered:
+    with page.expect_response(lambda answer: answer.request.method == "POST") as answered:
         held[0].continue_()
     path = answered.value.json()["path"]
     while (state := page.request.get(path).json()["state"]) in ("queued", "running"):
