@@ -129,7 +129,7 @@ def test_a_check_is_cancelled_before_the_server_has_answered(
     checked(playground, "cancelled")
     with page.expect_response(lambda answer: answer.request.method == "POST") as answered:
         held[0].continue_()
-    path = answered.value.json()["path"]
+    path = f"/api/v1/jobs/{answered.value.json()['id']}"
     while (state := page.request.get(path).json()["state"]) in ("queued", "running"):
         page.wait_for_timeout(100)
     assert state == "cancelled"
