@@ -17,6 +17,7 @@ SEED ?= 1
 SEEDS ?= 1,2,3
 GRAPHS ?= 5000
 STEP ?= 1
+KILLS ?= 500
 FUNCTIONS ?= exp,expm1,log,log1p,tanh,sigmoid,erf,gelu
 
 # Dependencies of an installation, in addition to its lock file.
@@ -51,6 +52,10 @@ browser: .venv/.dev ## install Chromium for the browser tests, if missing
 bubblewrap: ## install bubblewrap, which isolates the code of others, if missing
 	@sh setup/bubblewrap.sh required
 
+.PHONY: postgresql
+postgresql: .venv/.dev ## install PostgreSQL for the tests of the database, if missing
+	@$(BIN)/python -m tests.postgresql
+
 .PHONY: check
 check: .venv/.dev bundle ## check lint, formatting and types, and run the JavaScript tests
 	$(BIN)/ruff check .
@@ -70,7 +75,7 @@ quick: .venv/.dev ## check a change: style, types, quick contracts, its tests (B
 # The check and the tests run concurrently; if the check fails, its output is printed and the tests stop. Background
 # processes of a shell ignore an interrupt, so the trap ends the tests.
 .PHONY: test
-test: browser bubblewrap bundle ## set up all requirements, check, and run all tests: contracts first, browser tests last
+test: browser bubblewrap postgresql bundle ## set up all requirements, check, and run all tests: contracts first, browser tests last
 	@mkdir -p var
 	@$(BIN)/python -m pytest -m "not slow" $(SHARED) $(TESTS) & tests=$$!; \
 	trap 'kill $$tests; exit 130' INT TERM; \
@@ -108,6 +113,11 @@ sweep-faults: .venv/.dev ## mutate each function of the rules, and print mutants
 .PHONY: sweep-malformed
 sweep-malformed: .venv/.dev ## load, compile and run thousands of malformed files, each in a child process
 	$(BIN)/python -m tests.malformed.sweep
+
+.PHONY: sweep-service
+sweep-service: .venv/.dev postgresql ## disturb a service at random moments, and check that nothing is lost (KILLS=, SEED=)
+	$(BIN)/python -m tests.faults_of_service --database sqlite --kills $(KILLS) --seed $(SEED)
+	$(BIN)/python -m tests.faults_of_service --database postgresql --kills $(KILLS) --seed $(SEED)
 
 .PHONY: sweep-accuracy
 sweep-accuracy: .venv/.dev ## test the main functions on all f32 numbers, in hours (STEP=, FUNCTIONS=)

@@ -4,10 +4,10 @@
 jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> disk -> glossary -> textdiff -> grouping -> drawing -> rate -> store -> security
-          -> rounds -> compression -> arrays -> wire -> samples -> config -> configuration -> logs
-          -> clients -> usage -> quotas -> errors -> assets -> chains -> union -> uploads -> jobs
-          -> written -> metrics -> readiness -> operations -> cleanup -> data -> report -> api
-          -> gunicorn_server -> serve -> fixtures -> contract
+          -> rounds -> compression -> arrays -> wire -> samples -> config -> configuration
+          -> blob_store -> logs -> clients -> usage -> quotas -> errors -> assets -> chains
+          -> union -> uploads -> jobs -> written -> metrics -> readiness -> operations -> cleanup
+          -> data -> report -> api -> gunicorn_server -> serve -> fixtures -> contract
 """
 
 from __future__ import annotations
@@ -48,14 +48,13 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     app.config["TRUSTED_HOSTS"] = list(settings.trusted_hosts) if settings.trusted_hosts else None
     app.config["MAX_CONTENT_LENGTH"] = settings.request_limit_bytes
 
-    app.extensions["jobs"] = jobs = JobQueue(settings.data_folder / "jobs", settings)
+    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    app.extensions["database"] = database
+    app.extensions["jobs"] = jobs = JobQueue(settings, database)
     app.extensions["uploads"] = UploadStore.of(settings, lambda: jobs.needed().uploads)
-    app.extensions["database"] = Database(settings.database_url or sqlite_url(settings.data_folder))
-    app.extensions["links"] = LinkStore(
-        app.extensions["database"], settings.links_limit, settings.links_bytes
-    )
-    app.extensions["usage"] = Usage(app.extensions["database"], settings)
-    app.extensions["answers"] = AnswerStore(app.extensions["database"])
+    app.extensions["links"] = LinkStore(database, settings.links_limit, settings.links_bytes)
+    app.extensions["usage"] = Usage(database, settings)
+    app.extensions["answers"] = AnswerStore(database)
     app.extensions["texts"] = TextReader(
         app.extensions["jobs"].runner,
         limit_s=settings.text_limit_s,

@@ -21,6 +21,7 @@ from markupsafe import Markup, escape
 from werkzeug.security import safe_join
 
 from app import errors, security
+from app.compression import Constant
 from app.glossary import SECTIONS, declared_sections, terms
 from app.paths import site_folder
 from app.wire.problems import failure
@@ -93,9 +94,26 @@ def _digest(path: Path) -> str:
 
 
 @bp.get("/")
-def page() -> str:
+def page() -> Response:
     """Return the playground."""
-    return render_template("playground.html", limits=current_app.config["SETTINGS"].limits())
+    return _playground().answer(is_named=False)  # the first answer sets a cookie
+
+
+PAGE_FILES = ("main.js", "main.css", "icon.svg", "worker.js", "reader.js")
+"""The files of the bundle that the page names."""
+
+
+def _playground() -> Constant:
+    """Return the page, which is written anew only after another bundle was built."""
+    state: tuple[str, ...] = tuple(map(asset, PAGE_FILES))
+    kept: tuple[tuple[str, ...], Constant] | None = current_app.extensions.get("playground")
+    if kept is not None and kept[0] == state and not current_app.debug:
+        return kept[1]
+    limits = current_app.config["SETTINGS"].limits()
+    text = render_template("playground.html", limits=limits)
+    made = Constant(text.encode(), "text/html")
+    current_app.extensions["playground"] = (state, made)
+    return made
 
 
 @bp.get("/glossary")

@@ -19,6 +19,7 @@ from flask import Flask
 from app.config import Settings
 from app.disk import full_disk
 from app.jobs.queue import JobQueue
+from app.jobs.stored_results import prune_copies
 from app.quotas import Item, Quota, excess, quotas
 from app.store.links import LinkStore
 from app.uploads import UploadStore, uploads_in
@@ -72,12 +73,19 @@ def _uploads(stores: Stores, quota: Quota) -> int:
     return stores.uploads.prune()
 
 
+def _copies(stores: Stores, quota: Quota) -> int:
+    """Remove copies of what a blob store of a network has."""
+    if stores.settings.has_folder:
+        return 0
+    return prune_copies(stores.settings.stored_folder, stores.settings.copies_kept_bytes)
+
+
 def _logs(stores: Stores, quota: Quota) -> int:
     """Remove old logs of child processes; their names are reused, so they are few."""
     now_s = time.time()
     gone = excess(_log_items(stores.jobs.runner.logs, now_s), quota, now_s)
     for item in gone:
-        item.path.unlink(missing_ok=True)
+        Path(item.path).unlink(missing_ok=True)
     return len(gone)
 
 
@@ -98,6 +106,7 @@ KINDS: Mapping[str, Callable[[Stores, Quota], int]] = {
     "links": _links,
     "jobs": _jobs,
     "uploads": _uploads,
+    "copies": _copies,
     "logs": _logs,
 }
 """The function that applies the quota of each kind, and returns the number of removed items."""

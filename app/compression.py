@@ -5,7 +5,15 @@ Streams are left alone: an event must arrive at once.
 
 from __future__ import annotations
 
-from flask import Flask
+import gzip
+import hashlib
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import cast
+
+import brotli
+from flask import Flask, Response, request
 from flask_compress import Compress
 
 MEDIA_TYPES = (
@@ -29,3 +37,50 @@ def register(app: Flask) -> None:
     app.config["COMPRESS_MIN_SIZE"] = FROM_BYTES
     app.config["COMPRESS_STREAMS"] = False
     Compress(app)
+
+
+_ENCODERS: Mapping[str, Callable[[bytes], bytes]] = {
+    "br": partial(brotli.compress, quality=9),  # the best quality, 11, takes 20 times as long
+    "gzip": gzip.compress,
+}
+"""The encodings of `Constant`, the best one first."""
+_ELSE = "zstd"
+"""An encoding that is better than gzip, and that is left to the compression of all answers."""
+
+
+class Constant:
+    """A content that is equal in many answers: it is compressed once for each encoding."""
+
+    def __init__(self, content: bytes, media_type: str) -> None:
+        self.content, self.media_type = content, media_type
+        self.digest = hashlib.blake2b(content, digest_size=8).hexdigest()
+        self._encoded: dict[str, bytes] = {"": content}
+        self._lock = threading.Lock()
+
+    def answer(self, *, is_named: bool = True) -> Response:
+        """Answer with the content. If it `is_named`, clients keep it, and ask whether it is still
+        valid."""
+        encoding = _accepted()
+        response = Response(self._as(encoding), mimetype=self.media_type)
+        response.vary.add("Accept-Encoding")
+        if encoding:
+            response.headers["Content-Encoding"] = encoding
+        if not is_named:
+            return response
+        response.set_etag(f"{self.digest}-{encoding}" if encoding else self.digest)
+        response.headers["Cache-Control"] = "no-cache"
+        return cast(Response, response.make_conditional(request))
+
+    def _as(self, encoding: str) -> bytes:
+        with self._lock:
+            if encoding not in self._encoded:
+                self._encoded[encoding] = _ENCODERS[encoding](self.content)
+            return self._encoded[encoding]
+
+
+def _accepted() -> str:
+    """Return the best of our encodings that the client accepts; "" if there is a better one."""
+    accepted = request.accept_encodings
+    if accepted["br"] <= 0 and accepted[_ELSE] > 0:
+        return ""
+    return next((each for each in _ENCODERS if accepted[each] > 0), "")

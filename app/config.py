@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.paths import site_folder
+from app.store.blobs.remote import is_remote, public_url
 from app.wire.shapes.facts import Limits
 
 MB = 1_000_000
@@ -47,7 +48,7 @@ class Settings:
     trusted_hosts: tuple[str, ...] | None = None
     """Host names accepted in requests, as a guard against DNS rebinding. If unset, a server at a
     loopback address accepts only names of this machine, and another server any name."""
-    n_threads: int = 64
+    n_threads: int = 256
     """Number of requests answered at a time; an open event stream occupies one of them."""
     head_limit_s: float = 20.0
     """Longest time in which the head of a request must arrive, as a protection against slow
@@ -66,6 +67,14 @@ class Settings:
     """Folder for uploads, results and the database."""
     database_url: str = ""
     """An SQLAlchemy URL; if empty, SQLite in the data folder."""
+    blob_store: str = ""
+    """Where several machines keep uploads and results: a folder that they share, or a URL that
+    fsspec knows, such as `s3://bucket/prefix`; if empty, the data folder."""
+    copies_kept_bytes: int = 4000 * MB
+    """Maximum total size of the copies of uploads and results on this machine, if `blob_store` is a
+    URL."""
+    machine_name: str = ""
+    """Name of this machine, unlike those of all others; if empty, its host name."""
 
     upload_limit_bytes: int = 64 * MB
     """Largest accepted model file."""
@@ -108,8 +117,19 @@ class Settings:
 
     n_workers: int = 2
     """Number of jobs that run at a time."""
-    queue_limit: int = 20
+    queue_limit: int = 200
     """Maximum number of waiting jobs."""
+    queued_per_client: int = 20
+    """Maximum number of waiting jobs of one client."""
+    running_per_client: int = 2
+    """Maximum number of running jobs of one client."""
+    supervisor: Literal["inside", "outside"] = "inside"
+    """Where jobs run: `inside` the server, which then has a supervisor of its own, or `outside` in
+    processes of `compilarium work` alone."""
+    lease_s: float = 15.0
+    """The jobs of a supervisor that is silent for this long are run again."""
+    stop_grace_s: float = 3.0
+    """Time in which a stopping supervisor lets jobs finish before they return to the queue."""
     job_limit_s: float = 60.0
     """Time limit of a job."""
     memory_limit_bytes: int = 4000 * MB
@@ -118,7 +138,7 @@ class Settings:
     """Time limit for checking a written text."""
     output_limit_bytes: int = 256 * MB
     """Maximum size of the stored result of a job."""
-    n_jobs_kept: int = 100
+    n_jobs_kept: int = 5000
     """Number of finished jobs whose results are kept."""
     unsandboxed_local: bool = False
     """Where no sandbox can be built, run the user's own models without one; local servers only."""
@@ -142,8 +162,8 @@ class Settings:
     """A job is cancelled this long after all of its clients have closed their event streams."""
     stream_limit_s: float = 60.0
     """Longest duration of an event stream; the page then opens the next one."""
-    n_streams: int = 32
-    """Maximum number of open event streams."""
+    n_streams: int = 160
+    """Maximum number of open event streams: a reader has one or two, and each occupies a thread."""
 
     @staticmethod
     def of(config: Settings | Mapping[str, Any] | None) -> Settings:
@@ -151,6 +171,22 @@ class Settings:
         if isinstance(config, Settings):
             return config
         return replace(Settings(), **dict(config or {}))
+
+    @property
+    def stored_folder(self) -> Path:
+        """The folder with the uploads and results: their place, or that of copies and of results of
+        running jobs if `blob_store` is a URL."""
+        return Path(self.blob_store) if self.blob_store and self.has_folder else self.data_folder
+
+    @property
+    def stored_place(self) -> str:
+        """The place of the uploads and results, for the user."""
+        return str(self.stored_folder) if self.has_folder else public_url(self.blob_store)
+
+    @property
+    def has_folder(self) -> bool:
+        """Whether the blob store is a folder."""
+        return not is_remote(self.blob_store)
 
     def limits(self) -> Limits:
         """Return the limits relevant to users, for the page."""

@@ -1,7 +1,8 @@
 """Reads the settings: options precede the environment, then a TOML file, then the defaults.
 
 A setting `upload_limit_bytes` is the variable COMPILARIUM_UPLOAD_LIMIT_BYTES in the environment and
-the key `upload_limit_bytes` in the file.
+the key `upload_limit_bytes` in the file. COMPILARIUM_DATABASE_URL_FILE and
+COMPILARIUM_METRICS_TOKEN_FILE name files with the values of the secrets.
 """
 
 from __future__ import annotations
@@ -23,13 +24,20 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from app.config import Settings
+from app.store.blobs.remote import is_remote, public_url
 from compiler.errors import CompileError
 
 PREFIX = "COMPILARIUM_"
 DEFAULT = "default"
+SECRETS = ("database_url", "metrics_token")
+"""Settings that are not shown, and whose values may be in files of their own."""
+IN_FILE = "_FILE"
+"""The end of a variable that names a file with the value of a secret."""
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _MINIMA = {
     "n_workers": 1,
+    "running_per_client": 1,
+    "lease_s": 1,
     "n_threads": 2,
     "n_streams": 1,
     "sessions_per_address": 1,
@@ -56,7 +64,7 @@ class Configuration:
     def _entry(self, name: str) -> str:
         words = [*textwrap.wrap(meanings()[name], _WIDTH), f"Source: {self.sources[name]}"]
         value = getattr(self.settings, name)
-        line = f"{name} = {_toml(_public(name, value))}" if value is not None else f"# {name} ="
+        line = f"{name} = {toml_text(_public(name, value))}" if value is not None else f"# {name} ="
         return "".join(f"# {row}\n" for row in words) + line + "\n"
 
 
@@ -83,6 +91,8 @@ def read_configuration(
     for name in sources:
         if (text := environment.get(PREFIX + name.upper())) is not None:
             take(name, _from_text(name, text), PREFIX + name.upper())
+        elif name in SECRETS and (secret := environment.get(PREFIX + name.upper() + IN_FILE)):
+            take(name, _secret(Path(secret)), PREFIX + name.upper() + IN_FILE)
     for name, value in options.items():
         if value is not None:
             take(name, value, "option")
@@ -119,6 +129,14 @@ def _table(file: Path) -> Mapping[str, Any]:
     except ValueError as e:  # from TOML and from UTF-8
         message = f"the configuration file {file} is not TOML: {e}"
     raise CompileError("E-OPTION-VALUE", message, hint="check the file of --config")
+
+
+def _secret(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeError) as e:
+        message = f"the secret in {file} cannot be read: {getattr(e, 'strerror', 'it is no text')}"
+        raise CompileError("E-OPTION-VALUE", message) from None
 
 
 def _from_text(name: str, text: str) -> Any:
@@ -190,7 +208,9 @@ def _needed(name: str, wanted: Any) -> str:
 
 
 def _public(name: str, value: Any) -> Any:
-    if not value or name not in ("database_url", "metrics_token"):
+    if name == "blob_store" and is_remote(value):
+        return public_url(value)
+    if not value or name not in SECRETS:
         return value
     if name == "metrics_token":
         return "***"
@@ -200,9 +220,10 @@ def _public(name: str, value: Any) -> Any:
         return "***"
 
 
-def _toml(value: Any) -> str:
+def toml_text(value: Any) -> str:
+    """Return the value of a setting as TOML."""
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(toml_text, value))}]"
     if isinstance(value, str | Path):
         return json.dumps(str(value))
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -21,12 +21,12 @@ _POOL = ThreadPoolExecutor(32, "disk")
 
 
 def full_disk(error: BaseException) -> CompileError | None:
-    """Return the error for users if a disk, or the quota of the server's user, is full.
+    """Return the error for users if a disk, or a quota or limit of the server's user, is full.
 
     `error` is of a file or of a statement of a database. Other errors give None.
     """
     if isinstance(error, OSError):
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         return CompileError("E-UPLOAD-DISK", "the server's disk is full") if is_full else None
     statement = getattr(error, "orig", error)  # SQLAlchemy wraps the error of the driver
     is_full = getattr(statement, "sqlite_errorcode", None) in (_SQLITE_FULL, _SQLITE_IOERR_WRITE)

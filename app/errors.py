@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 import secrets
@@ -18,6 +19,7 @@ from werkzeug.exceptions import (
 
 from app.disk import full_disk
 from app.rate import TooMany
+from app.store.dialects import is_away
 from app.wire.problems import MEDIA_TYPE, failure
 from app.wire.shapes.facts import ErrorCode
 from compiler.errors import CODES, CompileError
@@ -41,11 +43,13 @@ STATUS = {
     "E-SERVER-BUG": 500,
     "E-LIMIT-QUEUE": 503,
     "E-SANDBOX-ABSENT": 503,
+    "E-MACHINE-ABSENT": 503,
+    "E-SERVER-STORAGE": 503,
     "E-LINK-FULL": 507,
     "E-UPLOAD-DISK": 507,
 }
 
-_RETRY_AFTER_S = {"E-REQUEST-BUSY": 1, "E-LIMIT-QUEUE": 5}
+_RETRY_AFTER_S = {"E-REQUEST-BUSY": 1, "E-LIMIT-QUEUE": 5, "E-SERVER-STORAGE": 5}
 
 
 def register(app: Flask) -> None:
@@ -88,14 +92,26 @@ def _http_error(error: HTTPException) -> Response:
 
 
 def _bug(error: Exception) -> Response:
-    if full := full_disk(error):
+    if known := full_disk(error) or _away(error):
         # The text of the error may contain what the user stored.
-        log.warning("%s: %s", full.message, type(error).__name__)
-        return _compile_error(full)
+        log.warning("%s: %s", known.message, type(error).__name__)
+        return _compile_error(known)
     trace_id = secrets.token_hex(8)
     log.error("bug %s", trace_id, exc_info=error)
     message = f"internal error of the server; its log has the details under {trace_id}"
     return _answer(CompileError("E-SERVER-BUG", message), 500, trace_id=trace_id)
+
+
+def _away(error: Exception) -> CompileError | None:
+    """Return the error for users if the database or the data folder cannot be used now."""
+    if is_away(error):
+        return CompileError("E-SERVER-STORAGE", "the database does not answer")
+    if isinstance(error, OSError) and error.errno in _AWAY:
+        return CompileError("E-SERVER-STORAGE", "the data folder cannot be used")
+    return None
+
+
+_AWAY = (errno.EACCES, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS)
 
 
 def _answer(error: CompileError, status: int, trace_id: str = "") -> Response:

@@ -49,11 +49,28 @@ _QUIET = {
     "waiting_share": 0.0,
     "steal_share": 0.0,
     "causes": [],
-    "words": "Undisturbed: other processes used 0.1 of 2 processors.",
+    "machine": "example",
+    "words": "Undisturbed: other processes used 0.1 of 2 processors. Machine: example.",
 }
 _MACHINE = {
     "versions": {"compilarium": "0.1.0"},
     "host": {"name": "a machine", "triple": "x86_64-unknown-linux-gnu", "vector_bytes": 64},
+    "machines": [
+        {
+            "name": "example",
+            "kind": "0123456789abcdef",
+            "facts": {
+                "processor": "a processor",
+                "triple": "x86_64-unknown-linux-gnu",
+                "features": ["vectors of 64 bytes", "fused multiply-add"],
+                "vector_bytes": 64,
+                "n_processors": 2,
+                "l1d_bytes": 49152,
+                "l2_bytes": 2097152,
+                "l3_bytes": 33554432,
+            },
+        }
+    ],
     "machine": {
         "name": "a processor",
         "features": ["vectors of 64 bytes", "fused multiply-add"],
@@ -75,7 +92,7 @@ _MACHINE = {
 def payloads() -> Iterator[tuple[str, Any]]:
     """Yield the file names and payloads of the trace, fetched from a temporary server."""
     with tempfile.TemporaryDirectory() as folder:
-        app = create_app({"data_folder": Path(folder)})
+        app = create_app({"data_folder": Path(folder), "machine_name": "example"})
         try:
             yield from _fetch(app.test_client())
         finally:
@@ -214,7 +231,8 @@ def _steady_field(name: str, value: Any, job: str) -> Any:
         return "compute"
     if name == "traffic":
         return {"L1": sum(value.values())} if value else {}
-    return _MACHINE[name] if name in _MACHINE else steady(value, job)
+    is_name = isinstance(value, str)  # the name of a machine is a setting
+    return _MACHINE[name] if name in _MACHINE and not is_name else steady(value, job)
 
 
 def write(folder: Path) -> list[str]:

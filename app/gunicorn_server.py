@@ -1,12 +1,15 @@
 """The web server: gunicorn with one worker process, whose threads answer requests.
 
 gunicorn's parent process only listens, restarts a worker that died, and forwards signals. The
-worker creates the application after its fork, because the queue of jobs and the fork server belong
-to it. Compilations run in child processes, so threads suffice; an event stream occupies a thread.
+supervisor of jobs is a child of the parent, so it does not notice the end of a worker. The worker
+creates the application after its fork, because its threads and its fork server belong to it.
+Compilations run in child processes, so threads suffice; an event stream occupies a thread.
 """
 
 from __future__ import annotations
 
+import errno
+import logging
 import math
 import os
 import socket
@@ -21,20 +24,25 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 from gunicorn.http import message
 from gunicorn.workers import gthread
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.config import Settings
-from app.metrics.folder import forget_worker
+from app.metrics.folder import allocate_counts, forget_worker
 
 if TYPE_CHECKING:
     from flask import Flask
 
     from app.cleanup import Cleanup
 
+log = logging.getLogger("compilarium.web")
+
 SILENT_CONNECTION_S = 75
 """Time after which an idle connection is closed."""
 _HANGING_S = 120
 _MAX_CONNECTIONS = 1000
 _FIRST_DATA_S = 0.05
+_NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_NO_DESCRIPTOR_S = 0.1
 _REFUSED_BODY_S = 60.0
 _REFUSED_BODY_PAUSE_S = 2.0
 # The URL of a report contains the state of the page, which exceeds gunicorn's limit of 8 KiB.
@@ -49,6 +57,9 @@ class Server(BaseApplication):
         self.settings = settings
         self.listening = listening
         self.ready = ready
+        self.after_fork: Callable[[], None] = lambda: None
+        self.is_first = True
+        """Whether this is the first worker; a later one replaces a worker that died."""
         self.flask: Flask | None = None
         self.cleanup: Cleanup | None = None
         self.parent = os.getpid()
@@ -74,6 +85,7 @@ class Server(BaseApplication):
             "certfile": str(settings.certificate) if settings.certificate else None,
             "keyfile": str(settings.key) if settings.key else None,
             "logger_class": Log,
+            "post_fork": _after_fork,
             "post_worker_init": _report,
             "child_exit": _forget,
             "control_socket_disable": True,
@@ -88,9 +100,15 @@ class Server(BaseApplication):
         from app import create_app
         from app.cleanup import Cleanup
 
+        allocate_counts()
         self.flask = create_app(self.settings)
-        _ = self.flask.extensions["database"].engine  # migrates the tables before any request
-        self.flask.extensions["jobs"].warm_up()
+        try:
+            _ = self.flask.extensions["database"].engine  # migrates the tables before any request
+            self.flask.extensions["jobs"].warm_up()
+        except (SQLAlchemyError, OSError) as e:
+            if self.is_first:  # the settings may be wrong
+                raise
+            log.warning("the database cannot be used yet: %s", e)
         self.cleanup = Cleanup(self.flask)
         self.cleanup.start()
         return whole_bodies(self.flask)
@@ -105,7 +123,7 @@ class Server(BaseApplication):
                 raise
 
     def stop(self) -> None:
-        """End the event streams, the jobs and the child processes."""
+        """End the event streams, and the child processes that check texts."""
         if self.cleanup is not None:
             self.cleanup.stop()
         if self.flask is not None:
@@ -113,8 +131,13 @@ class Server(BaseApplication):
             self.flask.extensions["texts"].stop()
 
 
+def _after_fork(_: Any, worker: Worker) -> None:
+    worker.app.is_first = worker.age == 1
+    worker.app.after_fork()
+
+
 def _report(worker: Worker) -> None:
-    if worker.age == 1:  # a later worker replaces one that died
+    if worker.app.is_first:
         worker.app.ready()
 
 
@@ -148,7 +171,7 @@ class Worker(gthread.ThreadWorker):
         self.stopping: threading.Thread | None = None
 
     def run(self) -> None:
-        """Answer requests until a signal; then wait for the open requests, the jobs being ended."""
+        """Answer requests until a signal; then wait for the open requests."""
         try:
             super().run()
         finally:
@@ -178,6 +201,15 @@ class Worker(gthread.ThreadWorker):
             # In a thread, because the signal may have interrupted the owner of a lock.
             self.stopping = threading.Thread(target=self.app.stop, name="stop")
             self.stopping.start()
+
+    def accept(self, listener: Any) -> None:
+        """Accept a connection; without a free descriptor, leave it waiting for a moment."""
+        try:
+            super().accept(listener)
+        except OSError as e:
+            if e.errno not in _NO_DESCRIPTOR:
+                raise
+            time.sleep(_NO_DESCRIPTOR_S)
 
     def _cap_keepalive(self, deadline: float) -> None:
         """Let a stopping worker also close the connections that have sent nothing yet."""

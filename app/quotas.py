@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from app.config import Settings
 
@@ -28,7 +29,7 @@ class Item:
     Items in use are never removed, but count.
     """
 
-    path: Path
+    path: PurePath
     used_s: float
     n_bytes: int
     is_in_use: bool = False
@@ -42,6 +43,7 @@ def quotas(settings: Settings) -> Mapping[str, Quota]:
             settings.jobs_kept_bytes, settings.n_jobs_kept, _age(settings.jobs_kept_days)
         ),
         "uploads": Quota(settings.uploads_kept_bytes, age_s=_age(settings.uploads_kept_days)),
+        "copies": Quota(settings.copies_kept_bytes),
         "logs": Quota(settings.logs_kept_bytes, age_s=_age(settings.logs_kept_days)),
     }
 
@@ -64,6 +66,38 @@ def excess(items: Iterable[Item], quota: Quota, now_s: float) -> list[Item]:
             removed.append(item)
             n_bytes, n_items = n_bytes - item.n_bytes, n_items - 1
     return removed
+
+
+class Growth:
+    """Tells when so much was stored that it is time to apply a quota, which looks at all items.
+
+    Between two looks, the data exceed the quota by at most one part in `_LOOKS`, or one item.
+    """
+
+    def __init__(self, quota: Quota) -> None:
+        self.quota = quota
+        self._lock = threading.Lock()
+        self._has_looked = False
+        self._n_bytes = self._n_items = 0
+
+    def is_much_with(self, n_bytes: int) -> bool:
+        """Count a new item of this size; return whether it is time to look."""
+        most_bytes, most_items = self.quota.n_bytes, self.quota.n_items
+        with self._lock:
+            self._n_bytes += n_bytes
+            self._n_items += 1
+            has_much = most_bytes is not None and self._n_bytes > most_bytes / _LOOKS
+            has_many = most_items is not None and self._n_items > most_items // _LOOKS
+            return has_much or has_many or not self._has_looked
+
+    def reset(self) -> None:
+        """Note that somebody looks at all items now."""
+        with self._lock:
+            self._has_looked = True
+            self._n_bytes = self._n_items = 0
+
+
+_LOOKS = 50
 
 
 def tree_bytes(folder: Path) -> int:

@@ -59,7 +59,7 @@ def _queue(app: Flask) -> str:
 def _disk(app: Flask) -> str:
     """Require the space of one upload and of one result."""
     settings: Settings = app.config["SETTINGS"]
-    folder = settings.data_folder.resolve()
+    folder = settings.stored_folder.resolve()
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
@@ -67,6 +67,12 @@ def _disk(app: Flask) -> str:
     if free >= needed:
         return ""
     return f"{bytes_text(free)} are free, and an upload and a result need {bytes_text(needed)}"
+
+
+def _store(app: Flask) -> str:
+    """Require an answer of the blob store; a folder is checked with its disk."""
+    app.extensions["jobs"].blobs.exists("uploads/readiness")
+    return ""
 
 
 def _sandbox(app: Flask) -> str:
@@ -79,6 +85,7 @@ CHECKS: Mapping[str, Check] = {
     "database": _database,
     "queue": _queue,
     "disk": _disk,
+    "store": _store,
     "sandbox": _sandbox,
 }
 

@@ -8,12 +8,15 @@ import logging
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 
+from app.blob_store import blobs_of
 from app.config import Settings
 from app.logs import configure_logs
 from app.metrics.folder import shared_counts
 from app.paths import site_folder
+from app.store.database import Database, sqlite_url
 from compiler.errors import CompileError
 
 log = logging.getLogger("compilarium.web")
@@ -26,24 +29,33 @@ _UPLOADS_KEPT = 4
 def serve(settings: Settings, *, say: Callable[[str], None] = print) -> None:
     """Serve the playground until interrupted; report its URL once through `say`.
 
-    Errors: E-OPTION-VALUE if the server cannot, or must not, listen at this address;
-    E-SERVER-PLATFORM on Windows.
+    Errors: E-OPTION-VALUE if the server cannot, or must not, listen at this address, or if a
+    package of the blob store is absent; E-SERVER-PLATFORM on Windows.
     """
     require_unix(sys.platform)
     settings = completed(settings)
     require_protection(settings)
+    blobs_of(settings).require()
     configure_logs(settings.log_format, requests=settings.log_requests)
     if not (site_folder("static") / "dist" / "main.js").is_file():
         log.warning("the page is not bundled and will stay empty: run `python hatch_build.py`")
     listening = listen(settings.host, settings.port)
+    # Ahead of the workers, which gunicorn ends if they start too slowly.
+    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    database.prepare()
+    database.close()
     url = address(settings.host, listening.getsockname()[1], is_secure=bool(settings.certificate))
     from app.gunicorn_server import Server  # imports fcntl, which Windows lacks
+    from app.jobs.supervisor_process import kept_supervisor
 
     def ready() -> None:
         say(f"Compilarium is at {url} (Ctrl+C ends it)")
 
-    with shared_counts(settings.data_folder):
-        Server(settings, listening, ready).serve()
+    with shared_counts(settings.data_folder), ExitStack() as stack:
+        server = Server(replace(settings, supervisor="outside"), listening, ready)
+        if settings.supervisor == "inside":
+            server.after_fork = stack.enter_context(kept_supervisor(settings)).forget
+        server.serve()
 
 
 def require_unix(platform: str) -> None:

@@ -1,5 +1,8 @@
 """Uploaded files: streamed to disk within a size limit, stored by the digest of their content.
 
+An upload ID consists of the blobs `uploads/ID.onnx` and `uploads/ID.json`, its facts; if a link
+uses the upload, also of the empty blob `uploads/ID.pinned`.
+
 Only the child process of a job reads the content of an upload. The user's file name is text, never
 a path. The least recently used files are evicted when space is needed; files that a
 shared link or an unfinished job uses are never evicted.
@@ -14,19 +17,22 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+from app.blob_store import blobs_of
 from app.config import Settings
-from app.disk import sync
-from app.quotas import Item, Quota, excess, quotas
+from app.quotas import Growth, Item, Quota, excess, quotas
+from app.store.blobs.interface import Blob, Blobs
 from compiler.errors import CompileError, Where
 from compiler.frontend.written import language_of
 from compiler.units import bytes_text
 
+UPLOADS = "uploads"
+_CONTENT, _FACTS, _PINNED = ".onnx", ".json", ".pinned"
 _ID = re.compile(r"[0-9a-f]{64}")
 _ID_IN_TEXT = re.compile(rf"(?<![0-9a-f]){_ID.pattern}(?![0-9a-f])")
 _CHUNK_BYTES = 256 * 1024
@@ -65,11 +71,11 @@ class Upload:
 
 
 class UploadStore:
-    """The folder of uploads. Units: bytes."""
+    """The uploads in a blob store. Units: bytes."""
 
     def __init__(
         self,
-        folder: Path,
+        blobs: Blobs,
         *,
         limit_bytes: int,
         limit_s: float,
@@ -78,25 +84,31 @@ class UploadStore:
         needed: Callable[[], Collection[str]] = tuple,
     ) -> None:
         """Open a store; `needed` returns the ids of the uploads that unfinished jobs need."""
-        self.folder = folder
+        self.blobs = blobs
         self.limit_bytes = limit_bytes
         self.limit_s = limit_s
         self.quota = quota
         self.pinned_bytes = pinned_bytes
         self.needed = needed
         self._pinning = threading.Lock()
+        self._growth = Growth(quota)
 
     @staticmethod
     def of(settings: Settings, needed: Callable[[], Collection[str]] = tuple) -> UploadStore:
-        """Return the store of an installation; all its stores share the folder."""
+        """Return the store of an installation; all its stores share the uploads."""
         return UploadStore(
-            settings.data_folder / "uploads",
+            blobs_of(settings),
             limit_bytes=settings.upload_limit_bytes,
             limit_s=settings.upload_limit_s,
             quota=quotas(settings)["uploads"],
             pinned_bytes=settings.linked_models_bytes,
             needed=needed,
         )
+
+    @property
+    def folder(self) -> Path:
+        """The folder of uploads, or of their copies, on this machine."""
+        return self.blobs.path(UPLOADS)
 
     def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
         """Store a stream.
@@ -114,48 +126,45 @@ class UploadStore:
     def _save(self, stream: Stream, called: str, announced_bytes: int | None) -> Upload:
         if announced_bytes is not None and announced_bytes > self.limit_bytes:
             raise self.too_large(announced_bytes)
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(prefix="incoming-", dir=self.folder)
+        handle, temporary = tempfile.mkstemp(prefix="incoming-", dir=self.blobs.staging(UPLOADS))
         try:
             with os.fdopen(handle, "wb") as file:
                 digest, n_bytes = self._copy(stream, file)
                 file.flush()
                 os.fsync(file.fileno())
             upload = Upload.of(digest, called, n_bytes)
-            self._write_facts(upload)
-            os.replace(temporary, self._content(upload.id))
-            sync((self.folder,))
+            # Facts alone are no upload, so they come first.
+            self.blobs.put(_facts(upload.id), json.dumps(asdict(upload)).encode())
+            self.blobs.put_file(content_key(upload.id), Path(temporary))
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        self.prune(keep=upload.id)
+        if self._growth.is_much_with(upload.bytes):
+            self.prune(keep=upload.id)
         return upload
-
-    def _write_facts(self, upload: Upload) -> None:
-        """Write the facts of an upload before its content: facts alone are no upload."""
-        partial = self.folder / f"{upload.id}.{os.getpid()}.{time.monotonic_ns()}.partial"
-        try:
-            partial.write_text(json.dumps(asdict(upload)))
-            sync((partial,))
-            os.replace(partial, self._facts(upload.id))
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
 
     def find(self, upload_id: str) -> Upload:
         """Find an upload by id. Errors: E-REQUEST-UNKNOWN."""
-        if _ID.fullmatch(upload_id) and self._content(upload_id).is_file():
+        if _ID.fullmatch(upload_id) and self.blobs.exists(content_key(upload_id)):
             try:
-                return Upload(**json.loads(self._facts(upload_id).read_text()))
-            except (OSError, ValueError, TypeError):
+                return Upload(**json.loads(self.blobs.get(_facts(upload_id))))
+            except (FileNotFoundError, ValueError, TypeError):
                 pass
         raise CompileError("E-REQUEST-UNKNOWN", f"there is no upload {upload_id[:70]!r}")
 
+    def use(self, upload_id: str) -> Upload:
+        """Find an upload and mark it as used. Errors: E-REQUEST-UNKNOWN."""
+        found = self.find(upload_id)
+        with suppress(FileNotFoundError):  # evicted meanwhile: the job finds out
+            self.blobs.touch(content_key(found.id))
+        return found
+
     def path(self, upload_id: str) -> Path:
-        """Return the path of an upload and mark it as used. Errors: E-REQUEST-UNKNOWN."""
-        content = self._content(self.find(upload_id).id)
-        os.utime(content)
-        return content
+        """Return a file of this machine with the content of an upload, and mark the upload as used.
+
+        Errors: E-REQUEST-UNKNOWN.
+        """
+        return self.blobs.file(content_key(self.use(upload_id).id))
 
     def pin(self, *upload_ids: str) -> None:
         """Pin all of these uploads forever, or none on an error; links share pinned files.
@@ -166,12 +175,12 @@ class UploadStore:
             found = {each: self.find(each) for each in upload_ids}
             for each in found:
                 if self.is_pinned(each):
-                    self._pin(each).touch()  # `unpin` spares recent pins
+                    self.blobs.mark(_pin(each))  # `unpin` spares recent pins
             new = [upload for each, upload in found.items() if not self.is_pinned(each)]
             if not new:
                 return
             wanted = sum(upload.bytes for upload in new)
-            pinned = sum(size for _, size, path in self._contents() if self.is_pinned(path.stem))
+            pinned = self._pinned_bytes()
             if pinned + wanted > self.pinned_bytes:
                 raise CompileError(
                     "E-LINK-FULL",
@@ -179,16 +188,31 @@ class UploadStore:
                     f"{pinned:,} are used, and this link needs {wanted:,} more",
                 )
             for upload in new:
-                self._pin(upload.id).touch()
+                self.blobs.mark(_pin(upload.id))
                 self.find(upload.id)  # the upload may have been evicted
+
+    def _pinned_bytes(self) -> int:
+        """Return the total size of the pinned uploads, which are few among all uploads."""
+        if not self.blobs.is_folder:  # a listing has all facts in few requests
+            blobs = self._blobs()
+            pins = _ids(blobs, _PINNED)
+            return sum(each.n_bytes for each in _contents(blobs) if _id(each) in pins)
+        total = 0
+        for name in self._pins():
+            with suppress(FileNotFoundError):
+                total += self.blobs.find(content_key(name.removesuffix(_PINNED))).n_bytes
+        return total
+
+    def _pins(self) -> list[str]:
+        return [name for name in self.blobs.children(UPLOADS) if name.endswith(_PINNED)]
 
     def is_pinned(self, upload_id: str) -> bool:
         """Return whether an upload is pinned."""
-        return self._pin(upload_id).is_file()
+        return self.blobs.exists(_pin(upload_id))
 
     def has_pins(self) -> bool:
         """Return whether any upload is pinned."""
-        return next(self.folder.glob("*.pinned"), None) is not None
+        return bool(self._pins())
 
     def unpin(self, linked: Collection[str]) -> int:
         """Unpin the uploads that no link uses, and return their number.
@@ -197,10 +221,10 @@ class UploadStore:
         """
         with self._pinning:
             before = time.time() - _GRACE_S
-            old = [p for p in self.folder.glob("*.pinned") if p.stat().st_mtime < before]
-            unused = [path for path in old if path.stem not in linked]
-            for path in unused:
-                path.unlink(missing_ok=True)
+            pins = [each for each in self._blobs() if each.key.endswith(_PINNED)]
+            old = [each for each in pins if each.used_s < before]
+            unused = [each.key for each in old if _id(each) not in linked]
+            self.blobs.delete(unused)
             return len(unused)
 
     def prune(self, keep: str = "") -> int:
@@ -209,51 +233,42 @@ class UploadStore:
         Pinned uploads, and those that an unfinished job needs, stay. Incomplete uploads of a
         terminated server are removed too.
         """
-        for path in self._leftovers():
-            path.unlink(missing_ok=True)
-        needed = {keep, *self.needed()}
+        self._growth.reset()
+        blobs = self._blobs()
+        self._remove_leftovers(blobs)
+        pins, needed = _ids(blobs, _PINNED), {keep, *self.needed()}
         items = [
-            Item(path, used_s, size, path.stem in needed)
-            for used_s, size, path in self._contents()
-            if not self.is_pinned(path.stem)
+            Item(PurePosixPath(each.key), each.used_s, each.n_bytes, _id(each) in needed)
+            for each in _contents(blobs)
+            if _id(each) not in pins
         ]
         return sum(self._evict(item) for item in excess(items, self.quota, time.time()))
 
     def _evict(self, item: Item) -> bool:
         """Remove an upload, unless it has been used or pinned since it was listed."""
-        with self._pinning, suppress(OSError):
-            if item.path.stat().st_mtime == item.used_s and not self.is_pinned(item.path.stem):
-                item.path.unlink()
-                self._facts(item.path.stem).unlink(missing_ok=True)
+        upload_id = item.path.stem
+        with self._pinning, suppress(FileNotFoundError):
+            now = self.blobs.find(str(item.path))
+            if now.used_s == item.used_s and not self.is_pinned(upload_id):
+                self.blobs.delete([content_key(upload_id), _facts(upload_id)])
                 return True
         return False
 
-    def _leftovers(self) -> Iterator[Path]:
-        """Yield old temporary files, and old facts without a content."""
+    def _remove_leftovers(self, blobs: Iterable[Blob]) -> None:
+        """Remove old temporary files, and old facts without a content."""
         before = time.time() - self.limit_s - _GRACE_S
-        for pattern in ("incoming-*", "*.partial", "*.json"):
-            for path in self.folder.glob(pattern):
+        folder = self.blobs.staging(UPLOADS)
+        for pattern in ("incoming-*", "*.partial"):
+            for path in folder.glob(pattern):
                 with suppress(OSError):
-                    is_lone = path.suffix != ".json" or not path.with_suffix(".onnx").exists()
-                    if is_lone and path.stat().st_mtime < before:
-                        yield path
+                    if path.stat().st_mtime < before:
+                        path.unlink()
+        contents = _ids(blobs, _CONTENT)
+        facts = [b for b in blobs if b.key.endswith(_FACTS) and _id(b) not in contents]
+        self.blobs.delete([each.key for each in facts if each.used_s < before])
 
-    def _contents(self) -> list[tuple[float, int, Path]]:
-        """Return for each file the time of its last use, its size in bytes, and its path."""
-        found: list[tuple[float, int, Path]] = []
-        for path in self.folder.glob("*.onnx"):
-            with suppress(OSError):
-                found.append((path.stat().st_mtime, path.stat().st_size, path))
-        return found
-
-    def _pin(self, digest: str) -> Path:
-        return self.folder / f"{digest}.pinned"
-
-    def _facts(self, digest: str) -> Path:
-        return self.folder / f"{digest}.json"
-
-    def _content(self, digest: str) -> Path:
-        return self.folder / f"{digest}.onnx"
+    def _blobs(self) -> Sequence[Blob]:
+        return list(self.blobs.below(UPLOADS))
 
     def _copy(self, stream: Stream, file: Stream | object) -> tuple[str, int]:
         digest, n_bytes = hashlib.sha256(), 0
@@ -280,6 +295,31 @@ class UploadStore:
             f"an upload has at most {limit}, this one has at least {n_bytes:,} B",
             hint=TOO_LARGE_HINT,
         )
+
+
+def content_key(upload_id: str) -> str:
+    """Return the key of the content of an upload."""
+    return f"{UPLOADS}/{upload_id}{_CONTENT}"
+
+
+def _facts(upload_id: str) -> str:
+    return f"{UPLOADS}/{upload_id}{_FACTS}"
+
+
+def _pin(upload_id: str) -> str:
+    return f"{UPLOADS}/{upload_id}{_PINNED}"
+
+
+def _id(blob: Blob) -> str:
+    return PurePosixPath(blob.key).stem
+
+
+def _ids(blobs: Iterable[Blob], suffix: str) -> set[str]:
+    return {_id(each) for each in blobs if each.key.endswith(suffix)}
+
+
+def _contents(blobs: Iterable[Blob]) -> list[Blob]:
+    return [each for each in blobs if each.key.endswith(_CONTENT)]
 
 
 def uploads_in(text: str) -> set[str]:

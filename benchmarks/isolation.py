@@ -63,9 +63,11 @@ class Server:
         begin = time.perf_counter()
         answer = self.client.post("/api/v1/jobs", json=body)
         made = self.jobs.find(answer.get_json()["id"])
-        n = 0
-        while not made.is_over:
-            n += len(self.jobs.events_after(made, n, 60.0)[0])
+        n, is_over = 0, False
+        while not is_over:
+            events, is_over = self.jobs.events_after(made, n, 60.0)
+            n += len(events)
+        made = self.jobs.find(made.id)
         assert made.state == "succeeded", made.error
         return time.perf_counter() - begin
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
     from app.data.manifest import Manifest
 
 
-def _in_data_folder(command: Callable[..., Any]) -> Callable[..., Any]:
+def _with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option(
+        "--config",
+        "file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="TOML file with settings.",
+    )(command)
+    command = click.option(
+        "--blob-store", metavar="PLACE", help="Place of uploads and results; default: the folder."
+    )(command)
     return click.option(
         "--data-folder",
         type=click.Path(file_okay=False, path_type=Path),
@@ -27,10 +37,12 @@ def _in_data_folder(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def _settings(data_folder: Path | None) -> Settings:
-    from app.config import Settings
+def _settings(data_folder: Path | None, blob_store: str | None, file: Path | None) -> Settings:
+    """Return the settings of the server, which `serve` reads in the same way."""
+    from app.configuration import read_configuration
 
-    return Settings.of({"data_folder": data_folder} if data_folder else None)
+    given = {"data_folder": data_folder, "blob_store": blob_store}
+    return read_configuration(given, os.environ, file).settings
 
 
 @click.group()
@@ -39,17 +51,19 @@ def command() -> None:
 
 
 @command.command()
-@_in_data_folder
+@_with_settings
 @reporting
 @click.pass_context
-def check(ctx: click.Context, data_folder: Path | None) -> None:
+def check(
+    ctx: click.Context, data_folder: Path | None, blob_store: str | None, file: Path | None
+) -> None:
     """Check all data for damages, missing files and orphans; the exit code of a damage is 1.
 
     The folder may be a backup, which is then compared with its manifest.
     """
     from app.data.check import check
 
-    settings = _settings(data_folder)
+    settings = _settings(data_folder, blob_store, file)
     found = check(settings)
     data = {
         "ok": found.is_sound,
@@ -75,11 +89,17 @@ def _show_check(console: Console, found: Report) -> None:
 
 @command.command()
 @click.argument("target", type=click.Path(path_type=Path))
-@_in_data_folder
+@_with_settings
 @click.option("--jobs / --no-jobs", "with_jobs", default=True, show_default=True,
               help="Include the results of finished jobs.")  # fmt: skip
 @reporting
-def backup(target: Path, data_folder: Path | None, with_jobs: bool) -> None:
+def backup(
+    target: Path,
+    data_folder: Path | None,
+    blob_store: str | None,
+    file: Path | None,
+    with_jobs: bool,
+) -> None:
     """Copy the data folder into the new folder TARGET, while the server runs.
 
     TARGET has the files of the data folder, and a manifest with their digests. It omits logs,
@@ -87,15 +107,17 @@ def backup(target: Path, data_folder: Path | None, with_jobs: bool) -> None:
     """
     from app.data.backup import back_up
 
-    manifest = back_up(_settings(data_folder), target, with_jobs=with_jobs)
+    manifest = back_up(_settings(data_folder, blob_store, file), target, with_jobs=with_jobs)
     _report_copied(manifest, target)
 
 
 @command.command()
 @click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
-@_in_data_folder
+@_with_settings
 @reporting
-def restore(source: Path, data_folder: Path | None) -> None:
+def restore(
+    source: Path, data_folder: Path | None, blob_store: str | None, file: Path | None
+) -> None:
     """Make the data folder from BACKUP; a data folder with files is refused.
 
     All digests are compared with the manifest, and the database is checked, before the data folder
@@ -103,7 +125,7 @@ def restore(source: Path, data_folder: Path | None) -> None:
     """
     from app.data.backup import restore
 
-    settings = _settings(data_folder)
+    settings = _settings(data_folder, blob_store, file)
     manifest = restore(source, settings)
     _report_copied(manifest, settings.data_folder)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -21,8 +21,12 @@ from rich.console import Console
 from compilarium import isolation
 from compilarium.finding import Finding
 from compilarium.output import progress, report, reporting, table
+from compiler.errors import CompileError
 from compiler.units import bytes_text, rate_text
 from sandbox import selftest
+
+if TYPE_CHECKING:
+    from app.store.database import Database
 
 
 def examine() -> list[Finding]:
@@ -244,17 +248,18 @@ def _front_end() -> Iterator[Finding]:
 
 
 def _database() -> Iterator[Finding]:
-    """Check the server's database in the default data folder."""
-    from app.config import Settings
+    """Check the server's database: that of the environment, or SQLite in the data folder."""
+    from app.configuration import read_configuration
     from app.store.database import Database, sqlite_url
     from app.store.maintenance import database_file, quick_check
     from app.store.sqlite import journal_mode
 
-    settings = Settings()
-    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    settings = read_configuration({}, os.environ).settings
+    url = settings.database_url or sqlite_url(settings.data_folder)
+    database = Database(url, migrates=False)
     file = database_file(database)
     if file is None:
-        yield Finding("database", "ok", database.url.render_as_string(hide_password=True))
+        yield _database_server(database)
         return
     damages = quick_check(file)
     if damages:
@@ -264,6 +269,26 @@ def _database() -> Iterator[Finding]:
     mode = journal_mode(sqlite3.sqlite_version_info)
     state = f"{file} is sound" if file.exists() else f"{file} does not exist yet"
     yield Finding("database", "ok", f"SQLite {sqlite3.sqlite_version}, journal {mode}; {state}")
+
+
+def _database_server(database: Database) -> Finding:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from app.store.maintenance import server_facts
+
+    name = database.url.render_as_string(hide_password=True)
+    fix = "start PostgreSQL, or correct COMPILARIUM_DATABASE_URL"
+    try:
+        _, _, damages = server_facts(database)
+    except CompileError as e:
+        return Finding("database", "broken", e.message, e.hint)
+    except SQLAlchemyError as e:
+        return Finding("database", "broken", f"{name}: {type(e).__name__}", fix)
+    finally:
+        database.close()
+    if damages:
+        return Finding("database", "broken", f"{name}: {damages[0]}", "restore a backup")
+    return Finding("database", "ok", name)
 
 
 def _drawing() -> Iterator[Finding]:

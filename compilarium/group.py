@@ -15,6 +15,7 @@ from compiler.errors import CompileError
 
 COMMANDS = {
     "serve": "serve",
+    "work": "work",
     "inspect": "inspect",
     "compile": "compile",
     "run": "run",

@@ -22,6 +22,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for uploads and results; default: the user's data folder.",
 )
+@click.option("--blob-store", metavar="PLACE",
+              help="Uploads and results for several machines: a shared folder or a URL such as "
+                   "s3://bucket/prefix; default: the data folder.")  # fmt: skip
 @click.option(
     "--upload-limit",
     "upload_limit_bytes",

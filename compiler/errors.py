@@ -384,6 +384,10 @@ CODES: dict[str, Code] = {
         "The server cannot isolate work on models and texts of others, so it refuses this work.",
         "run `compilarium doctor` on the server's machine: it prints the remedy",
     ),
+    "E-MACHINE-ABSENT": Code(
+        "No machine at work is of the kind that compiled the model.",
+        "compile the model again",
+    ),
     # requests to the playground
     "E-REQUEST-BODY": Code(
         "The body of a request, or a value in its address, does not fit the route.",
@@ -440,6 +444,10 @@ CODES: dict[str, Code] = {
     "E-SERVER-PLATFORM": Code(
         "The server cannot run on this operating system.",
         "use Linux or macOS, or the Windows Subsystem for Linux",
+    ),
+    "E-SERVER-STORAGE": Code(
+        "The server cannot use its database or its data folder at the moment.",
+        "try again in some seconds; if this does not help, inform the administrator",
     ),
     "E-SERVER-BUG": Code(
         "The program has a defect; the input is not the cause.",

@@ -8,7 +8,7 @@ system calls; docs/sandbox.md describes the layers. If the sandbox cannot be bui
 This package uses the standard library only. A module imports only modules before it in this list:
 
     kernel -> syscalls -> bpf -> limits -> result -> filters -> landlock -> seal -> inside
-           -> staging -> users -> cgroups -> view -> bubblewrap -> watch -> supervise
+           -> staging -> users -> leftovers -> cgroups -> view -> bubblewrap -> watch -> supervise
            -> availability -> launch -> fresh -> join -> probes -> selftest
 """
 

@@ -24,9 +24,10 @@ flags=(unconfined) {\\n  userns,\\n}\\n' | sudo tee /etc/apparmor.d/bwrap \
 """Since Ubuntu 23.10, AppArmor permits user namespaces to programs with such a profile only."""
 
 CONTAINER_FIX = (
-    "start the container with a seccomp profile that allows clone, unshare, setns, mount, umount2 "
-    "and pivot_root, and with an unmasked /proc: docker run --security-opt seccomp=PROFILE.json "
-    "--security-opt systempaths=unconfined --security-opt apparmor=unconfined"
+    "start the container with a seccomp profile that allows clone, unshare, setns, mount, umount2, "
+    "pivot_root and sethostname, and with an unmasked /proc: docker run --security-opt "
+    "seccomp=deploy/seccomp.json --security-opt systempaths=unconfined "
+    "--security-opt apparmor=unconfined"
 )
 
 
@@ -112,7 +113,8 @@ _MESSAGES: tuple[tuple[str, Callable[[Facts], Obstacle]], ...] = (
         lambda known: Obstacle("AppArmor denies user namespaces to bubblewrap", APPARMOR_FIX),
     ),
     (
-        r"No permissions to creat\w+ new namespace|Creating new namespace failed|Can't mount proc",
+        r"No permissions to creat\w+ new namespace|Creating new namespace failed|Can't mount proc"
+        r"|Can't set hostname",
         lambda known: (
             Obstacle("the container does not permit namespaces", CONTAINER_FIX)
             if known.is_in_container

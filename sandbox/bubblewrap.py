@@ -27,7 +27,7 @@ def program() -> str | None:
 
 
 def command(
-    path: str,
+    name: str,
     *,
     binds: Sequence[Bind],
     links: Mapping[str, str],
@@ -37,13 +37,13 @@ def command(
     filter_file: int,
     info_file: int,
 ) -> list[str]:
-    """Return the command up to the program that it runs inside.
+    """Return the command up to the program that it runs inside; its first word is `name`.
 
     `data` has descriptors of contents by path. The descriptor `filter_file` has the filter, and
     bubblewrap writes the process id of the sandbox to the descriptor `info_file`.
     """
     return [
-        path,
+        name,
         *("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"),
         *("--die-with-parent", "--new-session", "--hostname", HOSTNAME),
         *("--uid", str(NOBODY), "--gid", str(NOBODY)),

@@ -1,8 +1,9 @@
 """Control groups: one count of memory and processes for a whole sandbox, where this is permitted.
 
-Both versions are supported. Version 2 needs a delegated group, for instance from `systemd-run
---user --scope -p Delegate=yes`; version 1 needs a writable hierarchy, as root has. Without a
-group, limits of each process and samples of their sum remain: see watch.py.
+Both versions are supported. Version 2 needs a delegated group, from a unit of systemd with
+`Delegate=`, or from `systemd-run --user --scope -p Delegate=yes`; version 1 needs a writable
+hierarchy, as root has. Without a group, limits of each process and samples of their sum remain: see
+watch.py.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ CONTROLLERS = ("memory", "pids")
 
 _PREFIX = "compilarium"
 _REMOVAL_S = 2.0
+_ATTEMPTS = 50
 _LEFT_AFTER_S = 60.0
 """A new group is empty until its first process has joined."""
 _numbers = itertools.count()
@@ -62,7 +64,40 @@ def _version_2(hierarchy: Path, membership: Path) -> Parents | None:
         enabled = _words(parent / "cgroup.subtree_control")
         if set(CONTROLLERS) <= enabled and _can_create(parent) and _may_join(parent):
             return Parents(2, (parent,))
+    if _is_delegated(folder) and _enable_controllers(folder) and _can_create(folder):
+        return Parents(2, (folder,))
     return None
+
+
+def _is_delegated(folder: Path) -> bool:
+    """Return whether a group is of this user, and the group above it of another one."""
+    try:
+        owner, above = folder.stat().st_uid, folder.parent.stat().st_uid
+    except OSError:
+        return False
+    return owner == os.geteuid() != above and set(CONTROLLERS) <= _words(
+        folder / "cgroup.controllers"
+    )
+
+
+def _enable_controllers(folder: Path) -> bool:
+    """Enable the controllers in a delegated group; its processes move into a group below it.
+
+    The kernel does not permit both processes and enabled controllers in a group.
+    """
+    below = folder / _PREFIX
+    with contextlib.suppress(OSError):
+        below.mkdir(exist_ok=True)
+        for _ in range(_ATTEMPTS):
+            for pid in _members(folder):
+                with contextlib.suppress(OSError):  # it has ended
+                    (below / "cgroup.procs").write_text(str(pid))
+            with contextlib.suppress(OSError):  # a process was forked meanwhile
+                enabled = " ".join(f"+{name}" for name in CONTROLLERS)
+                (folder / "cgroup.subtree_control").write_text(enabled)
+                return True
+            time.sleep(0.01)
+    return False
 
 
 def _version_1(hierarchy: Path, membership: Path) -> Parents | None:

@@ -66,18 +66,19 @@ class Ticket:
         calling process waits for its end. The new process leads a session of its own if it
         `is_detached`; otherwise it stays in the process group of the calling process, so signals to
         this group reach both. To end both, close the holder: if the calling process is killed
-        first, the end of the sandbox waits until the machine's first process has noticed.
+        first, the end of the sandbox waits until the machine's first process has noticed. Both die
+        with the thread that has forked the calling process.
         Errors: OSError if the sandbox has ended.
         """
         program, landlock_version = filter_program(), landlock.version()
-        parent_end = os.pidfd_open(os.getpid())
+        grandparent_end, parent_end = map(os.pidfd_open, (os.getppid(), os.getpid()))
         groups = [os.open(f"{folder}/cgroup.procs", os.O_WRONLY) for folder in self.groups]
         if self.uid is not None:
             staging.become(self.uid)
         kernel.setns(init_end, _ALL_KINDS)
         pid = os.fork()
         if pid:
-            _stand_in(pid)
+            _stand_in(pid, grandparent_end)
         for group in groups:
             os.write(group, b"0")
         kernel.die_with_parent(signal.SIGKILL, parent_end)
@@ -176,8 +177,10 @@ class Holder:
         self.close()
 
 
-def _stand_in(pid: int) -> NoReturn:
-    """Wait for the child, and end in the same way."""
+def _stand_in(pid: int, parent_end: int) -> NoReturn:
+    """Wait for the child, and end in the same way, or with the parent."""
+    # Becoming another user has cleared an earlier setting.
+    kernel.die_with_parent(signal.SIGKILL, parent_end)
     seal.close_others(())
     kernel.drop_capabilities()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

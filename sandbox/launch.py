@@ -17,6 +17,7 @@ from sandbox import bubblewrap, staging
 from sandbox.availability import explain, facts
 from sandbox.cgroups import Group, Parents, remove_leftovers, usable
 from sandbox.filters import filter_program
+from sandbox.leftovers import kill_leftovers, own_name
 from sandbox.limits import Limits
 from sandbox.result import SandboxError
 from sandbox.users import dedicated_user
@@ -111,6 +112,7 @@ def launched(
     path = bubblewrap.program()
     if path is None:
         raise explain("bwrap: not found", facts())
+    _clean_up()
     with contextlib.ExitStack() as stack:
         uid = stack.enter_context(dedicated_user())
         group = _new_group(stack, limits)
@@ -119,7 +121,7 @@ def launched(
         filter_file = _content(stack, filter_program())
         info, info_end = _pipe(stack)
         command = bubblewrap.command(
-            path,
+            own_name(),
             binds=binds,
             links=system_links(),
             environment={**ENVIRONMENT, **inputs.environment},
@@ -128,8 +130,10 @@ def launched(
             filter_file=filter_file,
             info_file=info_end,
         )
+        outside = _outside(path, uid, group, binds)
         process = subprocess.Popen(
-            [*_outside(uid, group, binds), *command, *inner],
+            [*outside, *command, *inner],
+            executable=outside[0] if outside else path,
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
@@ -167,7 +171,12 @@ def _parents() -> Parents | None:
     return found
 
 
-def _outside(uid: int | None, group: Group | None, binds: Sequence[Bind]) -> list[str]:
+@cache
+def _clean_up() -> None:
+    kill_leftovers()
+
+
+def _outside(path: str, uid: int | None, group: Group | None, binds: Sequence[Bind]) -> list[str]:
     """Return the launcher before bubblewrap, where there is something to prepare as this user."""
     given = [f"group={folder}" for folder in (group.folders if group else ())]
     if uid is not None:
@@ -175,6 +184,7 @@ def _outside(uid: int | None, group: Group | None, binds: Sequence[Bind]) -> lis
         given += [f"user={uid}"]
     if not given:
         return []
+    given.append(f"program={path}")
     package = str(Path(__file__).resolve().parents[1])
     return [sys.executable, "-I", "-S", "-c", staging.CODE, package, *given, "--"]
 

@@ -30,6 +30,9 @@ Way = Literal["fresh", "joined", "outside"]
 LIMITS = Limits(seconds=20, cpu_seconds=20, n_processes=40)
 """Limits of the probes: few processes, so that the limit is reached quickly."""
 
+UNTOLD = "the process ended before"
+"""The beginning of what is found of a probe that did not run, for instance for lack of time."""
+
 _SHORT_S, _LONGEST_S = 0.3, 5.0
 _OUTPUT_BYTES = 1 << 16
 _IMPORTS = ("numpy_works", "machine_code_works")
@@ -127,7 +130,7 @@ def _inside(way: Way, names: Sequence[str], stdout: bytes, stderr: bytes) -> Ite
     told = dict(json.loads(line) for line in stdout.splitlines())
     words = stderr.decode(errors="replace").strip()[-300:]
     for name in names:
-        found = told.get(name, f"the process ended before: {words or 'without a message'}")
+        found = told.get(name, f"{UNTOLD}: {words or 'without a message'}")
         yield Finding(name, way, PROBES[name].claim, found, PROBES[name].fix)
 
 

@@ -1,6 +1,9 @@
 """The launcher outside, for root or with a cgroup: it enters the cgroup and becomes another user.
 
-    python -c CODE PACKAGE_FOLDER [group=FOLDER...] [show=PATH...] [user=UID] -- COMMAND...
+    python -c CODE PACKAGE_FOLDER [group=FOLDER...] [show=PATH...] [user=UID] [program=PATH] \
+        -- COMMAND...
+
+With `program`, the first word of COMMAND is only the name of the process.
 
 The dedicated user must reach the files that the sandbox shows, for instance an environment below
 root's home folder, which nobody else may enter. In a mount namespace of this process, an empty
@@ -32,7 +35,7 @@ def main() -> None:
     """Prepare this process and replace it by the command."""
     end = sys.argv.index("--")
     command = sys.argv[end + 1 :]
-    given: dict[str, list[str]] = {"group": [], "show": [], "user": []}
+    given: dict[str, list[str]] = {"group": [], "show": [], "user": [], "program": []}
     for text in sys.argv[2:end]:
         kind, _, value = text.partition("=")
         given[kind].append(value)
@@ -42,7 +45,7 @@ def main() -> None:
         if given["user"]:
             expose(given["show"])
             become(int(given["user"][0]))
-        os.execvp(command[0], command)
+        os.execvp((given["program"] or command)[0], command)
     except OSError as e:
         os.write(2, f"sandbox: {e.strerror}: {e.filename or 'no such command'}\n".encode())
         os._exit(1)

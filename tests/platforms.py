@@ -23,7 +23,7 @@ needs_affinity = pytest.mark.skipif(not IS_LINUX, reason="elsewhere processors c
 needs_user_ids = pytest.mark.skipif(os.name != "posix", reason="users have no numbers here")
 
 
-def _may_mount() -> bool:
+def may_mount() -> bool:
     """Return whether this process has the capability CAP_SYS_ADMIN of Linux."""
     if not IS_LINUX:
         return False
@@ -32,7 +32,7 @@ def _may_mount() -> bool:
     return bool(int(mask, 16) >> 21 & 1)
 
 
-needs_mounts = pytest.mark.skipif(not _may_mount(), reason="only root may mount a small disk")
+needs_mounts = pytest.mark.skipif(not may_mount(), reason="only root may mount a small disk")
 needs_root = pytest.mark.skipif(
     os.name != "posix" or os.geteuid() != 0, reason="only root may give files to another user"
 )

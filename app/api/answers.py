@@ -11,6 +11,7 @@ from typing import Any, cast
 from flask import Response, current_app, request, send_file
 
 from app.clients import client
+from app.compression import Constant
 from app.config import Settings
 from app.jobs.parts import decompress
 from app.jobs.queue import JobQueue
@@ -72,10 +73,17 @@ def json_answer(
     payload: Mapping[str, object], status: int = 200, *, final: bool = False
 ) -> Response:
     """Answer with JSON that is not a declared payload, such as the OpenAPI description."""
-    raw = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
-        "utf-8", "replace"
-    )
-    return _response(raw, status, final, packed=False)
+    return _response(_json_bytes(payload), status, final, packed=False)
+
+
+def constant(payload: Payload) -> Constant:
+    """Return a payload that never changes while the server runs, for repeated answers."""
+    return Constant(_json_bytes(payload), "application/json")
+
+
+def _json_bytes(payload: Mapping[str, object]) -> bytes:
+    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
 
 
 def packed_answer(data: bytes, *, final: bool) -> Response:

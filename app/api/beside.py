@@ -6,8 +6,8 @@ from flask import Response
 
 from app.api.answers import answer, queue
 from app.api.table import Table
-from app.jobs.parts import Parts
 from app.jobs.payloads import job_payload
+from app.jobs.stored_results import parts_of
 from app.report.findings import report_command
 from app.wire import VERSION
 from app.wire.shapes.jobs import Beside, Result
@@ -20,7 +20,7 @@ def jobs_beside(job_id: str) -> Response:
     """Return the stored jobs that have examined this job's result, newest first."""
     job = queue().find(job_id)
     found = queue().beside(job.id)
-    parts = Parts(job.folder)
+    parts = parts_of(queue().blobs, job)
     compiles = parts.payload("result", Result).get("reproduce", "") if parts.has("result") else ""
     asked = [each.request for each in reversed(found)]
     payload: Beside = {

@@ -36,7 +36,6 @@ def bisection(job_id: str) -> Response:
 def reduced_model(job_id: str) -> Response:
     """Return the reduced model as an ONNX file."""
     kept = Kept(job_id)
-    path = kept.job.folder / FILE
-    if not path.is_file():
+    if not kept.final:
         raise kept.absent("reduced model in ONNX")
-    return binary_answer(path, "reduced.onnx")
+    return binary_answer(kept.file(FILE), "reduced.onnx")

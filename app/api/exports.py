@@ -44,4 +44,4 @@ def exported_file(job_id: str) -> Response:
     """Return the ONNX file of a stage."""
     kept = Kept(job_id)
     name = kept.payload("exported", ExportedModel)["file"]
-    return binary_answer(kept.job.folder / FILE, name)
+    return binary_answer(kept.file(FILE), name)

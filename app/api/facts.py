@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import cast
 
 from flask import Response, request
 
 import compiler
 from app import samples as sample_models
-from app.api.answers import answer, body, queue, settings
+from app.api.answers import answer, body, constant, queue, settings
 from app.api.table import Query, Table
+from app.compression import Constant
 from app.errors import codes
 from app.jobs.compile import host_facts, versions
 from app.wire import VERSION, catalogue, requests
@@ -28,10 +30,22 @@ def about() -> Response:
         "version": VERSION,
         "program": compiler.__version__,
         "limits": settings().limits(),
-        "versions": versions(),
-        "host": host_facts(),
+        "versions": _versions(),
+        "host": _host(),
+        "machines": [
+            {
+                "name": each.name,
+                "kind": each.processor,
+                "facts": cast(shapes.MachineFacts, each.facts),
+            }
+            for each in queue().machines()
+        ],
     }
     return answer(payload)
+
+
+_versions = cache(versions)
+_host = cache(host_facts)
 
 
 @ROUTES.route("GET", "/sandbox", shapes.Sandbox)
@@ -78,17 +92,17 @@ def samples() -> Response:
 def pipelines() -> Response:
     """Return presets, passes and rules, with their descriptions."""
     is_outline = whole_number(request.args.get("outline"), "outline", 0, 0, 1)
-    return answer(_outline() if is_outline else _pipelines())
+    return (_outline() if is_outline else _pipelines()).answer()
 
 
 @cache
-def _pipelines() -> shapes.Pipelines:
-    return catalogue.pipelines()
+def _pipelines() -> Constant:
+    return constant(catalogue.pipelines())
 
 
 @cache
-def _outline() -> shapes.Pipelines:
-    return catalogue.outline(_pipelines())
+def _outline() -> Constant:
+    return constant(catalogue.outline(catalogue.pipelines()))
 
 
 @ROUTES.route(
@@ -102,12 +116,12 @@ def check_pipeline() -> Response:
 @ROUTES.route("GET", "/operators", shapes.Operators)
 def operators() -> Response:
     """Return all declared operators."""
-    return answer(_operators())
+    return _operators().answer()
 
 
 @cache
-def _operators() -> shapes.Operators:
-    return catalogue.operators()
+def _operators() -> Constant:
+    return constant(catalogue.operators())
 
 
 @ROUTES.route("GET", "/errors", shapes.ErrorCodes)

@@ -9,13 +9,13 @@ from time import monotonic
 from flask import Response, request
 
 from app.api.answers import answer, body, queue, settings, uploads
-from app.api.queued import accepted
+from app.api.queued import accepted, sender
 from app.api.table import Query, Table
 from app.config import Settings
 from app.jobs.payloads import job_payload
 from app.jobs.queue import JobQueue
-from app.jobs.records import Event, Job
 from app.samples import find_sample
+from app.store.jobs.record import Event, Job
 from app.wire import VERSION
 from app.wire.fields import whole_number
 from app.wire.requests import JobRequest
@@ -44,13 +44,11 @@ def new_job() -> Response:
     if "sample" in wanted.model:
         name = find_sample(wanted.model["sample"]).id
     else:
-        kept = uploads().find(wanted.model["upload"])
-        uploads().path(kept.id)  # marks the upload as used
-        name = kept.name
+        name = uploads().use(wanted.model["upload"]).name
     reuse = whole_number(request.args.get("reuse"), "reuse", 0, 0, 1)
     if wanted.tuned:
         queue().runner.maker.places.schedules(wanted.tuned)  # refuses a job without schedules
-    return accepted(queue().obtain(wanted.to_json(), name, done=bool(reuse)))
+    return accepted(queue().obtain(wanted.to_json(), name, done=bool(reuse), **sender()))
 
 
 @ROUTES.route("GET", "/jobs/<job_id>", shapes.Job, fails=(404,))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from flask import Response
 
 from app.api.answers import answer, packed_answer, queue
-from app.jobs.parts import Parts
-from app.jobs.records import Job
+from app.jobs.stored_results import file_of, parts_of
+from app.store.jobs.record import Job
 from app.wire.shapes import Payload
 from app.wire.shapes.jobs import Kernel, Result, Stage
 from compiler.errors import CompileError
@@ -22,7 +23,8 @@ class Kept:
 
     def __init__(self, job_id: str) -> None:
         self.job: Job = queue().find(job_id)
-        self.parts = Parts(self.job.folder)
+        self.blobs = queue().blobs
+        self.parts = parts_of(self.blobs, self.job)
 
     @property
     def final(self) -> bool:
@@ -57,6 +59,10 @@ class Kept:
         """Answer with a part of the result. Errors: E-RESULT-ABSENT."""
         self.require(name, what)
         return packed_answer(self.parts.read_compressed(name), final=self.final)
+
+    def file(self, name: str) -> Path:
+        """Return a file that the job gave back. Errors: E-RESULT-ABSENT."""
+        return file_of(self.blobs, self.job, name)
 
     def answer(self, payload: Payload) -> Response:
         """Answer with a payload derived from stored parts of the result."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, TypedDict
 
-from flask import Response
+from flask import Response, request
 
 from app.api.answers import answer, queue
 from app.api.kept import Kept
+from app.clients import client
 from app.jobs.payloads import job_payload
-from app.jobs.records import Job
+from app.store.jobs.record import Job
 from app.wire.asked import Asked
 
 
@@ -27,4 +29,20 @@ def queued_after(compiled: Kept, asked: Asked, *, again: bool = False, **private
     Only the child process that runs the job receives `private`. Errors: E-LIMIT-QUEUE.
     """
     name = compiled.job.model_name
-    return accepted(queue().obtain(asked.to_json(), name, private, done=not again))
+    return accepted(queue().obtain(asked.to_json(), name, private, done=not again, **sender()))
+
+
+class Sender(TypedDict):
+    """The client of a request, and the pane whose queued job the request replaces."""
+
+    client: str
+    pane: str
+
+
+def sender() -> Sender:
+    """Return the sender of the current request."""
+    pane = request.headers.get("Compilarium-Pane", "")
+    return {"client": client().key, "pane": pane if _NAME.fullmatch(pane) else ""}
+
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")

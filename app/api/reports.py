@@ -12,12 +12,12 @@ from flask import Response, current_app, request
 
 from app.api.answers import count_request, queue, uploads
 from app.api.table import PREFIX, Query, Table
-from app.jobs.records import Job
 from app.metrics.requests import INNER
 from app.report.contents import contents
 from app.report.kept import packed_once
 from app.report.page import Packed, report_html
 from app.samples import find_sample
+from app.store.jobs.record import Job
 from app.wire.shared_links import shared_place
 from compiler.errors import CompileError
 from compiler.frontend.written import language_of

@@ -25,9 +25,7 @@ def new_run(job_id: str) -> Response:
     wanted = RunRequest.from_json(compiled.job.id, body())
     compiled.require("provenance", "program to run")
     store = uploads()
-    names = {name: store.find(each).name for name, each in wanted.inputs.items()}
-    for each in wanted.inputs.values():
-        store.path(each)  # marks the upload as used
+    names = {name: store.use(each).name for name, each in wanted.inputs.items()}
     return queued_after(compiled, wanted, names=names)
 
 
@@ -47,4 +45,4 @@ def run_output(job_id: str, output: int) -> Response:
     if output >= len(rows) or not rows[output]["is_stored"]:
         raise CompileError("E-REQUEST-UNKNOWN", f"the run has stored no output {output}")
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", rows[output]["name"]).strip("-.")
-    return binary_answer(kept.job.folder / output_name(output), f"{plain[:80] or 'output'}.npy")
+    return binary_answer(kept.file(output_name(output)), f"{plain[:80] or 'output'}.npy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Response
 
-from app.api.answers import body, file_answer, settings
+from app.api.answers import body, file_answer, queue, settings
 from app.api.kept import Kept
 from app.api.queued import accepted, queued_after
 from app.api.table import Table
@@ -45,10 +45,10 @@ def tuning(job_id: str) -> Response:
 def tuned_schedules(job_id: str) -> Response:
     """Return the schedules of a finished search, for `--database` on the same machine."""
     kept = Kept(job_id)
-    file = kept.job.folder / SCHEDULES
-    if kept.job.state != "succeeded" or not file.is_file():
+    if kept.job.state != "succeeded":
         raise kept.absent("schedules")
-    return file_answer(file.read_bytes(), "application/vnd.sqlite3", schedules_name(kept.job.id))
+    content = kept.file(SCHEDULES).read_bytes()
+    return file_answer(content, "application/vnd.sqlite3", schedules_name(kept.job.id))
 
 
 @ROUTES.route("POST", f"{_OF_JOB}/stop", Job, status=202, fails=(404, 409, 507))
@@ -57,5 +57,5 @@ def stop_tuning(job_id: str) -> Response:
     kept = Kept(job_id)
     if kept.job.request["kind"] != "tune":
         raise kept.absent("search to stop")
-    kept.job.ask_to_stop()
+    queue().ask_to_stop(kept.job.id)
     return accepted(kept.job)

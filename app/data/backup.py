@@ -13,84 +13,111 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import compiler
+from app.blob_store import blobs_of
 from app.config import Settings
-from app.data.files import UPLOADS, files_below, finished_jobs_of, uploads_of
+from app.data.files import is_elsewhere, keys_below
+from app.data.jobs import KnownJob, known_jobs
 from app.data.manifest import MANIFEST, Manifest, Stored, copy, digest
 from app.disk import full_disk, sync
 from app.store import maintenance
+from app.store.blobs.interface import Blobs
 from app.store.database import FILE_NAME, Database, require_known, sqlite_url
+from app.store.jobs.record import JOBS
+from app.uploads import UPLOADS
 from compiler.errors import CompileError
 
 
 def back_up(settings: Settings, target: Path, *, with_jobs: bool = True) -> Manifest:
-    """Copy the data folder into a new folder, and return the manifest of the backup.
+    """Copy database and blobs into a new folder, and return the manifest of the backup.
 
-    The database is copied before the uploads, so the backup has the models of all its links. A
-    database other than SQLite is not part of the backup. Errors: E-OPTION-VALUE if the target
-    exists, or there is no data folder; E-OUTPUT-FILE; E-DATA-DAMAGED for a damaged database.
+    The database is copied before the uploads, so the backup has the models of all its links. Of the
+    jobs, its copy has only those whose results are in the backup. A database other than SQLite is
+    not part of the backup. Errors: E-OPTION-VALUE if the target exists, or there is no data folder;
+    E-OUTPUT-FILE; E-DATA-DAMAGED for a damaged database.
     """
-    folder = settings.data_folder
+    folder, blobs = settings.data_folder, blobs_of(settings)
     if not folder.is_dir():
         raise CompileError("E-OPTION-VALUE", f"there is no data folder {folder}")
     if target.exists() or target.is_symlink():
         raise CompileError("E-OPTION-VALUE", f"{target} exists already", hint="name a new folder")
     with _appearing(target) as partial:
-        files = _copied_database(settings, partial)
-        files |= _copied_uploads(folder, partial)
-        if with_jobs:
-            for job in finished_jobs_of(folder):
-                files |= _copied_job(folder, partial, job)
-        database = partial / FILE_NAME
-        revision = maintenance.file_revision(database) if FILE_NAME in files else ""
+        database = _copied_database(settings, partial)
+        files = _copied_uploads(blobs, partial)
+        jobs: dict[str, Mapping[str, Stored]] = {}
+        known = known_jobs(database, blobs.path(JOBS)) if with_jobs else {}
+        database.close()
+        for job in known.values():
+            if job.is_over and (copied := _copied_job(blobs, partial, job)) is not None:
+                jobs[job.id] = copied
+                files |= copied
+        revision = ""
+        if (file := partial / FILE_NAME).exists():
+            maintenance.keep_jobs(file, jobs)
+            files[FILE_NAME] = digest(file)
+            revision = maintenance.file_revision(file)
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         manifest = Manifest(compiler.__version__, created, revision, files)
         (partial / MANIFEST).write_text(manifest.text(), encoding="utf-8")
     return manifest
 
 
-def _copied_database(settings: Settings, partial: Path) -> dict[str, Stored]:
-    database = Database(settings.database_url or sqlite_url(settings.data_folder))
-    if maintenance.database_file(database) is None or not database.exists():
-        return {}
-    maintenance.back_up(database, partial / FILE_NAME)
-    return {FILE_NAME: digest(partial / FILE_NAME)}
+def _copied_database(settings: Settings, partial: Path) -> Database:
+    """Copy the database, and return the copy; return another database than SQLite itself."""
+    database = Database(settings.database_url or sqlite_url(settings.data_folder), migrates=False)
+    if maintenance.database_file(database) is None:
+        return database
+    if database.exists():
+        maintenance.back_up(database, partial / FILE_NAME)
+    return Database(sqlite_url(partial))
 
 
-def _copied_uploads(folder: Path, partial: Path) -> dict[str, Stored]:
+def _copied_uploads(blobs: Blobs, partial: Path) -> dict[str, Stored]:
     (partial / UPLOADS).mkdir(mode=0o700)
     files: dict[str, Stored] = {}
-    for path in uploads_of(folder):
+    for key in keys_below(blobs, UPLOADS):
         try:
-            files[path] = copy(folder / path, partial / path)
+            files[key] = _copied(blobs, key, partial / key)
         except FileNotFoundError:  # evicted meanwhile
             continue
     return files
 
 
-def _copied_job(folder: Path, partial: Path, job: str) -> dict[str, Stored]:
-    """Copy a finished job; an empty result if the job was evicted meanwhile."""
+def _copied_job(blobs: Blobs, partial: Path, job: KnownJob) -> dict[str, Stored] | None:
+    """Copy the files of a finished job; None if the job was evicted meanwhile."""
     files: dict[str, Stored] = {}
     try:
-        for path in files_below(folder, job):
-            (partial / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            files[path] = copy(folder / path, partial / path)
-        _copy_time(folder / job, partial / job)
+        if job.state == "succeeded" and blobs.is_folder:
+            job.results(blobs.path(JOBS)).stat()
+        for key in keys_below(blobs, f"{JOBS}/{job.id}"):
+            (partial / key).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            files[key] = _copied(blobs, key, partial / key)
     except FileNotFoundError:
-        shutil.rmtree(partial / job, ignore_errors=True)
-        return {}
-    return files
+        shutil.rmtree(partial / JOBS / job.id, ignore_errors=True)
+        return None
+    is_gone = job.state == "succeeded" and not blobs.is_folder and not files
+    return None if is_gone else files
+
+
+def _copied(blobs: Blobs, key: str, target: Path) -> Stored:
+    if blobs.is_folder:
+        return copy(blobs.path(key), target)
+    blobs.fetch(key, target)
+    return digest(target)
 
 
 def restore(backup: Path, settings: Settings) -> Manifest:
     """Make the data folder from a backup, and return its manifest.
 
-    Errors: E-OPTION-VALUE if the data folder has data, or if the settings name a database that is
-    not in the data folder; E-DATA-DAMAGED; E-DATA-NEWER; E-OUTPUT-FILE.
+    Errors: E-OPTION-VALUE if the data folder or the blob store has data, or if the settings name a
+    database that is not in the data folder; E-DATA-DAMAGED; E-DATA-NEWER; E-OUTPUT-FILE.
     """
-    folder = settings.data_folder
+    folder, blobs = settings.data_folder, blobs_of(settings)
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         message = f"the data folder {folder} exists and is not empty"
         raise CompileError("E-OPTION-VALUE", message, hint="move it away, or name a new folder")
+    if blobs.children(UPLOADS) or blobs.children(JOBS):
+        message = f"the blob store {settings.stored_place} is not empty"
+        raise CompileError("E-OPTION-VALUE", message, hint="name another --blob-store")
     manifest = Manifest.read(backup)
     require_known(manifest.revision, f"the backup {backup}")
     if FILE_NAME in manifest.files and settings.database_url:
@@ -100,14 +127,22 @@ def restore(backup: Path, settings: Settings) -> Manifest:
         for path, stored in manifest.files.items():
             (partial / path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _restore(backup, partial, path, stored)
-        for job in finished_jobs_of(partial):
-            _copy_time(backup / job, partial / job)
         damages = maintenance.integrity_check(partial / FILE_NAME)
         if damages:
             raise CompileError("E-DATA-DAMAGED", f"the database is damaged: {damages[0]}")
         if FILE_NAME in manifest.files:
             require_known(maintenance.file_revision(partial / FILE_NAME), f"the backup {backup}")
+        if settings.blob_store:
+            _move_blobs(partial, manifest, blobs)
     return manifest
+
+
+def _move_blobs(partial: Path, manifest: Manifest, blobs: Blobs) -> None:
+    """Move uploads and results from a restored folder into the blob store."""
+    for key in filter(is_elsewhere, manifest.files):
+        blobs.put(key, (partial / key).read_bytes())
+    for name in (UPLOADS, JOBS):
+        shutil.rmtree(partial / name, ignore_errors=True)
 
 
 def _restore(backup: Path, partial: Path, path: str, stored: Stored) -> None:
@@ -151,9 +186,3 @@ def _appearing(target: Path) -> Generator[Path]:
         raise CompileError("E-OUTPUT-FILE", message) from e
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def _copy_time(source: Path, target: Path) -> None:
-    """Copy the time of the last change, which is the age of a job."""
-    times = source.stat()
-    os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))

@@ -6,25 +6,31 @@ incomplete files are orphans only if they are old.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.blob_store import blobs_of
 from app.config import Settings
 from app.data.backup import damaged_files
-from app.data.files import JOBS, MADE_AGAIN, UPLOADS
-from app.data.manifest import MANIFEST, Manifest, digest
+from app.data.files import OMITTED
+from app.data.jobs import KnownJob, known_jobs
+from app.data.manifest import MANIFEST, Manifest, Stored, digest
 from app.jobs.parts import PARTS, decompress
-from app.jobs.records import is_id, load_facts
-from app.quotas import tree_bytes
 from app.store import maintenance
+from app.store.blobs.interface import Blob, Blobs
 from app.store.database import FILE_NAME, Database, require_known, sqlite_url
+from app.store.jobs.record import JOBS, is_id
 from app.store.links import LinkStore
-from app.uploads import Upload, UploadStore, uploads_in
+from app.uploads import UPLOADS, Upload, UploadStore, content_key, uploads_in
 from compiler.errors import CompileError
 
 _OLD_S = 3600.0
@@ -64,14 +70,20 @@ def check(settings: Settings) -> Report:
     folder, report = settings.data_folder, Report()
     if not folder.is_dir():
         raise CompileError("E-OPTION-VALUE", f"there is no data folder {folder}")
-    if (folder / MANIFEST).exists():
+    is_backup = (folder / MANIFEST).exists()
+    if is_backup:
+        settings = replace(settings, blob_store="")  # a backup has its own blobs
         report.findings += _against_manifest(folder)
-    database = Database(settings.database_url or sqlite_url(folder))
-    report.findings += _database(database, report)
+    url = "" if is_backup else settings.database_url  # a backup has its own database, or none
+    database = Database(url or sqlite_url(folder), migrates=False)
+    damages = list(_database(database, report))
+    report.findings += damages
     report.findings += _uploads(UploadStore.of(settings), report)
-    report.findings += _jobs(folder / JOBS, report)
+    is_unknown = bool(damages) or (is_backup and not database.exists())
+    report.findings += _jobs(None if is_unknown else database, blobs_of(settings), report)
     if report.is_sound:
         report.findings += _links(settings, database, report)
+    database.close()
     report.findings += _others(folder)
     return report
 
@@ -85,7 +97,10 @@ def _against_manifest(backup: Path) -> Iterator[Finding]:
 
 def _database(database: Database, report: Report) -> Iterator[Finding]:
     file = maintenance.database_file(database)
-    if file is None or not file.exists():
+    if file is None:
+        yield from _server(database, report)
+        return
+    if not file.exists():
         return
     report.count("database", file.stat().st_size)
     for words in maintenance.integrity_check(file):
@@ -97,52 +112,106 @@ def _database(database: Database, report: Report) -> Iterator[Finding]:
         yield Finding("damaged", file.name, e.message if isinstance(e, CompileError) else str(e))
 
 
-def _uploads(store: UploadStore, report: Report) -> Iterator[Finding]:
-    for path in sorted(store.folder.glob("*")):
-        name = f"{UPLOADS}/{path.name}"
-        if path.suffix == ".onnx":
-            report.count("uploads", _size(path))
-            yield from _upload(store, path, name)
-        elif path.suffix in (".json", ".pinned") and path.with_suffix(".onnx").exists():
-            continue
-        elif _is_old(path):
-            yield Finding("orphan", name, "belongs to no upload")
-
-
-def _upload(store: UploadStore, path: Path, name: str) -> Iterator[Finding]:
+def _server(database: Database, report: Report) -> Iterator[Finding]:
     try:
-        stored = digest(path)
-        facts = store.find(path.stem)
+        revision, n_bytes, damages = maintenance.server_facts(database)
+        require_known(revision, "it")
+    except SQLAlchemyError as e:
+        damages = [f"it cannot be read: {type(e).__name__}"]
+    except CompileError as e:
+        damages = [e.message]
+    else:
+        report.count("database", n_bytes)
+    for words in damages:
+        yield Finding("damaged", "the PostgreSQL database", words)
+
+
+def _uploads(store: UploadStore, report: Report) -> Iterator[Finding]:
+    blobs = sorted(store.blobs.below(UPLOADS), key=lambda blob: blob.key)
+    contents = {each.key for each in blobs if each.key.endswith(".onnx")}
+    for blob in blobs:
+        path = PurePosixPath(blob.key)
+        if blob.key in contents:
+            report.count("uploads", blob.n_bytes)
+            yield from _upload(store, blob.key)
+        elif path.suffix in (".json", ".pinned") and str(path.with_suffix(".onnx")) in contents:
+            continue
+        elif _is_old(blob.used_s):
+            yield Finding("orphan", blob.key, "belongs to no upload")
+
+
+def _upload(store: UploadStore, key: str) -> Iterator[Finding]:
+    try:
+        stored = _digest(store.blobs, key)
+        facts = store.find(PurePosixPath(key).stem)
         wanted = Upload.of(stored.sha256, facts.name, stored.bytes)
     except CompileError:
-        if path.exists():
-            yield Finding("damaged", name, "its name and size are not stored")
+        if store.blobs.exists(key):
+            yield Finding("damaged", key, "its name and size are not stored")
     except OSError as e:
-        if path.exists():
-            yield Finding("damaged", name, f"cannot be read: {e.strerror}")
+        if store.blobs.exists(key):
+            yield Finding("damaged", key, f"cannot be read: {e.strerror}")
     else:
         if wanted != facts:
-            yield Finding("damaged", name, "its content does not have the digest of its id")
+            yield Finding("damaged", key, "its content does not have the digest of its id")
 
 
-def _jobs(folder: Path, report: Report) -> Iterator[Finding]:
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        name = f"{JOBS}/{path.name}"
-        if not is_id(path.name) or not load_facts(path):
-            if _is_old(path):
-                yield Finding("orphan", name, "is no job")
+def _digest(blobs: Blobs, key: str) -> Stored:
+    if blobs.is_folder:
+        return digest(blobs.path(key))
+    content = blobs.get(key)
+    return Stored(len(content), hashlib.sha256(content).hexdigest())
+
+
+def _jobs(database: Database | None, blobs: Blobs, report: Report) -> Iterator[Finding]:
+    """Check the results of jobs; without a database, every prefix may be of a job."""
+    folder = blobs.path(JOBS)
+    jobs = known_jobs(database, folder) if database is not None else None
+    stored = blobs.children(JOBS)
+    for job_id in sorted(stored):
+        found = list(blobs.below(f"{JOBS}/{job_id}"))
+        if not is_id(job_id) or (jobs is not None and job_id not in jobs):
+            if _is_old(_changed_s(blobs, f"{JOBS}/{job_id}", found)):
+                yield Finding("orphan", f"{JOBS}/{job_id}", "is no job")
             continue
-        report.count("jobs", tree_bytes(path))
-        for part in sorted((path / PARTS).glob("*")):
-            if part.suffix == ".gz" and not _is_whole(part):
-                yield Finding("damaged", f"{name}/{PARTS}/{part.name}", "cannot be decompressed")
-            elif part.suffix != ".gz" and _is_old(part):
-                yield Finding("orphan", f"{name}/{PARTS}/{part.name}", "is incomplete")
+        report.count("jobs", sum(each.n_bytes for each in found))
+        yield from _parts(blobs, found)
+    lost = [each for each in (jobs or {}).values() if _has_lost_results(each, blobs, stored)]
+    still = known_jobs(database, folder) if database is not None and lost else {}
+    for job in lost:
+        if job.id in still:  # else it was evicted meanwhile
+            yield Finding("missing", f"{JOBS}/{job.id}", "the database has this job")
 
 
-def _is_whole(part: Path) -> bool:
+def _changed_s(blobs: Blobs, key: str, found: Sequence[Blob]) -> float:
+    """Return the time of the last change of a job; it may be an empty folder."""
+    if blobs.is_folder:
+        with suppress(OSError):
+            return blobs.path(key).stat().st_mtime
+        return time.time()
+    return max((each.used_s for each in found), default=time.time())
+
+
+def _has_lost_results(job: KnownJob, blobs: Blobs, stored: Collection[str]) -> bool:
+    if job.state != "succeeded":
+        return False
+    return not job.results(blobs.path(JOBS)).is_dir() if blobs.is_folder else job.id not in stored
+
+
+def _parts(blobs: Blobs, found: Iterable[Blob]) -> Iterator[Finding]:
+    for blob in sorted(found, key=lambda blob: blob.key):
+        path = PurePosixPath(blob.key)
+        if path.parent.name != PARTS:
+            continue
+        if path.suffix == ".gz" and not _is_whole(blobs, blob.key):
+            yield Finding("damaged", blob.key, "cannot be decompressed")
+        elif path.suffix != ".gz" and _is_old(blob.used_s):
+            yield Finding("orphan", blob.key, "is incomplete")
+
+
+def _is_whole(blobs: Blobs, key: str) -> bool:
     try:
-        json.loads(decompress(part.read_bytes()))
+        json.loads(decompress(blobs.get(key)))
     except FileNotFoundError:  # evicted meanwhile
         return True
     except (OSError, ValueError, RecursionError, CompileError):
@@ -154,33 +223,27 @@ def _links(settings: Settings, database: Database, report: Report) -> Iterator[F
     """Yield the models that links name and that are not stored."""
     file = maintenance.database_file(database)
     if file is None:
+        with database.looking() as connection:
+            if not maintenance.has_table(connection, "links"):
+                return
         texts = LinkStore(database, settings.links_limit, settings.links_bytes).texts()
     else:  # must change nothing, neither tables nor the kind of the journal
         texts = maintenance.texts_of_links(file)
     named: set[str] = set()
     for text in texts:
         named |= uploads_in(text)
+    blobs = blobs_of(settings)
     for each in sorted(named):
-        if not (settings.data_folder / UPLOADS / f"{each}.onnx").is_file():
+        if not blobs.exists(content_key(each)):
             yield Finding("missing", f"{UPLOADS}/{each}.onnx", "a link has this model")
 
 
 def _others(folder: Path) -> Iterator[Finding]:
-    known = {UPLOADS, JOBS, MANIFEST, *MADE_AGAIN}
+    known = {UPLOADS, JOBS, MANIFEST, *OMITTED}
     for path in sorted(folder.iterdir()):
         if path.name not in known and not path.name.startswith(FILE_NAME):
             yield Finding("orphan", path.name, "is not of this program")
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _is_old(path: Path) -> bool:
-    try:
-        return time.time() - path.stat().st_mtime > _OLD_S
-    except OSError:  # removed meanwhile
-        return False
+def _is_old(changed_s: float) -> bool:
+    return time.time() - changed_s > _OLD_S

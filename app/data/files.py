@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-from app.jobs.records import OVER, is_id, load_facts
 from app.metrics.folder import COUNTS
+from app.store.blobs.interface import Blobs
+from app.store.copies import FOLDER as COPIES
 from app.store.database import FILE_NAME
+from app.store.jobs.record import JOBS
+from app.uploads import UPLOADS
 
-UPLOADS, JOBS = "uploads", "jobs"
-MADE_AGAIN = frozenset({"logs", "models", COUNTS})
-"""Folders of the data folder that backups omit: logs, sample models with drawn weights, and the
-counts of running servers."""
+OMITTED = frozenset({"logs", "models", COUNTS, "supervisors", COPIES})
+"""Folders of the data folder that backups omit: logs, sample models with drawn weights, what
+running servers and supervisors count and lock, and copies of the database from before migrations.
+"""
 
 _UPLOAD = r"uploads/[0-9a-f]{64}\.(?:onnx|json|pinned)"
 _JOB = r"jobs/[0-9]{8}-[0-9a-f]{20}(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*){1,4}"
@@ -27,24 +28,12 @@ def is_stored_name(name: str) -> bool:
     return bool(_NAME.fullmatch(name)) and not name.endswith(_INCOMPLETE)
 
 
-def uploads_of(folder: Path) -> Iterator[str]:
-    """Yield the paths of the files of uploads, relative to the data folder."""
-    names = sorted(os.listdir(folder / UPLOADS)) if (folder / UPLOADS).is_dir() else ()
-    return (path for name in names if is_stored_name(path := f"{UPLOADS}/{name}"))
+def keys_below(blobs: Blobs, prefix: str) -> Iterator[str]:
+    """Yield the keys of all complete files of uploads, or of a job, which are their paths in the
+    data folder."""
+    return filter(is_stored_name, sorted(each.key for each in blobs.below(prefix)))
 
 
-def finished_jobs_of(folder: Path) -> Iterator[str]:
-    """Yield the paths of the folders of finished jobs, relative to the data folder."""
-    names = sorted(os.listdir(folder / JOBS)) if (folder / JOBS).is_dir() else ()
-    for name in filter(is_id, names):
-        if load_facts(folder / JOBS / name).get("state") in OVER:
-            yield f"{JOBS}/{name}"
-
-
-def files_below(folder: Path, path: str) -> Iterator[str]:
-    """Yield the paths of all complete files of a job, relative to the data folder."""
-    for root, _, names in os.walk(folder / path):
-        for name in sorted(names):
-            found = Path(root, name).relative_to(folder).as_posix()
-            if is_stored_name(found):
-                yield found
+def is_elsewhere(name: str) -> bool:
+    """Return whether a stored file is a blob, which may not be in the data folder."""
+    return name.startswith((f"{UPLOADS}/", f"{JOBS}/"))

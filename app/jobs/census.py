@@ -7,38 +7,36 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from app.jobs.queue import JobQueue
+from app.store.jobs import reading, supervisors
+from app.store.jobs.record import shown
 
 
 class Census(NamedTuple):
-    """The stored jobs by kind and state, the length of the queue, and the children that exist."""
+    """The stored jobs by kind and state, the length of the queue, and the supervisors at work."""
 
     jobs: Mapping[tuple[str, str], int]
     n_waiting: int
-    n_children: int
+    n_supervisors: int
 
 
 def census(queue: JobQueue) -> Census:
-    """Count the jobs that this server has accepted and still stores, and its child processes."""
-    with queue.changed:
-        found = Counter((str(job.request["kind"]), job.state) for job in queue.jobs.values())
-        return Census(found, len(queue.waiting), _n_children(queue))
+    """Count the jobs in the table, and the supervisors that work them off."""
+    with queue.database.looking() as connection:
+        found: Counter[tuple[str, str]] = Counter()
+        for kind, state, n in reading.numbers(connection):
+            found[kind, shown(state)] += n
+        n_supervisors = supervisors.n_at_work(connection, queue.settings.lease_s)
+    n_waiting = sum(n for (_, state), n in found.items() if state == "queued")
+    return Census(found, n_waiting, n_supervisors)
 
 
 def trouble(queue: JobQueue) -> str:
     """Return why no job can run; "" if jobs can run."""
-    if queue.is_stopping:
+    if queue.stopped.is_set():
         return "the server is stopping"
-    n_ended = sum(not thread.is_alive() for thread in queue.threads)
-    return f"{n_ended} of {len(queue.threads)} threads of the queue have ended" if n_ended else ""
-
-
-def _n_children(queue: JobQueue) -> int:
-    """Return the number of children of the fork server; 0 where the system does not list them."""
-    process = queue.runner.fork_server.process
-    if process is None:
-        return 0
-    try:
-        with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
-            return len(file.read().split())
-    except OSError:
-        return 0
+    if queue.settings.supervisor == "inside" and queue.supervisor is None:
+        return ""  # it starts with the first job
+    lease_s = queue.settings.lease_s
+    with queue.database.looking() as connection:
+        n = supervisors.n_at_work(connection, lease_s)
+    return "" if n else f"no supervisor of jobs has reported within {lease_s:g} s"

@@ -1,15 +1,25 @@
-"""The stored jobs that may be evicted, and the jobs and uploads that unfinished jobs need."""
+"""The eviction of finished jobs, and the jobs and uploads that unfinished jobs need.
+
+A row is removed before its results, so nobody finds a job without its results.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+import time
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from pathlib import PurePath
 
-from app.jobs.records import ids_in, is_id, is_unfinished, request_in
-from app.quotas import Item, tree_bytes
+from sqlalchemy import Connection
+
+from app.blob_store import blobs_of
+from app.config import Settings
+from app.quotas import Growth, Item, Quota, excess, quotas, tree_bytes
+from app.store.blobs.interface import Blobs
+from app.store.database import Database
+from app.store.dialects import lock_queue
+from app.store.jobs import queueing, reading
+from app.store.jobs.reading import Finished
+from app.store.jobs.record import JOBS, ids_in
 from app.uploads import uploads_in
 
 
@@ -22,48 +32,82 @@ class Needed:
 
 
 class StoredJobs:
-    """The folders of jobs, including those of other servers with the same data folder."""
+    """The jobs in the table, of all servers that share it, and their results."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, database: Database, blobs: Blobs, quota: Quota) -> None:
+        self.database, self.blobs, self.quota = database, blobs, quota
+        self._growth = Growth(quota)
         self._facts: dict[str, tuple[float, int]] = {}
-        """For each job the time of the last change of its folder, and its size at that time."""
+        """For each job the time of the last change of its results, and its size at that time."""
 
-    def needed(self, unfinished: Mapping[str, Mapping[str, Any]]) -> Needed:
-        """Return what unfinished jobs need, also through the jobs that they examine.
+    @staticmethod
+    def of(settings: Settings, database: Database) -> StoredJobs:
+        """Return the stored jobs of an installation."""
+        return StoredJobs(database, blobs_of(settings), quotas(settings)["jobs"])
 
-        `unfinished` has the requests of this server's unfinished jobs, by id.
+    def needed(self) -> Needed:
+        """Return what unfinished jobs need, also through the jobs that they examine."""
+        if not self.database.exists():
+            return Needed()
+        with self.database.looking() as connection:
+            return _needed(connection)
+
+    def add(self, job_id: str) -> None:
+        """Count a job that has ended, and evict jobs if they may exceed the quota.
+
+        Looking at all jobs after each one would take longer than a small job itself.
         """
-        needed = Needed()
-        pending = dict(unfinished)
-        pending |= {p.name: request_in(p) for p in self._folders() if is_unfinished(p)}
-        while pending:
-            job_id, request = pending.popitem()
-            needed.jobs.add(job_id)
-            text = json.dumps(request)
-            needed.uploads.update(uploads_in(text))
-            examined = ids_in(text) - needed.jobs - pending.keys()
-            pending |= {each: request_in(self.folder / each) for each in examined}
-        return needed
+        if self._growth.is_much_with(tree_bytes(self.blobs.path(f"{JOBS}/{job_id}"))):
+            self.prune()
 
-    def items(self, needed: Needed) -> list[Item]:
-        """Return the stored jobs that nothing needs; only these count for the quota of jobs."""
-        return [
-            Item(path, *self._measured(path))
-            for path in self._folders()
-            if path.name not in needed.jobs
-        ]
+    def prune(self) -> int:
+        """Evict the jobs beyond the quota that no unfinished job needs, and return their number."""
+        self._growth.reset()
+        if not self.database.exists():
+            return 0
+        with self.database.looking() as connection:
+            needed = _needed(connection)
+            finished = [job for job in reading.finished(connection) if job.id not in needed.jobs]
+        self._forget_sizes(finished)
+        gone = [i.path.name for i in excess(map(self._item, finished), self.quota, time.time())]
+        if not gone:
+            return 0
+        with self.database.changing() as connection:
+            lock_queue(connection)  # a request may have named a job meanwhile
+            needed = _needed(connection)
+            gone = [job_id for job_id in gone if job_id not in needed.jobs]
+            queueing.forget(connection, gone)
+        for job_id in gone:
+            self.blobs.delete_below(f"{JOBS}/{job_id}")
+        return len(gone)
 
-    def _folders(self) -> Iterator[Path]:
-        folders = self.folder.iterdir() if self.folder.is_dir() else ()
-        return (path for path in folders if is_id(path.name))
+    def _item(self, job: Finished) -> Item:
+        return Item(PurePath(job.id), job.ended_s, self._n_bytes(job))
 
-    def _measured(self, path: Path) -> tuple[float, int]:
+    def _n_bytes(self, job: Finished) -> int:
+        if not self.blobs.is_folder:
+            return job.n_bytes  # a listing of all results would take long
+        folder = self.blobs.path(JOBS)
         try:
-            changed_s = path.stat().st_mtime
-        except OSError:  # removed by another server
-            return 0.0, 0
-        known = self._facts.get(path.name)
+            changed_s = job.results(folder).stat().st_mtime
+        except OSError:  # there are no results
+            return 0
+        known = self._facts.get(job.id)
         if known is None or known[0] != changed_s:
-            self._facts[path.name] = known = (changed_s, tree_bytes(path))
-        return known
+            self._facts[job.id] = known = (changed_s, tree_bytes(folder / job.id))
+        return known[1]
+
+    def _forget_sizes(self, finished: list[Finished]) -> None:
+        ids = {job.id for job in finished}
+        self._facts = {i: facts for i, facts in self._facts.items() if i in ids}
+
+
+def _needed(connection: Connection) -> Needed:
+    needed = Needed()
+    requests = reading.unfinished_requests(connection)
+    while requests:
+        needed.jobs.update(requests)
+        needed.uploads.update(*map(uploads_in, requests.values()))
+        examined = set().union(*map(ids_in, requests.values()))
+        requests = reading.requests(connection, examined - needed.jobs)
+    return needed

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from app.jobs.enclosure import NOTHING_CACHED, Enclosure
+from app.jobs.limits import SHORTAGES, ChildLostError, ShortageError
 from compiler.errors import CompileError
 from sandbox.result import State
 
@@ -77,10 +78,11 @@ class ForkServer:
                     return Forked(self._living(), enclosure, role)
             except OSError as e:
                 message = f"no process can be started for the job: {e}"
-                raise CompileError("E-SERVER-BUG", message) from None
+                error = CompileError("E-SERVER-BUG", message)
+                raise ShortageError(error, counts=e.errno not in SHORTAGES) from None
 
     def stop(self) -> None:
-        """End the process. The forked processes end when their standard input closes."""
+        """End the process, and with it the processes that it has forked."""
         with self.lock:
             self._end()
 
@@ -94,7 +96,7 @@ class ForkServer:
     def _start(self) -> None:
         self.log_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         ours, theirs = socket.socketpair()
-        with theirs, (self.log_folder / "fork-server.txt").open("wb") as log:
+        with theirs, (self.log_folder / "fork-server.txt").open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", self.module],
                 stdin=theirs.fileno(),
@@ -141,7 +143,7 @@ class Door:
                 answer += piece
         found = json.loads(answer)
         if "failed" in found:
-            raise OSError(found["failed"])
+            raise OSError(found["number"], found["failed"])
         return found["answer"]
 
     def close(self) -> None:
@@ -186,7 +188,8 @@ class Forked:
                 time.sleep(_LOOK_EVERY_S)
                 code = self.door.ask("ended", pid=self.pid)
         except OSError as e:
-            raise CompileError("E-LIMIT-CRASH", f"the child process was lost: {e}") from None
+            lost = CompileError("E-LIMIT-CRASH", f"the child process was lost: {e}")
+            raise ChildLostError(lost) from None
         return code
 
     def exceeded(self) -> State | None:

@@ -6,13 +6,15 @@ enclosure before it reads anything else. The process ends when the server ends.
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
+import signal
 import socket
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -21,6 +23,7 @@ from app.jobs.fork_server import READER, WORKER
 from app.jobs.frames import frame
 from app.jobs.worker import Work, work_once
 from compiler.errors import CompileError
+from sandbox import kernel
 
 _PIPES = 3
 _REQUEST_BYTES, _MOST_FILES = 16 * 1024, 8
@@ -40,15 +43,18 @@ def serve(kinds: Mapping[str, Work], read: Callable[[], None] | None = None) -> 
     # Python warns about the threads of BLAS, but BLAS itself ends them before a fork.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     door = socket.socket(fileno=os.dup(0))
+    children: set[int] = set()
     while True:
         line, files, _, _ = socket.recv_fds(door, _REQUEST_BYTES, _MOST_FILES)
         if not line:
+            _kill(children)
             os._exit(0)
         request = json.loads(line)
         try:
             answer = {"answer": _answer(roles, door, request, files)}
+            _count(children, request, answer["answer"])
         except OSError as e:
-            answer = {"failed": str(e)}
+            answer = {"failed": e.strerror or str(e), "number": e.errno or 0}
         for file in files:
             os.close(file)
         try:
@@ -61,6 +67,34 @@ def _nothing() -> None:
     pass
 
 
+def _count(children: set[int], request: Mapping[str, Any], answer: int | None) -> None:
+    """Remember the children whose process ids are not released."""
+    if request["do"] == "fork" and answer:
+        children.add(answer)
+    elif request["do"] == "release":
+        children.discard(request["pid"])
+
+
+def _kill(children: Iterable[int]) -> None:
+    """Kill the children and their descendants, because the server has ended.
+
+    Stopped children would not notice the end of their pipes.
+    """
+    for pid in children:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _end_with(parent: int) -> None:
+    """Let the kernel kill this process when its parent ends."""
+    with suppress(OSError, AttributeError):  # on systems other than Linux
+        parent_end = os.pidfd_open(parent)
+        kernel.die_with_parent(signal.SIGKILL, parent_end)
+        os.close(parent_end)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 def _answer(
     roles: Roles,
     door: socket.socket,
@@ -70,6 +104,8 @@ def _answer(
     """Return the process id of a new child, or the exit status of a child, negative for a
     signal."""
     if request["do"] == "fork":
+        if len(files) < _PIPES:  # the system passes no descriptor that this process could not hold
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         return _fork(roles, door, request, files)
     if request["do"] == "release":
         return os.waitstatus_to_exitcode(os.waitpid(request["pid"], 0)[1])
@@ -85,6 +121,7 @@ def _fork(
     request: Mapping[str, Any],
     files: Sequence[int],
 ) -> int:
+    parent = os.getpid()
     pid = os.fork()
     if pid:
         with suppress(OSError):
@@ -92,6 +129,7 @@ def _fork(
         return pid
     try:
         os.setpgid(0, 0)
+        _end_with(parent)
         pipes, others = files[:_PIPES], files[_PIPES:]
         for number, file in enumerate(pipes):
             os.dup2(file, number)

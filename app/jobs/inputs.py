@@ -12,11 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from app.blob_store import blobs_of
 from app.config import Settings
 from app.jobs.kinds import KINDS
 from app.jobs.limits import Limits
 from app.jobs.machine_facts import speeds
-from app.jobs.records import Job
+from app.jobs.stored_results import file_of, folder_for
 from app.jobs.task import (
     ARRAYS,
     COMPILED,
@@ -32,35 +33,46 @@ from app.jobs.task import (
 from app.jobs.tune import SCHEDULES as SCHEDULES_FILE
 from app.jobs.weights import weights_file
 from app.samples import Sample, find_sample
+from app.store.blobs.interface import Blobs
+from app.store.jobs.record import Job
 from app.uploads import UploadStore
 from compiler.errors import CompileError
 from compiler.machine.database import usable_path
+from compiler.machine.name import machine_name
 
+COPIES = "copies"
+"""The folder of a job for copies of the results of jobs that still run on other machines."""
 Found = Iterator[tuple[str, Path]]
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the server keeps inputs: its uploads, jobs by id, and drawn weights."""
+    """Where the server keeps inputs: its uploads, jobs by id, their results, and drawn weights."""
 
     uploads: UploadStore
     job: Callable[[str], Job]
     weights: Path
+    blobs: Blobs
+    machine: str
+    """The name of this machine."""
 
     @staticmethod
     def of(settings: Settings, job: Callable[[str], Job]) -> Places:
         """Return the places of an installation."""
-        return Places(UploadStore.of(settings), job, settings.data_folder / "models")
+        uploads, weights = UploadStore.of(settings), settings.data_folder / "models"
+        machine = settings.machine_name or machine_name()
+        return Places(uploads, job, weights, blobs_of(settings), machine)
 
     def schedules(self, tuning_id: str) -> Path:
         """Return the file with a tuning job's schedules.
 
         Errors: E-RESULT-ABSENT, E-REQUEST-UNKNOWN.
         """
-        file = self.job(tuning_id).folder / SCHEDULES_FILE
-        if not file.is_file():
-            raise CompileError("E-RESULT-ABSENT", f"the job {tuning_id} has found no schedules")
-        return file
+        try:
+            return file_of(self.blobs, self.job(tuning_id), SCHEDULES_FILE)
+        except CompileError as e:
+            message = f"the job {tuning_id} has found no schedules"
+            raise e if e.code != "E-RESULT-ABSENT" else CompileError(e.code, message) from None
 
 
 class TaskMaker:
@@ -84,6 +96,7 @@ class TaskMaker:
             {name: search.examined(name).request for name in (COMPILED, OTHER) if name in inputs},
             search.source if MODEL in inputs else None,
             speeds(),
+            self.places.machine,
         )
 
     def undrawn(self, job: Job) -> Sample | None:
@@ -142,7 +155,8 @@ class _Search:
 
 def _folder(name: str) -> Callable[[_Search], Found]:
     def found(search: _Search) -> Found:
-        yield name, search.examined(name).folder
+        copies = search.job.folder / COPIES / name
+        yield name, folder_for(search.places.blobs, search.examined(name), copies)
 
     return found
 

@@ -4,72 +4,63 @@ Equal requests share one job. The job is cancelled when all of its clients have 
 also cancelled when all of its clients have left: each client has opened an event stream, all
 streams are closed, and nobody asks about the job. A client that never opens a stream keeps its job.
 
-The lock of the queue guards all changes.
+The row of a job has the number of its clients, the number of those that have opened a stream, and
+the time of the last sign of interest. Each web server writes the signs that it receives, at most
+once a second (`Interests.take`).
 """
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from dataclasses import dataclass
-from time import monotonic
 
 
-@dataclass(slots=True)
-class _Interest:
-    """The clients that await one job; `n_followed` counts those that have opened a stream."""
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Signs of interest since the last ones: new followers by job, and jobs of other signs."""
 
-    n_clients: int = 0
-    n_followed: int = 0
-    n_streams: int = 0
-    seen_s: float = 0.0
+    followers: dict[str, int]
+    seen: set[str]
 
 
 class Interests:
-    """Counts the clients that await each job, for all jobs that have not ended."""
+    """The event streams of this process, and the signs of interest that no row has yet."""
 
     def __init__(self) -> None:
-        self._of: dict[str, _Interest] = {}
-
-    def requested(self, job_id: str) -> None:
-        """Record that a request was answered with this job."""
-        self._of.setdefault(job_id, _Interest()).n_clients += 1
-
-    def released(self, job_id: str) -> bool:
-        """Record that one client cancelled its request; return whether no client remains."""
-        found = self._of.get(job_id)
-        if found is None:
-            return True
-        found.n_clients -= 1
-        return found.n_clients <= 0
+        self._lock = threading.Lock()
+        self._streams: Counter[str] = Counter()
+        self._followers: Counter[str] = Counter()
+        self._seen: set[str] = set()
 
     def opened(self, job_id: str, *, again: bool) -> None:
         """Record a new event stream; `again` marks the reconnection of a client."""
-        if found := self._of.get(job_id):
-            found.n_streams += 1
-            found.n_followed += not again
+        with self._lock:
+            self._streams[job_id] += 1
+            self._followers[job_id] += not again
 
     def closed(self, job_id: str) -> None:
         """Record the end of an event stream."""
-        if found := self._of.get(job_id):
-            found.n_streams -= 1
-            found.seen_s = monotonic()
+        with self._lock:
+            self._streams[job_id] -= 1
+            self._seen.add(job_id)
 
     def seen(self, job_id: str) -> None:
         """Record that a client asked about the job."""
-        if found := self._of.get(job_id):
-            found.seen_s = monotonic()
+        with self._lock:
+            self._seen.add(job_id)
 
-    def ended(self, job_id: str) -> None:
-        """Forget a job."""
-        self._of.pop(job_id, None)
+    def take(self) -> Signs:
+        """Return the signs of interest to write now. An open stream is a sign each time."""
+        with self._lock:
+            self._streams = +self._streams
+            signs = Signs(dict(+self._followers), self._seen | set(self._streams))
+            self._followers.clear()
+            self._seen = set()
+            return signs
 
-    def abandoned(self, after_s: float) -> list[str]:
-        """Return the jobs whose clients have all left more than `after_s` seconds ago."""
-        now = monotonic()
-        return [
-            job_id
-            for job_id, each in self._of.items()
-            if each.n_followed
-            and each.n_followed >= each.n_clients
-            and each.n_streams <= 0
-            and now - each.seen_s > after_s
-        ]
+    def put_back(self, signs: Signs) -> None:
+        """Keep signs that could not be written."""
+        with self._lock:
+            self._followers.update(signs.followers)
+            self._seen |= signs.seen

@@ -15,15 +15,18 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from time import monotonic
+from typing import Any, Literal, NamedTuple
 
 from app.jobs.enclosure import Enclosure
 from app.jobs.inside import limits_of, program_alone, view_of
+from app.jobs.limits import ShortageError
 from app.jobs.task import Task
 from compiler.errors import CompileError
 from sandbox.join import Holder
 from sandbox.limits import Limits as SandboxLimits
 from sandbox.result import SandboxError
+from sandbox.selftest import UNTOLD
 from sandbox.view import Inputs
 
 log = logging.getLogger("compilarium.sandbox")
@@ -33,6 +36,7 @@ State = Literal["unknown", "complete", "absent", "waived"]
 
 SELF_TEST = (sys.executable, "-m", "sandbox.selftest")
 _SELF_TEST_S = 60.0
+_TRIES, _AGAIN_S = 3, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +57,32 @@ class Isolation:
         self.verdict = Verdict("unknown")
         self.lock = threading.Lock()
         self.thread: threading.Thread | None = None
+        self.command: Sequence[str] = SELF_TEST
+        self.again_s = 0.0
+        """When a failed test is repeated: the machine may have lacked processes or memory."""
 
     def begin_self_test(self, command: Sequence[str] = SELF_TEST) -> None:
         """Test the sandbox in the background, in a process of its own, once."""
         with self.lock:
             if self.thread is None:
-                self.thread = threading.Thread(
-                    target=self._test, args=(command,), name="sandbox-test", daemon=True
-                )
-                self.thread.start()
+                self.command = command
+                self._start()
 
     def await_self_test(self) -> Verdict:
-        """Return the verdict, after the end of a self-test that has begun."""
-        if self.thread is not None:
+        """Return the verdict, after the end of the first self-test, if one has begun."""
+        with self.lock:
+            is_first = self.again_s == 0.0
+            if self.thread is not None and self.verdict.state == "absent" and not is_first:
+                if not self.thread.is_alive() and monotonic() > self.again_s:
+                    self._start()
+        if self.thread is not None and is_first:
             self.thread.join(_SELF_TEST_S)
         return self.verdict
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._test, name="sandbox-test", daemon=True)
+        thread.start()
+        self.thread = thread
 
     def require(self, requests: Sequence[Mapping[str, Any]]) -> None:
         """Refuse the work of these requests if it needs a sandbox and there is none.
@@ -126,13 +141,20 @@ class Isolation:
                 raise CompileError("E-RESULT-ABSENT", message) from None
             if self.verdict.state == "complete":  # such as a lack of memory
                 log.error("a sandbox could not be built: %s", e)
-                raise absent(Verdict("absent", e.message, e.fix)) from None
+                passing = absent(Verdict("absent", e.message, e.fix))
+                raise ShortageError(passing, counts=True) from None
             self._decide(e.message, e.fix)
             return None
 
-    def _test(self, command: Sequence[str]) -> None:
-        obstacle, fix = _tested(command)
-        self._decide(obstacle, fix)
+    def _test(self) -> None:
+        found = _tested(self.command)
+        for _ in range(1, _TRIES):
+            if not found.is_for_lack_of_time:
+                break
+            log.warning("the self-test of the sandbox is repeated: %s", found.obstacle)
+            found = _tested(self.command)
+        self._decide(found.obstacle, found.fix)
+        self.again_s = monotonic() + _AGAIN_S
 
     def _decide(self, obstacle: str, fix: str) -> None:
         if not obstacle:
@@ -155,8 +177,19 @@ class Isolation:
             )
 
 
-def _tested(command: Sequence[str]) -> tuple[str, str]:
-    """Run the self-test; return the obstacle and its remedy, "" if all assertions hold."""
+class _Found(NamedTuple):
+    """What a self-test has found, "" if all assertions hold, and the remedy.
+
+    On a busy machine, a test may lack time; this says nothing about the sandbox.
+    """
+
+    obstacle: str = ""
+    fix: str = ""
+    is_for_lack_of_time: bool = False
+
+
+def _tested(command: Sequence[str]) -> _Found:
+    """Run the self-test."""
     try:
         done = subprocess.run(
             command,
@@ -167,13 +200,20 @@ def _tested(command: Sequence[str]) -> tuple[str, str]:
         )
         report = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired) as e:
-        return f"the self-test of the sandbox failed: {type(e).__name__}", "compilarium doctor"
+        words = f"the self-test of the sandbox failed: {type(e).__name__}"
+        return _Found(words, "compilarium doctor", isinstance(e, subprocess.TimeoutExpired))
     if report["obstacle"]:
-        return report["obstacle"], report["fix"]
+        return _Found(report["obstacle"], report["fix"])
     failed = [finding for finding in report["findings"] if not finding["ok"]]
-    if failed:
-        return f"not true of the sandbox: {failed[0]['claim']}", failed[0]["fix"]
-    return "", ""
+    if not failed:
+        return _Found()
+    # A probe that has failed says more than one that did not run.
+    first = min(failed, key=_is_untold)
+    return _Found(f"not true of the sandbox: {first['claim']}", first["fix"], _is_untold(first))
+
+
+def _is_untold(finding: Mapping[str, Any]) -> bool:
+    return finding["found"].startswith(UNTOLD)
 
 
 def absent(verdict: Verdict) -> CompileError:

@@ -9,6 +9,7 @@ the API's description are derived from the row.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import compiler.driver
 import compiler.runtime.build
@@ -30,14 +31,22 @@ from app.jobs.tune import TuneRequest, tune_model
 from app.jobs.worker import Work
 from app.wire.asked import Asked
 
+Queue = Literal["interactive", "grade", "bench"]
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of job: its function, and the names of its inputs and of the files it gives back."""
+    """A kind of job: its function, and the names of its inputs and of the files it gives back.
+
+    Of the queue `bench`, one job at a time runs on a machine. `max_attempts` counts attempts whose
+    supervisors died.
+    """
 
     work: Work
     inputs: tuple[str, ...]
     files: tuple[str, ...] = ()
+    queue: Queue = "interactive"
+    max_attempts: int = 3
 
 
 _OF_MODEL = (COMPILED, MODEL)
@@ -48,11 +57,11 @@ ABOUT_A_RESULT: dict[type[Asked], Kind] = {
     PlaceRequest: Kind(place_model, (COMPILED,)),
     CheckRequest: Kind(check_compiled, _OF_MODEL),
     BisectRequest: Kind(bisect_compiled, _OF_MODEL, (bisect.FILE,)),
-    ProfileRequest: Kind(profile_model, _OF_PROGRAM),
-    ComparisonRequest: Kind(compare_compiled, _OF_TWO),
-    PeerRequest: Kind(compare_with_peer, _OF_PROGRAM),
+    ProfileRequest: Kind(profile_model, _OF_PROGRAM, queue="bench"),
+    ComparisonRequest: Kind(compare_compiled, _OF_TWO, queue="bench"),
+    PeerRequest: Kind(compare_with_peer, _OF_PROGRAM, queue="bench"),
     TargetsRequest: Kind(make_targets, (COMPILED,)),
-    TuneRequest: Kind(tune_model, _OF_MODEL, (tune.SCHEDULES,)),
+    TuneRequest: Kind(tune_model, _OF_MODEL, (tune.SCHEDULES,), queue="bench"),
     ScheduleRequest: Kind(run_schedule, (COMPILED,)),
     ExportRequest: Kind(export_stage, _OF_MODEL, (export.FILE,)),
     RunRequest: Kind(run_compiled, (*_OF_PROGRAM, ARRAYS), (run.FILES,)),

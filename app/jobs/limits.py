@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 
 from compiler.errors import CompileError
@@ -19,6 +20,34 @@ class Limits:
     seconds: float
     memory_bytes: int
     output_bytes: int
+
+
+class ChildKilledError(CompileError):
+    """The error of a child that a signal ended. The same task may succeed in another attempt."""
+
+    def __init__(self, error: CompileError) -> None:
+        super().__init__(
+            error.code, error.message, where=error.where, notes=error.notes, hint=error.hint
+        )
+
+
+class ChildLostError(ChildKilledError):
+    """The error of a child that ended with the fork server, which is no fault of the child."""
+
+
+class ShortageError(ChildLostError):
+    """The error of a job for which the machine lacks something now, such as descriptors.
+
+    The attempt counts if the job may be the cause.
+    """
+
+    def __init__(self, error: CompileError, *, counts: bool) -> None:
+        super().__init__(error)
+        self.counts = counts
+
+
+SHORTAGES = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS)
+"""Errors of the system that no job causes, because a child has limits of its own."""
 
 
 def seconds_limit(seconds: float, doing: str = "") -> CompileError:

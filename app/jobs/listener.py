@@ -14,7 +14,14 @@ from typing import Any
 from app.jobs.fork_server import Forked
 from app.jobs.frames import WITH_BODY, Body, Frames
 from app.jobs.inside import SCRATCH_BYTES
-from app.jobs.limits import Limits, invalid_message, memory_limit, scratch_limit, seconds_limit
+from app.jobs.limits import (
+    ChildKilledError,
+    Limits,
+    invalid_message,
+    memory_limit,
+    scratch_limit,
+    seconds_limit,
+)
 from app.jobs.measuring_slot import MeasuringSlot, Member
 from app.jobs.messages import check_event
 from app.jobs.result_store import ResultStore
@@ -141,14 +148,16 @@ class Listener:
         if code == -signal.SIGXFSZ:
             raise scratch_limit(SCRATCH_BYTES)
         is_memory = self.process.enclosure.ran_out_of_memory()
-        is_killed = code == -signal.SIGKILL and is_memory is None  # by the system, as a rule
-        if is_memory or is_killed or any(w in words for w in _OUT_OF_MEMORY):
+        if is_memory or any(w in words for w in _OUT_OF_MEMORY):
             raise memory_limit(limits.memory_bytes)
-        raise CompileError(
+        if code == -signal.SIGKILL:
+            raise ChildKilledError(memory_limit(limits.memory_bytes))
+        error = CompileError(
             "E-LIMIT-CRASH",
             f"the child process ended with {_ending(code)} before the job was done",
             notes=[words.strip().splitlines()[-1][:200]] if words.strip() else [],
         )
+        raise ChildKilledError(error) if code < 0 else error
 
     def _drain_log(self) -> None:
         """Read the rest of the log; a descendant of the child may still hold the pipe open."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from app.jobs.task import Speeds, Task
 from compiler.machine import keep
+from compiler.machine import name as machine_name
 from compiler.machine.database import default_path
 from compiler.machine.machine import Machine
 from compiler.memory.planners import native
@@ -55,6 +56,7 @@ def speeds() -> Speeds | None:
 
 def take_facts(task: Task) -> None:
     """Use the facts that came with a task in this process."""
+    machine_name.give(task.machine)
     if task.speeds is not None:
         keep.give(Machine.from_json(task.speeds.machine), task.speeds.measured_at)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from app.jobs.records import Job
+from app.store.jobs.record import Job
 from app.wire import VERSION
 from app.wire.shapes import jobs as shapes
 from app.wire.shapes.facts import Problem
@@ -21,12 +21,13 @@ def job_payload(job: Job) -> shapes.Job:
         "wait_s": job.wait_s,
         "phase": job.phase,
         "n_stages": job.n_stages,
-        "last_event": len(job.events),
+        "last_event": job.n_events,
         "created": job.created_s,
         "seconds": job.seconds,
         "error": cast("Problem | None", job.error),
         "request": cast(shapes.JobRequest, job.request),
         "model_name": job.model_name,
+        "machine": job.machine,
     }
 
 

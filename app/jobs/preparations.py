@@ -9,12 +9,12 @@ from app.jobs.inputs import TaskMaker
 from app.jobs.limits import Limits
 from app.jobs.parts import Parts
 from app.jobs.profile import ProfileRequest
-from app.jobs.records import Job
 from app.jobs.result_store import ResultStore
 from app.jobs.task import MODEL, Task
 from app.jobs.trusted import MACHINE_PART
 from app.jobs.weights import remove_older, weights_file
 from app.samples import Sample
+from app.store.jobs.record import Job
 from compiler.machine.keep import keep
 from compiler.machine.machine import Machine
 

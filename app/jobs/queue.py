@@ -1,25 +1,36 @@
-"""The bounded queue of jobs, which run in child processes and are stored on disk."""
+"""The queue of jobs as web servers see it: they submit, follow and cancel jobs.
+
+All facts are rows of the table of jobs, which a supervisor reads too; see docs/jobs.md. With the
+setting `supervisor` "inside", the supervisor runs in threads of this process.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import shutil
 import threading
-import time
-from collections import deque
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from time import monotonic
 from typing import Any
 
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.blob_store import blobs_of
 from app.config import Settings
-from app.disk import full_disk
 from app.jobs.eviction import Needed, StoredJobs
 from app.jobs.interest import Interests
-from app.jobs.records import Event, Job, is_id, load, new_id, request_in
+from app.jobs.kinds import KINDS
+from app.jobs.machines import SEEN_S, needed_kind, this_machine
 from app.jobs.runner import Runner
-from app.jobs.waiting import Durations
-from app.quotas import excess, quotas
+from app.jobs.silence import Silence
+from app.jobs.stored import adopt_files, forget_lost
+from app.jobs.supervisor import Supervisor
+from app.jobs.waiting import Estimates
+from app.store.database import Database
+from app.store.jobs import queueing, reading, supervisors
+from app.store.jobs.queueing import Limits, Wanted
+from app.store.jobs.record import JOBS, Event, Job, is_id
+from app.store.jobs.supervisors import Machine
 from app.wire import form
 from compiler.errors import CompileError
 
@@ -27,34 +38,30 @@ log = logging.getLogger("compilarium.jobs")
 
 CANCEL_S = 5.0
 """Maximum time in seconds that a cancelling request waits for the end of a running job."""
+_INTEREST_S = 1.0
 
 
 class JobQueue:
-    """Accepts jobs, runs `n_workers` of them at a time, and reports their states.
+    """Submits jobs to the table, and reports their states."""
 
-    Threads start when the first job is queued. One lock guards all jobs; subscribers wait on its
-    condition variable.
-    """
-
-    def __init__(self, folder: Path, settings: Settings) -> None:
-        self.folder = folder
-        self.settings = settings
-        self.changed = threading.Condition()
-        self.jobs: dict[str, Job] = {}
-        self.waiting: deque[str] = deque()
-        self.cancels: dict[str, threading.Event] = {}
-        self.threads: list[threading.Thread] = []
-        self.watcher: threading.Thread | None = None
-        self.stopped = threading.Event()
-        self.private: dict[str, Mapping[str, Any]] = {}
-        self.runner = Runner(settings, folder.parent / "logs", self.find)
-        self.is_stopping = False
-        self.stored = StoredJobs(folder)
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self.settings, self.database = settings, database
+        self.blobs = blobs_of(settings)
+        self.folder = self.blobs.path(JOBS)
+        self.estimates = Estimates(settings.n_workers)
+        self.limits = Limits(settings.queue_limit, settings.queued_per_client, self.estimates)
+        self.runner = Runner(settings, settings.data_folder / "logs", self.peek)
+        self.supervisor: Supervisor | None = None
+        self.stored = StoredJobs.of(settings, database)
         self.interests = Interests()
-        self.durations = Durations()
         self.streams = threading.Semaphore(settings.n_streams)
+        self.stopped = threading.Event()
+        self.tails = _Tails(database)
+        self._watcher: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._has_adopted = False
 
-    # Methods that requests call.
+    # Submissions.
 
     def obtain(
         self,
@@ -63,95 +70,172 @@ class JobQueue:
         private: Mapping[str, Any] | None = None,
         *,
         done: bool = False,
+        client: str = "",
+        pane: str = "",
     ) -> Job:
         """Return the queued or running job with the same request, or queue a new job.
 
-        With `done`, a finished job with a stored result is also returned.
-        Errors: E-LIMIT-QUEUE, E-SANDBOX-ABSENT.
+        With `done`, a finished job with a stored result is also returned. `client` and `pane` are
+        those of `Wanted`; only the child process receives `private`.
+        Errors: E-LIMIT-QUEUE, E-SANDBOX-ABSENT, and those of `needed_kind`.
         """
         self._require_isolation(request)
-        with self.changed:
-            found = self.find_done(request) if done else None
-            found = found or self._find_unfinished(request)
-            if found is None:
-                return self.submit(request, model_name, private)
-            if not found.is_over:
-                self.interests.requested(found.id)
+        wanted = self._wanted(request, model_name, private, client, pane)
+        self._adopt()
+        if done and (found := self.find_done(request, wanted.processors)):
             return found
+        with self.database.changing() as connection:
+            found_id = queueing.obtain(connection, self.folder, wanted, self.limits, done=done)
+            job = reading.find(connection, self.folder, found_id)
+        self._start()
+        assert job is not None
+        return job
 
     def submit(
-        self, request: Mapping[str, Any], model_name: str, private: Mapping[str, Any] | None = None
+        self,
+        request: Mapping[str, Any],
+        model_name: str,
+        private: Mapping[str, Any] | None = None,
+        client: str = "",
     ) -> Job:
-        """Queue a job; only the child process receives `private`.
-
-        Errors: E-LIMIT-QUEUE when too many jobs wait, E-SANDBOX-ABSENT.
-        """
+        """Queue a job, even if an equal one exists. Errors: E-LIMIT-QUEUE, E-SANDBOX-ABSENT."""
         self._require_isolation(request)
-        with self.changed:
-            if len(self.waiting) >= self.settings.queue_limit:
-                raise CompileError(
-                    "E-LIMIT-QUEUE",
-                    f"jobs waiting: {len(self.waiting)}, which is the limit of this server",
-                )
-            job = self._make(request, model_name)
-            self.jobs[job.id], self.private[job.id] = job, private or {}
-            self.cancels[job.id] = threading.Event()
-            self.waiting.append(job.id)
-            self.interests.requested(job.id)
-            self._renumber()
-            self._start_threads()
-            self.changed.notify_all()
-            return job
+        wanted = self._wanted(request, model_name, private, client, "")
+        with self.database.changing() as connection:
+            job_id = queueing.submit(connection, wanted, self.limits)
+            job = reading.find(connection, self.folder, job_id)
+        self._start()
+        assert job is not None
+        return job
+
+    def _wanted(
+        self,
+        request: Mapping[str, Any],
+        model_name: str,
+        private: Mapping[str, Any] | None,
+        client: str,
+        pane: str,
+    ) -> Wanted:
+        kind, at_work = KINDS[request["kind"]], self.machines()
+        needs = needed_kind(self._examined(request, ("job", "other", "tuned")), at_work)
+        return Wanted(
+            request,
+            model_name,
+            form(),
+            private or {},
+            kind.queue,
+            kind.max_attempts,
+            client,
+            pane,
+            needs,
+            [needs] if needs else [each.processor for each in at_work],
+        )
+
+    def machines(self) -> list[Machine]:
+        """Return the machines that run jobs."""
+        with self.database.looking() as connection:
+            found = supervisors.machines(connection, max(SEEN_S, self.settings.lease_s))
+        own = this_machine(self.settings) if self.settings.supervisor == "inside" else None
+        is_new = own is not None and own.name not in {each.name for each in found}
+        return [own, *found] if own is not None and is_new else found
+
+    def _examined(self, request: Mapping[str, Any], names: Sequence[str]) -> Iterator[Job]:
+        """Yield the jobs that a request names; it fails later if one is absent."""
+        for name in names:
+            if request.get(name):
+                with suppress(CompileError):
+                    yield self.peek(request[name])
 
     def _require_isolation(self, request: Mapping[str, Any]) -> None:
         """Refuse a job that needs a sandbox where there is none. Errors: E-SANDBOX-ABSENT."""
-        requests = [request]
-        for name in ("job", "other"):
-            if name in request:
-                with contextlib.suppress(CompileError):  # the job itself fails if one is absent
-                    requests.append(self.find(request[name]).request)
-        self.runner.isolation.require(requests)
+        examined = self._examined(request, ("job", "other"))
+        self.runner.isolation.require([request, *(job.request for job in examined)])
+
+    # Searches.
 
     def find(self, job_id: str) -> Job:
-        """Find a job by id, in memory or on disk. Errors: E-REQUEST-UNKNOWN."""
-        with self.changed:
+        """Find a job by id, which is a sign of interest. Errors: E-REQUEST-UNKNOWN."""
+        job = self.peek(job_id)
+        if not job.is_over:
             self.interests.seen(job_id)
-            job = self.jobs.get(job_id)
-            if job is None and is_id(job_id):
-                job = load(self.folder / job_id)
-                if job is not None and job.form != form():
-                    raise CompileError(
-                        "E-REQUEST-UNKNOWN",
-                        f"the job {job_id} is from another version of the program, and this "
-                        "version cannot read its result",
-                        hint="compile the model again",
-                    )
-            if job is None:
-                raise CompileError("E-REQUEST-UNKNOWN", f"there is no job {job_id[:60]!r}")
-            return job
+        return job
 
-    def find_done(self, request: Mapping[str, Any]) -> Job | None:
-        """Find a finished job with the same request and a stored result."""
-        with self.changed:
-            done = (j for j in self.jobs.values() if j.state == "succeeded")
-            return next((j for j in done if j.request == request), None)
+    def peek(self, job_id: str) -> Job:
+        """Find a job by id. Errors: E-REQUEST-UNKNOWN."""
+        job = None
+        if is_id(job_id):
+            self._adopt()
+            with self.database.looking() as connection:
+                job = reading.find(connection, self.folder, job_id)
+        if job is None:
+            raise CompileError("E-REQUEST-UNKNOWN", f"there is no job {job_id[:60]!r}")
+        if job.form != form():
+            raise CompileError(
+                "E-REQUEST-UNKNOWN",
+                f"the job {job_id} is from another version of the program, and this "
+                "version cannot read its result",
+                hint="compile the model again",
+            )
+        return job
 
-    def _find_unfinished(self, request: Mapping[str, Any]) -> Job | None:
-        """Find a queued or running job with the same request, unless it is being cancelled."""
-        for job_id, cancel in self.cancels.items():
-            job = self.jobs[job_id]
-            if not job.is_over and not cancel.is_set() and job.request == request:
-                return job
-        return None
+    def find_done(self, request: Mapping[str, Any], processors: Collection[str] = ()) -> Job | None:
+        """Find a finished job with the same request and a stored result.
+
+        `processors` are the kinds of machines whose results are of use; () for all.
+        """
+        digest = queueing.digest_of(request)
+        with self.database.looking() as connection:
+            return reading.find_done(connection, self.folder, digest, form(), processors)
+
+    def beside(self, job_id: str) -> list[Job]:
+        """Return the stored jobs that have examined this job's result, newest first.
+
+        This includes the jobs about an equal earlier job, because equal requests have equal
+        results.
+        """
+        self._adopt()
+        with self.database.looking() as connection:
+            return reading.examining(connection, self.folder, job_id, form())
+
+    def needed(self) -> Needed:
+        """Return the jobs and uploads that unfinished jobs need."""
+        return self.stored.needed()
+
+    def prune(self) -> int:
+        """Evict the jobs beyond the quota that no unfinished job needs, and return their number."""
+        return self.stored.prune()
+
+    # Clients that cancel, stop or follow jobs.
 
     def release(self, job_id: str) -> Job:
         """Cancel a job for one of its clients: the job continues while other clients await it.
 
         Errors: E-REQUEST-UNKNOWN.
         """
-        with self.changed:
-            is_last = self.interests.released(job_id)
-        return self.cancel(job_id) if is_last else self.find(job_id)
+        job = self.find(job_id)
+        if job.is_over:
+            return job
+        with self.database.changing() as connection:
+            is_last = queueing.release(connection, job_id, self.estimates)
+        return self._awaited_end(job_id) if is_last else self.find(job_id)
+
+    def cancel(self, job_id: str) -> Job:
+        """Cancel a job unless it has finished. Errors: E-REQUEST-UNKNOWN."""
+        job = self.peek(job_id)
+        if job.is_over:
+            return job
+        with self.database.changing() as connection:
+            queueing.cancel(connection, job_id, self.estimates)
+        return self._awaited_end(job_id)
+
+    def _awaited_end(self, job_id: str) -> Job:
+        self.database.watch.wait_for(lambda: self.peek(job_id).is_over, CANCEL_S)
+        return self.peek(job_id)
+
+    def ask_to_stop(self, job_id: str) -> None:
+        """Ask a job to end early, with its results so far."""
+        with self.database.changing() as connection:
+            queueing.ask_to_stop(connection, job_id)
 
     def follow(self, job_id: str, *, again: bool) -> bool:
         """Count a new event stream of a job; return False if too many streams are open.
@@ -160,49 +244,14 @@ class JobQueue:
         """
         if not self.streams.acquire(blocking=False):
             return False
-        with self.changed:
-            self.interests.opened(job_id, again=again)
+        self.interests.opened(job_id, again=again)
+        self._start_watcher()
         return True
 
     def unfollow(self, job_id: str) -> None:
         """Count the end of an event stream."""
         self.streams.release()
-        with self.changed:
-            self.interests.closed(job_id)
-
-    def beside(self, job_id: str) -> list[Job]:
-        """Return the stored jobs that have examined this job's result, newest first.
-
-        This includes the jobs about an equal earlier job, because equal requests have equal
-        results.
-        """
-        with self.changed:
-            asked = {i: job.request for i, job in self.jobs.items()}
-        folders = self.folder.iterdir() if self.folder.is_dir() else ()
-        for folder in folders:  # jobs of earlier or other servers
-            if is_id(folder.name) and folder.name not in asked:
-                asked[folder.name] = request_in(folder)
-        same = {i for i, request in asked.items() if i == job_id or request == asked.get(job_id)}
-        about: list[Job] = []
-        for i, request in asked.items():
-            if request.get("job") in same:
-                with contextlib.suppress(CompileError):  # another process may have removed the job
-                    about.append(self.find(i))
-        done = [job for job in about if job.state == "succeeded"]
-        return sorted(done, key=lambda job: job.created_s, reverse=True)
-
-    def cancel(self, job_id: str) -> Job:
-        """Cancel a job unless it has finished. Errors: E-REQUEST-UNKNOWN."""
-        job = self.find(job_id)
-        with self.changed:
-            if job.state == "queued" and job_id in self.waiting:
-                self.waiting.remove(job_id)
-                self._end(job, "cancelled")
-                self._renumber()
-            elif job_id in self.cancels:
-                self.cancels[job_id].set()
-                self.changed.wait_for(lambda: job.is_over, timeout=CANCEL_S)
-            return job
+        self.interests.closed(job_id)
 
     def events_after(self, job: Job, number: int, timeout_s: float) -> tuple[Sequence[Event], bool]:
         """Return the events after `number`, and whether the stream ends with them.
@@ -210,188 +259,127 @@ class JobQueue:
         If there are none, wait at most `timeout_s` for an event, the job's end or the server's
         stop.
         """
-        with self.changed:
-            self.changed.wait_for(
-                lambda: len(job.events) > number or job.is_over or self.is_stopping, timeout_s
-            )
-            return tuple(job.events[number:]), job.is_over or self.is_stopping
+        watch = self.database.watch
+        end_s = monotonic() + timeout_s
+        while True:
+            seen = watch.n
+            n_events, is_over = self.tails.of(job.id, seen)
+            left_s = end_s - monotonic()
+            is_last = is_over or self.stopped.is_set()
+            if n_events > number or is_last or left_s <= 0:
+                break
+            watch.wait(seen, left_s)
+        if n_events <= number:
+            return (), is_last
+        with self.database.looking() as connection:
+            return reading.events_after(connection, job.id, number), is_last
 
     def has_ended(self, job: Job, number: int) -> bool:
         """Return whether the job has ended without events after `number`."""
-        with self.changed:
-            return job.is_over and number >= len(job.events)
+        return job.is_over and number >= job.n_events
+
+    # Start and end.
 
     def warm_up(self) -> None:
-        """Import the compiler and test the sandbox in advance, so that the first job starts at
-        once."""
+        """Open the database, test the sandbox, and import the compiler, so that the first job and
+        the first text start at once."""
         self.runner.isolation.begin_self_test()
         self.runner.fork_server.warm_up()
+        _ = self.database.engine  # migrates its tables
+        self._adopt()
+        self._start()
 
     def stop(self) -> None:
-        """Cancel all jobs and end the child processes, when the server or a test ends."""
+        """End the event streams, and the supervisor of this process, when a server or test ends."""
         self.stopped.set()
-        with self.changed:
-            self.is_stopping = True
-            self.waiting.clear()
-            for cancel in self.cancels.values():
-                cancel.set()
-            self.changed.notify_all()
-        for thread in self.threads:
-            thread.join(timeout=10.0)
-        self._write_ends()
+        self.database.watch.poke()
+        with self._starting:
+            if self.supervisor is not None:
+                self.supervisor.stop()
+        if self._watcher is not None:
+            self._watcher.join(timeout=5.0)
         self.runner.fork_server.stop()
+        self.database.watch.close()
 
-    # Methods that the threads of the queue call.
+    def _adopt(self) -> None:
+        """Adopt the jobs of earlier versions, and forget those without results, once."""
+        if not self._has_adopted:
+            with self._starting:
+                if not self._has_adopted:
+                    adopt_files(self.database, self.folder)
+                    if self.blobs.is_folder:
+                        forget_lost(self.database, self.folder)
+                    self._has_adopted = True
 
-    def _make(self, request: Mapping[str, Any], model_name: str) -> Job:
-        job_id = new_id()
-        folder = self.folder / job_id
-        folder.mkdir(parents=True, mode=0o700)
-        job = Job(job_id, folder, request, model_name, form=form())
-        try:
-            job.save()
-        except OSError:  # a full disk: the client gets an error, and no half job stays
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return job
+    def _start(self) -> None:
+        self._start_watcher()
+        with self._starting:
+            is_inside = self.settings.supervisor == "inside"
+            if is_inside and self.supervisor is None and not self.stopped.is_set():
+                self.supervisor = Supervisor(self.database, self.settings, self.runner)
+                self.supervisor.start()
 
-    def _renumber(self) -> None:
-        """Record an event for each waiting job whose position in the queue has changed."""
-        waits = self._waits()
-        for position, job_id in enumerate(self.waiting, 1):
-            job = self.jobs[job_id]
-            if job.position != position:
-                job.position, job.wait_s = position, waits[job_id]
-                with contextlib.suppress(OSError):  # after a restart, no position is shown
-                    job.add("queued", {"position": position, "wait_s": job.wait_s})
-
-    def _waits(self) -> dict[str, float | None]:
-        """Return the estimated waiting time of each queued job in seconds."""
-        running = [
-            (str(job.request["kind"]), job.seconds)
-            for job in (self.jobs[i] for i in self.cancels)
-            if job.state == "running"
-        ]
-        kinds = [str(self.jobs[i].request["kind"]) for i in self.waiting]
-        waits = self.durations.waits(running, kinds, self.settings.n_workers)
-        return dict(zip(self.waiting, waits, strict=True))
-
-    def _start_threads(self) -> None:
-        while len(self.threads) < self.settings.n_workers:
-            name = f"jobs-{len(self.threads)}"
-            thread = threading.Thread(target=self._work, name=name, daemon=True)
-            self.threads.append(thread)
-            thread.start()
-        if self.watcher is None:
-            self.watcher = threading.Thread(target=self._watch, name="jobs-left", daemon=True)
-            self.watcher.start()
+    def _start_watcher(self) -> None:
+        with self._starting:
+            if self._watcher is None:
+                self._watcher = threading.Thread(target=self._watch, name="jobs-left", daemon=True)
+                self._watcher.start()
 
     def _watch(self) -> None:
-        """Cancel the jobs that all clients have left."""
+        """Write the signs of interest, and cancel the jobs that all clients have left."""
         after_s = self.settings.abandoned_after_s
-        while not self.stopped.wait(min(1.0, after_s / 4)):
-            with self.changed:
-                left = self.interests.abandoned(after_s)
-            for job_id in left:
-                log.info("job %s is cancelled: its clients have left", job_id)
-                self.cancel(job_id)
+        every_s = min(_INTEREST_S, after_s / 4)
+        silence: Silence[str] = Silence(gap_s=max(10 * every_s, _INTEREST_S))
+        while not self.stopped.wait(every_s):
+            try:
+                self._write_signs()
+                for job_id in self._left(silence, after_s):
+                    log.info("job %s is cancelled: its clients have left", job_id)
+                    with self.database.changing() as connection:
+                        queueing.cancel(connection, job_id, self.estimates)
+            except (SQLAlchemyError, OSError) as e:
+                log.warning("the interest of clients cannot be written: %s", e)
 
-    def _work(self) -> None:
-        while True:
-            with self.changed:
-                self.changed.wait_for(lambda: bool(self.waiting) or self.is_stopping)
-                if self.is_stopping:
-                    return
-                job = self.jobs[self.waiting.popleft()]
-                job.state, job.position, job.wait_s = "running", 0, None
-                job.started_s = time.time()
-            self._run(job)
-            with contextlib.suppress(OSError):
-                self.prune()
-
-    def _run(self, job: Job) -> None:
-        cancelled = self.cancels[job.id]
-        error = self._failure(job, cancelled)
-        with self.changed:
-            if error is not None:
-                log.info("job %s failed: %s", job.id, error.code)
-                self._end(job, "failed", error)
-            else:
-                self._end(job, "cancelled" if cancelled.is_set() else "succeeded")
-        with contextlib.suppress(OSError):  # logged by `_end`
-            job.sync()
-
-    def _failure(self, job: Job, cancelled: threading.Event) -> CompileError | None:
-        """Run a job to its end, and return its error if it fails."""
+    def _write_signs(self) -> None:
+        signs = self.interests.take()
+        if not signs.followers and not signs.seen:
+            return
         try:
-            with self.changed:
-                job.save()
-                job.add("started", {})
-                self._renumber()
-                self.changed.notify_all()
-            private = self.private[job.id]
-            self.runner.run(job, private, lambda *event: self._heard(job, *event), cancelled)
-        except CompileError as e:
-            return e
-        except OSError as e:
-            log.exception("job %s failed in the server", job.id)
-            return full_disk(e) or _bug()
-        except Exception:
-            log.exception("job %s failed in the server", job.id)
-            return _bug()
-        return None
+            with self.database.changing() as connection:
+                queueing.followed(connection, signs.followers, signs.seen)
+        except SQLAlchemyError:
+            self.interests.put_back(signs)
+            raise
 
-    def _end(self, job: Job, state: Any, error: CompileError | None = None) -> None:
-        """End a job, even if a full disk prevents its storage."""
-        try:
-            job.end(state, error)
-        except OSError:
-            log.exception("job %s could not be written", job.id)
-        if state == "succeeded":
-            self.durations.add(str(job.request["kind"]), job.seconds)
-        self.interests.ended(job.id)
-        self.cancels.pop(job.id, None)
-        self.private.pop(job.id, None)
-        self.changed.notify_all()
-
-    def _write_ends(self) -> None:
-        """Write the ends of jobs that a full disk has refused."""
-        with self.changed:
-            for job in self.jobs.values():
-                if job.is_end_unwritten:
-                    with contextlib.suppress(OSError):
-                        job.write_end()
-
-    def _heard(self, job: Job, name: str, data: Mapping[str, Any]) -> None:
-        """Handle a message of a child."""
-        with self.changed:
-            if name == "phase":
-                job.phase = str(data.get("phase", ""))
-            if name in ("imported", "pass"):
-                job.n_stages = int(data["stage"]) + 1
-            job.add(name, data)
-            self.changed.notify_all()
-
-    def needed(self) -> Needed:
-        """Return the jobs and uploads that unfinished jobs need."""
-        with self.changed:
-            unfinished = {i: job.request for i, job in self.jobs.items() if not job.is_over}
-        return self.stored.needed(unfinished)
-
-    def prune(self) -> int:
-        """Evict the jobs beyond the quota that no unfinished job needs, and return their number."""
-        self._write_ends()
-        items = self.stored.items(self.needed())
-        gone = excess(items, quotas(self.settings)["jobs"], time.time())
-        with self.changed:  # a request may have named a job meanwhile
-            needed = self.needed()
-            gone = [item for item in gone if item.path.name not in needed.jobs]
-            for item in gone:
-                self.jobs.pop(item.path.name, None)
-        for item in gone:
-            shutil.rmtree(item.path, ignore_errors=True)
-        return len(gone)
+    def _left(self, silence: Silence[str], after_s: float) -> list[str]:
+        """Return the jobs without a sign of interest for `after_s` seconds."""
+        with self.database.looking() as connection:
+            seen = dict(reading.interests(connection))
+        return [job_id for job_id, seconds in silence.look(seen).items() if seconds > after_s]
 
 
-def _bug() -> CompileError:
-    return CompileError("E-SERVER-BUG", "the server failed to run the job")
+class _Tails:
+    """The numbers of the last events of followed jobs: one question for all after each change."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._lock = threading.Lock()
+        self._wanted: dict[str, float] = {}
+        self._seen = -1
+        self._known: dict[str, tuple[int, bool]] = {}
+
+    def of(self, job_id: str, seen: int) -> tuple[int, bool]:
+        """Return the number of events of a job and whether it has ended, after the change
+        `seen`."""
+        with self._lock:
+            now = monotonic()
+            self._wanted[job_id] = now
+            if self._seen != seen or job_id not in self._known:
+                self._wanted = {i: t for i, t in self._wanted.items() if now - t < _FORGET_S}
+                with self.database.looking() as connection:
+                    self._known = reading.heads(connection, self._wanted)
+                self._seen = seen
+            return self._known.get(job_id, (0, True))  # an evicted job has no more events
+
+
+_FORGET_S = 60.0

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 from app.disk import begin_sync, finish_sync
 from app.jobs.frames import frame
 from app.jobs.limits import invalid_message, output_limit
+from app.jobs.outbox import Outbox
 from app.jobs.parts import PART_LIMIT_BYTES, is_name, part_file
 
 MOST_FILES = 100_000
@@ -34,11 +35,18 @@ _numbers = itertools.count()
 class ResultStore:
     """Stores the results of one child. `files` are the names that files may have; `*` is a number.
 
+    `outbox` passes them on to a blob store of a network, which makes them durable.
     Units: `limit_bytes` is the maximum total size of all parts and files, in bytes.
     """
 
-    def __init__(self, folder: Path, limit_bytes: int, files: Sequence[str] = ()) -> None:
-        self.folder, self.limit_bytes = folder, limit_bytes
+    def __init__(
+        self,
+        folder: Path,
+        limit_bytes: int,
+        files: Sequence[str] = (),
+        outbox: Outbox | None = None,
+    ) -> None:
+        self.folder, self.limit_bytes, self.outbox = folder, limit_bytes, outbox
         self.names = re.compile("|".join(map(_pattern, files)) or r"(?!)")
         self.sizes: dict[Path, int] = {}
         self.folders: set[Path] = set()
@@ -77,6 +85,8 @@ class ResultStore:
     def stored(self, path: Path) -> None:
         """Note a complete file, and begin to write files to the disk when they are many."""
         self.open = None
+        if self.outbox is not None:
+            return self.outbox.stored(path)
         self.unsynced.add(path)
         if len(self.unsynced) >= SYNC_TOGETHER:
             self._begin_sync()
@@ -87,11 +97,19 @@ class ResultStore:
 
     def settle(self) -> None:
         """Wait for the disk, at most `SETTLE_S`, so that it does not disturb a measurement."""
+        if self.outbox is not None:
+            return self.outbox.wait(SETTLE_S)
         wait(self.begun, SETTLE_S)
 
-    def sync(self) -> None:
-        """Wait until all results are on the disk. Errors: OSError."""
-        self.unsynced |= self.folders | {self.folder}
+    def sync(self, *parents: Path) -> None:
+        """Wait until all results, and the entries of these folders, are on the disk, or all results
+        in the blob store.
+
+        Errors: OSError.
+        """
+        if self.outbox is not None:
+            return self.outbox.wait()
+        self.unsynced |= self.folders | {self.folder, *parents}
         self._begin_sync()
         finish_sync(self.begun)
 

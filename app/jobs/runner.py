@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from app.blob_store import blobs_of
 from app.config import Settings
 from app.jobs.child import Child
 from app.jobs.fork_server import ForkServer
@@ -18,10 +18,11 @@ from app.jobs.kinds import KINDS
 from app.jobs.limits import Limits
 from app.jobs.listener import OnEvent, Supervision
 from app.jobs.measuring_slot import MeasuringSlot
+from app.jobs.outbox import Outbox
 from app.jobs.preparations import Preparation, preparations
-from app.jobs.records import Job
 from app.jobs.result_store import ResultStore
 from app.jobs.task import Task
+from app.store.jobs.record import Job
 from compiler.bench.machine_slot import MachineSlot
 from compiler.errors import CompileError
 
@@ -38,6 +39,7 @@ class Runner:
         self.limits = Limits(
             settings.job_limit_s, settings.memory_limit_bytes, settings.output_limit_bytes
         )
+        self.blobs = blobs_of(settings)
         self.maker = TaskMaker(Places.of(settings, find))
         self.fork_server = ForkServer(settings.worker_module, logs)
         self.slot = MeasuringSlot(machine=MachineSlot())
@@ -45,24 +47,42 @@ class Runner:
         self.numbers = itertools.count()
 
     def run(
-        self, job: Job, private: Mapping[str, Any], on_event: OnEvent, cancelled: threading.Event
+        self,
+        job: Job,
+        on_event: OnEvent,
+        cancelled: threading.Event,
+        is_stopped: Callable[[], bool],
     ) -> None:
         """Run the preparations of a job and then the job; return early if it is cancelled.
 
-        The results of a job that succeeds are on the disk. Errors: those of `Child.run`, and those
-        of finding the inputs.
+        `is_stopped` tells whether the job shall end early with its results so far.
+        The results of a job that succeeds are on the disk, or in the blob store. Errors: those of
+        `Child.run`, and those of finding the inputs.
         """
+        if self.blobs.is_folder:
+            return self._run(job, None, on_event, cancelled, is_stopped)
+        with Outbox(self.blobs, job.key, job.folder, on_event, cancelled) as outbox:
+            self._run(job, outbox, outbox.tell, cancelled, is_stopped)
+
+    def _run(
+        self,
+        job: Job,
+        outbox: Outbox | None,
+        on_event: OnEvent,
+        cancelled: threading.Event,
+        is_stopped: Callable[[], bool],
+    ) -> None:
         for each in preparations(job, self.maker, self.limits):
             self._prepare(each, on_event, cancelled)
         if cancelled.is_set():
             return
-        task = self.maker.task(job, private, self.limits)
+        task = self.maker.task(job, job.private or {}, self.limits)
         files = KINDS[job.request["kind"]].files
-        store = ResultStore(job.folder, self.limits.output_bytes, files)
-        how = Supervision(self.limits, store, on_event, cancelled, job.is_asked_to_stop)
+        store = ResultStore(job.folder, self.limits.output_bytes, files, outbox)
+        how = Supervision(self.limits, store, on_event, cancelled, is_stopped)
         self._child(task, how)
         if not cancelled.is_set():
-            store.sync()
+            store.sync(job.folder.parent, job.folder.parent.parent)
 
     def _prepare(self, each: Preparation, on_event: OnEvent, cancelled: threading.Event) -> None:
         if cancelled.is_set():

@@ -65,7 +65,8 @@ class Task:
 
     `request` is the request of the job, with facts that only the child receives. `compilations` has
     the requests of the examined jobs, keyed by the input that is the folder of the job. `speeds` is
-    None if this machine was not measured.
+    None if this machine was not measured. `machine` is the name of the machine, which every
+    measured time carries.
     """
 
     request: Mapping[str, Any]
@@ -74,6 +75,7 @@ class Task:
     compilations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     model: Source | None = None
     speeds: Speeds | None = None
+    machine: str = ""
     is_stopped: threading.Event = field(default_factory=threading.Event)
     """Set when the user asks the job to end early, with its results so far."""
 
@@ -87,6 +89,7 @@ class Task:
             task["compilations"],
             Source(**task["model"]) if task["model"] else None,
             Speeds(**task["speeds"]) if task["speeds"] else None,
+            task["machine"],
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -98,6 +101,7 @@ class Task:
             "compilations": self.compilations,
             "model": self.model and asdict(self.model),
             "speeds": self.speeds and asdict(self.speeds),
+            "machine": self.machine,
         }
 
     def parts_of(self, compilation: str) -> Parts:

@@ -51,3 +51,25 @@ class Durations:
             usual = self.usual(kind)
             heapq.heappush(free, float("inf") if usual is None else start + usual)
         return found
+
+
+class Estimates:
+    """Estimates waiting times for a number of workers, from the rows of the table of jobs."""
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = n_workers
+
+    def __call__(
+        self,
+        recent: Sequence[tuple[str, float]],
+        running: Sequence[tuple[str, float]],
+        queued: Sequence[str],
+    ) -> list[float | None]:
+        """Return the expected waiting time of each queued job, in order.
+
+        `recent` and `running` have the kinds of jobs and their seconds, `recent` the oldest first.
+        """
+        durations = Durations()
+        for kind, seconds in recent:
+            durations.add(kind, seconds)
+        return durations.waits(running, queued, self.n_workers)

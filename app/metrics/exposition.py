@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from typing import cast
@@ -12,13 +13,16 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.config import Settings
-from app.jobs.census import census
+from app.jobs.census import Census, census
 from app.jobs.queue import JobQueue
 from app.metrics.folder import VARIABLE
 from app.metrics.requests import RequestMetrics, observe
 from app.metrics.stored import StoredBytes
+
+log = logging.getLogger("compilarium.web")
 
 
 class Current(Collector):
@@ -30,25 +34,33 @@ class Current(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the figures."""
-        found = census(self.queue)
-        jobs = GaugeMetricFamily(
-            "compilarium_jobs", "Stored jobs, by kind and state.", labels=["kind", "state"]
-        )
-        for (kind, state), n in sorted(found.jobs.items()):
-            jobs.add_metric([kind, state], n)
-        yield jobs
-        yield GaugeMetricFamily(
-            "compilarium_queue_length", "Jobs that wait for a child process.", found.n_waiting
-        )
-        yield GaugeMetricFamily(
-            "compilarium_children", "Child processes that exist for jobs.", found.n_children
-        )
+        try:
+            found = census(self.queue)
+        except SQLAlchemyError as e:  # the other figures help to find the reason
+            log.warning("the table of jobs cannot be read: %s", type(e).__name__)
+        else:
+            yield from _figures_of(found)
         stored = GaugeMetricFamily(
             "compilarium_stored_bytes", "Stored data, by folder.", labels=["folder"], unit="bytes"
         )
         for folder, n_bytes in sorted(self.stored.sizes().items()):
             stored.add_metric([folder], n_bytes)
         yield stored
+
+
+def _figures_of(found: Census) -> Iterator[Metric]:
+    jobs = GaugeMetricFamily(
+        "compilarium_jobs", "Stored jobs, by kind and state.", labels=["kind", "state"]
+    )
+    for (kind, state), n in sorted(found.jobs.items()):
+        jobs.add_metric([kind, state], n)
+    yield jobs
+    yield GaugeMetricFamily(
+        "compilarium_queue_length", "Jobs that wait for a supervisor.", found.n_waiting
+    )
+    yield GaugeMetricFamily(
+        "compilarium_supervisors", "Supervisors of jobs at work.", found.n_supervisors
+    )
 
 
 class Metrics:

@@ -6,6 +6,7 @@ does not import it. A replaced worker continues with the counts of its predecess
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections.abc import Generator
@@ -15,6 +16,10 @@ from pathlib import Path
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 COUNTS = "metrics"
 """The folder in the data folder."""
+_COUNTS_BYTES = 256 * 1024
+"""The counts of one kind: more than a thousand combinations of route, method and status."""
+
+log = logging.getLogger("compilarium.web")
 
 
 @contextmanager
@@ -36,6 +41,22 @@ def shared_counts(data_folder: Path) -> Generator[None]:
         if os.getpid() == owner:
             del os.environ[VARIABLE]
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def allocate_counts() -> None:
+    """Reserve space for the counts of this process, before it counts.
+
+    The kernel kills a process that writes to a mapped file for which the disk has no space.
+    """
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        return
+    try:
+        for kind in ("counter", "histogram"):
+            with open(f"{folder}/{kind}_{os.getpid()}.db", "ab") as file:
+                os.posix_fallocate(file.fileno(), 0, _COUNTS_BYTES)
+    except (OSError, AttributeError) as e:
+        log.warning("no space could be reserved for counts: %s", e)
 
 
 def forget_worker(pid: int) -> None:

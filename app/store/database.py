@@ -5,21 +5,32 @@ The database opens at the first use, so the start of a server does not wait for 
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.engine import make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
 
-from app.store.sqlite import READING, require_local, sqlite_engine
+from app.store.copies import keep_copy
+from app.store.dialects import announce
+from app.store.postgresql import postgresql_engine
+from app.store.sqlite import READING, foreign_orphans, let_migrate, require_local, sqlite_engine
+from app.store.watch import Watch
 from compiler.errors import CompileError
 
 if TYPE_CHECKING:
     from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+log = logging.getLogger("compilarium.store")
 
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _TABLES_LOCK = 0x636F6D70696C61
@@ -35,19 +46,31 @@ def sqlite_url(folder: Path) -> str:
     return f"sqlite:///{folder.resolve() / FILE_NAME}"
 
 
-class Database:
-    """A database, with sessions from any thread.
+def absolute(url: str) -> str:
+    """Return a URL that means the same in another working folder."""
+    if not url:
+        return url
+    made = _parsed(url)
+    if made.get_backend_name() == "sqlite" and made.database and made.database != ":memory:":
+        made = made.set(database=str(Path(made.database).resolve()))
+    return made.render_as_string(hide_password=False)
 
-    Errors: E-OPTION-VALUE for a SQLite file on a network file system; E-DATA-NEWER at the first use
-    of tables that a newer program has made.
+
+class Database:
+    """A database, with sessions from any thread. With `migrates` off, its tables stay as they are.
+
+    Errors: E-OPTION-VALUE for an unknown URL, and for a SQLite file on a network file system; at
+    the first use, E-DATA-NEWER for tables that a newer program has made, and the errors of
+    `keep_copy`.
     """
 
-    def __init__(self, url: str) -> None:
-        self.url = make_url(url)
+    def __init__(self, url: str, *, migrates: bool = True) -> None:
+        self.url, self.migrates = _parsed(url), migrates
         if self.url.get_backend_name() == "sqlite" and self.url.database:
             require_local(Path(self.url.database))
         self._engine: Engine | None = None
         self._opening = threading.Lock()
+        self.watch = Watch(lambda: self.engine)
 
     @contextmanager
     def session(self) -> Generator[Session]:
@@ -66,24 +89,95 @@ class Database:
         """Return the engine, and migrate its tables at the first use."""
         with self._opening:
             if self._engine is None:
-                engine = _engine(self.url.render_as_string(hide_password=False))
-                with engine.begin() as connection:
-                    _alone(connection)
-                    upgrade(connection)
+                engine = _engine(self.url)
+                if self.migrates:
+                    _migrate(engine)
                 self._engine = engine
             return self._engine
+
+    def prepare(self) -> None:
+        """Open the database and migrate it, ahead of its use.
+
+        Errors: E-OPTION-VALUE if it cannot be used; else those of the class.
+        """
+        try:
+            _ = self.engine
+        except (DBAPIError, OSError) as e:
+            error = getattr(e, "orig", e)
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            message = f"the database cannot be used: {reason:.200}"
+            hint = "check the settings data_folder and database_url"
+            raise CompileError("E-OPTION-VALUE", message, hint=hint) from e
 
     def exists(self) -> bool:
         """Return whether the database may have rows: a SQLite file is created at the first use."""
         file = self.url.database if self.url.get_backend_name() == "sqlite" else None
         return not file or Path(file).exists()
 
+    @contextmanager
+    def changing(self) -> Generator[Connection]:
+        """Open a transaction that writes, and wake the threads that wait for changes."""
+        with self.engine.begin() as connection:
+            yield connection
+            announce(connection)
+        self.watch.poke()
+
+    @contextmanager
+    def looking(self) -> Generator[Connection]:
+        """Open a transaction that only reads: in SQLite it waits for no other transaction."""
+        with self.engine.execution_options(**{READING: True}).begin() as connection:
+            yield connection
+
     def close(self) -> None:
-        """Close the connections; a later use of the database opens new connections."""
+        """Close the connections, those in use at the end of their use.
+
+        A later use of the database opens new connections.
+        """
+        self.watch.close()
         with self._opening:
             if self._engine is not None:
+                event.listen(self._engine.pool, "checkin", _close)
                 self._engine.dispose()
                 self._engine = None
+
+
+def _migrate(engine: Engine) -> None:
+    """Run the missing migrations in one transaction, after a copy of a SQLite database."""
+    with engine.connect() as connection:
+        let_migrate(connection)
+        with connection.begin():
+            _alone(connection)
+            before, head = revision_of(connection), _scripts().get_current_head()
+            require_known(before, "the database")
+            if before == head:
+                return
+            kept = _kept(engine, before, str(head)) if before else ""
+            orphans = foreign_orphans(connection)
+            try:
+                upgrade(connection)
+                if len(foreign_orphans(connection)) > len(orphans):
+                    raise RuntimeError("the migration leaves rows that refer to no row")
+            except Exception:
+                log.error("the migration failed, and the database is as before%s", kept)
+                raise
+
+
+def _kept(engine: Engine, before: str, head: str) -> str:
+    """Copy a database before its migration, and return words on the copy for the log."""
+    words = f"the database is migrated from version {before} to {head}"
+    file = engine.url.database if engine.dialect.name == "sqlite" else None
+    if engine.dialect.name != "sqlite":
+        log.warning("%s; its copies are made with pg_dump, not by this program", words)
+    elif file and file != ":memory:":
+        copy = keep_copy(Path(file), before)
+        log.warning("%s; a copy of version %s is %s", words, before, copy)
+        return f"; its copy is {copy}"
+    return ""
+
+
+def _close(connection: DBAPIConnection | None, _: ConnectionPoolEntry) -> None:
+    if connection is not None:
+        connection.close()
 
 
 def _alone(connection: Connection) -> None:
@@ -93,6 +187,7 @@ def _alone(connection: Connection) -> None:
     SQLite has this lock already.
     """
     if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL lock_timeout = 0")  # others may migrate for long
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TABLES_LOCK})")
 
 
@@ -105,10 +200,7 @@ def revision_of(connection: Connection) -> str:
 
 def require_known(revision: str, what: str) -> None:
     """Check that this program has the migrations of a version. Errors: E-DATA-NEWER."""
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-
-    scripts = ScriptDirectory.from_config(_with_scripts(Config()))
+    scripts = _scripts()
     known = {script.revision for script in scripts.walk_revisions()}
     if revision and revision not in known:
         raise CompileError(
@@ -116,6 +208,13 @@ def require_known(revision: str, what: str) -> None:
             f"{what} has tables of version {revision}, and this program knows versions up to "
             f"{scripts.get_current_head()}",
         )
+
+
+def _scripts() -> ScriptDirectory:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    return ScriptDirectory.from_config(_with_scripts(Config()))
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
@@ -146,11 +245,27 @@ def _with_scripts(config: Config) -> Config:
     return config
 
 
-def _engine(url: str) -> Engine:
-    """Create the engine: SQLite opens a connection per use; other databases have a pool."""
-    if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True)
-    path = make_url(url).database
-    if path:
-        Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return sqlite_engine(url)
+def _parsed(url: str) -> URL:
+    """Parse the URL of a database. Errors: E-OPTION-VALUE."""
+    made: URL | None = None
+    with suppress(ArgumentError):
+        made = make_url(url)
+    if made is None or made.get_backend_name() not in _ENGINES:
+        raise CompileError(
+            "E-OPTION-VALUE",
+            "the URL of the database is neither of SQLite nor of PostgreSQL",
+            hint="COMPILARIUM_DATABASE_URL=postgresql+psycopg://USER:PASSWORD@HOST/NAME",
+        )
+    return made
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "sqlite" and url.database:
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return _ENGINES[url.get_backend_name()](url)
+
+
+_ENGINES: Mapping[str, Callable[[URL], Engine]] = {
+    "sqlite": sqlite_engine,
+    "postgresql": postgresql_engine,
+}

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from app.store.database import Database
+from sqlalchemy import Connection, inspect
+
+from app.store.database import Database, revision_of
+from app.store.jobs import reading
+from app.store.jobs.record import State
 from app.store.sqlite import BUSY_S
 from compiler.errors import CompileError
 
@@ -46,6 +50,23 @@ def file_revision(file: Path) -> str:
         return str(row[0]) if row else ""
 
 
+def server_facts(database: Database) -> tuple[str, int, list[str]]:
+    """Return the version of the tables of a PostgreSQL database, its size in bytes, and damages.
+
+    Errors: SQLAlchemyError if the server does not answer.
+    """
+    with database.looking() as connection:
+        revision = revision_of(connection)
+        size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar()
+        lost = reading.with_lost_events(connection) if has_table(connection, "jobs") else []
+    return revision, int(size or 0), [f"the job {job_id} lacks events" for job_id in lost]
+
+
+def has_table(connection: Connection, name: str) -> bool:
+    """Return whether a database has a table; those of older versions lack some."""
+    return inspect(connection).has_table(name)
+
+
 def texts_of_links(file: Path) -> Iterator[str]:
     """Yield the fragments and requests of all links in a SQLite file, which stays as it is.
 
@@ -57,6 +78,38 @@ def texts_of_links(file: Path) -> Iterator[str]:
         if _has_table(connection, "links"):
             for row in connection.execute("SELECT fragment, other FROM links"):
                 yield from row
+
+
+def jobs_in(file: Path) -> list[tuple[str, State, int]]:
+    """Return id, state and latest attempt of all jobs in a SQLite file, which stays as it is.
+
+    Errors: sqlite3.Error for a damaged file.
+    """
+    if not file.exists():
+        return []
+    with closing(_reading(file)) as connection:
+        if not _has_table(connection, "jobs"):
+            return []
+        return connection.execute("SELECT id, state, attempt FROM jobs").fetchall()
+
+
+def keep_jobs(file: Path, job_ids: Collection[str]) -> None:
+    """Remove all other jobs, and all supervisors, from a SQLite file that no server uses.
+
+    Errors: OSError.
+    """
+    try:
+        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+            if not _has_table(connection, "jobs"):
+                return
+            connection.execute("CREATE TEMP TABLE kept (id TEXT PRIMARY KEY)")
+            connection.executemany("INSERT INTO kept VALUES (?)", [(each,) for each in job_ids])
+            connection.execute("DELETE FROM jobs WHERE id NOT IN kept")
+            connection.execute("DELETE FROM job_events WHERE job_id NOT IN kept")
+            connection.execute("DELETE FROM supervisors")
+            connection.execute("VACUUM")  # otherwise the removed rows stay in the file
+    except sqlite3.Error as e:
+        raise OSError(f"the copy {file} cannot be written: {e}") from e
 
 
 def _reading(file: Path) -> sqlite3.Connection:

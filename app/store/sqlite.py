@@ -12,11 +12,12 @@ import os
 import re
 import sqlite3
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine, ExceptionContext, NullPool, create_engine, event
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, NullPool, create_engine, event
 
 from compiler.errors import CompileError
 
@@ -25,8 +26,21 @@ log = logging.getLogger("compilarium.store")
 BUSY_S = 10.0
 """Time in seconds that a statement waits for the lock of another connection."""
 
+MIGRATION_S = 120.0
+"""Time in seconds that the first use of a database waits for another process that migrates it."""
+
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 """Primary codes of errors that end when another connection releases its lock."""
+
+AWAY = (
+    *_LOCKED,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+)
+"""Primary codes of errors that end when the disk, or another connection, permits it."""
 
 READING = "reading"
 """Execution option of connections that only read."""
@@ -60,7 +74,7 @@ def journal_mode(version: Version) -> Literal["truncate", "wal"]:
     return "truncate" if has_unsafe_wal(version) else "wal"
 
 
-def sqlite_engine(url: str) -> Engine:
+def sqlite_engine(url: URL) -> Engine:
     """Create an engine that opens a connection per use.
 
     A transaction takes the write lock at its begin, so it never waits for the lock after it has
@@ -108,6 +122,25 @@ def configure(connection: sqlite3.Connection, mode: str) -> None:
     connection.execute("PRAGMA mmap_size=0")
 
 
+def let_migrate(connection: Connection) -> None:
+    """Prepare a connection without a transaction for migrations.
+
+    Another process may copy and migrate the database for longer than usual statements take. A
+    migration may replace a table that others refer to, and must not delete their rows.
+    """
+    if connection.dialect.name == "sqlite":
+        driver: Any = connection.connection.driver_connection
+        driver.execute(f"PRAGMA busy_timeout={int(MIGRATION_S * 1000)}")
+        driver.execute("PRAGMA foreign_keys=OFF")
+
+
+def foreign_orphans(connection: Connection) -> Sequence[object]:
+    """Return the rows of a SQLite database that refer to missing rows; [] for other databases."""
+    if connection.dialect.name != "sqlite":
+        return []
+    return connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+
+
 def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
     """Set the journal mode. SQLite does not wait for other processes at this statement, so
     retry."""
@@ -124,7 +157,9 @@ def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
             return
         if monotonic() > until:
             message = f"database is locked: its journal mode is {found!r}, and {mode} is needed"
-            raise sqlite3.OperationalError(message)
+            error = sqlite3.OperationalError(message)
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
         sleep(0.01)
 
 

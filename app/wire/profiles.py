@@ -101,7 +101,8 @@ def disturbance(found: Disturbance) -> shapes.Disturbance:
         "waiting_share": found.waiting_share,
         "steal_share": found.steal_share,
         "causes": list(found.causes),
-        "words": found.words,
+        "machine": found.machine,
+        "words": f"{found.words} Machine: {found.machine}.",
     }
 
 
@@ -123,7 +124,7 @@ def _machine(m: Machine, target: Target, used: Container[str]) -> shapes.Machine
     sizes: dict[Level, int] = {"L1": m.l1_bytes, "L2": m.l2_bytes, "L3": m.l3_bytes}
     return {
         "name": processor(),
-        "features": _features(target),
+        "features": features_of(target),
         "n_processors": target.n_cores,
         "is_measured": m.is_measured,
         "measured": measured_at() if m.is_measured else None,
@@ -140,7 +141,7 @@ def _machine(m: Machine, target: Target, used: Container[str]) -> shapes.Machine
     }
 
 
-def _features(t: Target) -> list[str]:
+def features_of(t: Target) -> list[str]:
     """Describe the features that determine the speed of a core."""
     has = {
         "fused multiply-add": t.has_fma,

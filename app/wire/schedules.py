@@ -11,6 +11,7 @@ from app.wire.fields import fields_of, text
 from app.wire.problems import problem
 from app.wire.shapes import schedules as shapes
 from app.wire.texts import code_levels
+from compiler.machine.name import machine_name
 from compiler.runtime.kernel_code import Code
 from compiler.runtime.profile import median_interval
 from compiler.schedule.language.draft import Draft
@@ -118,6 +119,7 @@ def verdict(found: Sequence[Compared], turns: Turns | None) -> shapes.ScheduleVe
 def _times(turns: Turns) -> shapes.SchedulesInTurns:
     ratio, low, high = turns.ratio
     return {
+        "machine": machine_name(),
         "rounds": len(turns.edited),
         "noise": NOISE,
         "ratio": ratio,

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.wire import VERSION
 from app.wire.shapes.tuning import TunedKernel, TunedModel, TuneTrial, Tuning
+from compiler.machine.name import machine_name
 from compiler.runtime.profile import median_interval
 from compiler.tuning.explore import Trial
 from compiler.tuning.report import KernelReport
@@ -23,6 +24,7 @@ def empty(request: Mapping[str, Any]) -> Tuning:
         "search": request["search"],
         "budget_seconds": request["budget_seconds"],
         "searching_seconds": 0.0,
+        "machine": machine_name(),
         "kernels": [],
         "trials": [],
         "model": None,

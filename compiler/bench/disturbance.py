@@ -10,6 +10,7 @@ from time import perf_counter, process_time
 from typing import Literal
 
 from compiler.dataclass import dataclass
+from compiler.machine.name import machine_name
 
 Cause = Literal["waiting", "steal", "busy", "shared"]
 """The reasons to distrust a time: the measuring thread waited for a processor, the hypervisor took
@@ -30,7 +31,8 @@ class Disturbance:
     `busy_processors` is the mean number of processors that other processes used, of `n_processors`.
     `waiting_share` is the share of the time in which the measuring thread had no processor, and
     `steal_share` the share of all processor time that the hypervisor took. Unknown figures are
-    None. `is_exclusive` is False if another measurement of this user ran.
+    None. `is_exclusive` is False if another measurement of this user ran. `machine` is the name of
+    the machine.
     """
 
     seconds: float
@@ -40,6 +42,7 @@ class Disturbance:
     waiting_share: float | None
     steal_share: float | None
     is_exclusive: bool = True
+    machine: str = ""
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -103,7 +106,8 @@ class Watch:
                 steal = min(max(s.steal, 0.0) / s.wall / n, 1.0)
             if self.threads == 1:  # idle threads of a pool are not waiting for a processor
                 waiting = min(max(1.0 - s.own / s.wall, 0.0), 1.0)
-        return Disturbance(s.wall, self.threads, n, busy, waiting, steal, self.is_exclusive)
+        used = (busy, waiting, steal)
+        return Disturbance(s.wall, self.threads, n, *used, self.is_exclusive, machine_name())
 
 
 @contextmanager

@@ -39,6 +39,12 @@ def key_of(target: Target) -> str:
     return hashlib.sha256("\0".join(map(str, facts)).encode()).hexdigest()[:16]
 
 
+def kind_of(target: Target) -> str:
+    """Return the kind of a machine: times and code of machines of another kind differ."""
+    facts = map(str, (processor(), *_facts(target)))
+    return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
+
+
 def _facts(target: Target) -> tuple[object, ...]:
     caches = (target.l1d_bytes, target.l2_bytes, target.l3_bytes)
     return (target.triple, target.cpu, target.features, *caches, target.n_cores)

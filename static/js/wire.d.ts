@@ -113,9 +113,17 @@ export interface Limits {
 }
 /** The machine that runs the programs. */
 export interface Host { name: string; triple: string; vector_bytes: number; }
-/** Facts about the server. */
+/** The description of a machine. Sizes of caches are per core, `l3_bytes` in total. */
+export interface MachineFacts {
+  processor: string; triple: string; features: string[]; vector_bytes: number; n_processors: number;
+  l1d_bytes: number; l2_bytes: number; l3_bytes: number;
+}
+/** A machine that runs jobs; times of machines of different kinds are never compared. */
+export interface MachineAtWork { name: string; kind: string; facts: MachineFacts; }
+/** Facts about the server, and the machines that run its jobs. */
 export interface About {
   program: string; limits: Limits; versions: Record<string, string>; host: Host;
+  machines: MachineAtWork[];
 }
 /** Whether this server isolates models and texts, as its self-test has found. `unknown`: not
  * tested. `absent`: uploads and written models are refused. `waived`: they run without
@@ -212,11 +220,12 @@ export interface JobRequest {
   shapes?: Record<string, number[]>; options?: JobOptions; tuned?: string; without?: string[];
 }
 /** The state of a job. `wait_s` is the estimated waiting time of a queued job in seconds; null
- * if it is unknown. */
+ * if it is unknown. `machine` is the name of the machine that runs or ran the job, "" before its
+ * first attempt. */
 export interface Job {
   id: string; kind: string; state: JobState; position: number; wait_s: number | null; phase: string;
   n_stages: number; last_event: number; created: number; seconds: number; error: Problem | null;
-  request: JobRequest | Asked; model_name: string;
+  request: JobRequest | Asked; model_name: string; machine: string;
 }
 /** The stored jobs that have examined another job's result, newest first. `report` is the
  * command line that writes a report with all findings, "" if no report is possible. */
@@ -495,10 +504,12 @@ export interface Machine {
  * `n_processors`. `waiting_share` is the share of the time in which the measuring thread had no
  * processor, and `steal_share` the share of all processor time that the hypervisor took.
  * `causes` has the reasons to distrust the times; an empty list means an undisturbed
- * measurement. `words` is a sentence about these figures. */
+ * measurement. `machine` is the name of the machine: times of different machines are not
+ * comparable. `words` describes these figures. */
 export interface Disturbance {
   threads: number; n_processors: number; busy_processors: number | null;
-  waiting_share: number | null; steal_share: number | null; causes: Cause[]; words: string;
+  waiting_share: number | null; steal_share: number | null; causes: Cause[]; machine: string;
+  words: string;
 }
 /** Median, minimum, and the 95 % confidence interval of the median, `low_s` to `high_s`. */
 export interface Times { median_s: number; min_s: number; low_s: number; high_s: number; }
@@ -611,8 +622,8 @@ export interface CallTime { median_s: number; low_s: number; high_s: number; }
  * original time. `low` to `high` is the confidence interval of the ratio. The addresses of code
  * and data change a ratio by up to about `noise` from run to run. */
 export interface SchedulesInTurns {
-  rounds: number; noise: number; ratio: number; low: number; high: number; original: CallTime;
-  edited: CallTime;
+  machine: string; rounds: number; noise: number; ratio: number; low: number; high: number;
+  original: CallTime; edited: CallTime;
 }
 /** Comparison of the original and edited schedule; `times` is null before the run, or if results
  * differ. */
@@ -823,7 +834,8 @@ export interface TunedModel {
 /** The state of a search. */
 export interface Tuning {
   job: string; kernel: number | null; search: SearchName; budget_seconds: number;
-  searching_seconds: number; kernels: TunedKernel[]; trials: TuneTrial[]; model?: TunedModel | null;
+  searching_seconds: number; machine: string; kernels: TunedKernel[]; trials: TuneTrial[];
+  model?: TunedModel | null;
 }
 
 // Written models.

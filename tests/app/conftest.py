@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import func, select, update
 
 from app import create_app
 from app.config import Settings
@@ -17,8 +18,9 @@ from app.jobs.fork_server import ForkServer
 from app.jobs.inputs import TaskMaker
 from app.jobs.limits import Limits
 from app.jobs.queue import JobQueue
-from app.jobs.records import Job
 from app.jobs.task import Task
+from app.store.jobs.record import Event, Job
+from app.store.models import JobRow
 from tests.app.schema import check_answers
 
 QUICK = {"measure": False, "check": False, "accuracy": False}
@@ -75,7 +77,7 @@ def fork_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServe
 
 
 @pytest.fixture
-def make_app(tmp_path: Path, fork_servers: ForkServers) -> Iterator[MakeApp]:
+def make_app(tmp_path: Path, fork_servers: ForkServers, database_url: str) -> Iterator[MakeApp]:
     """A factory of applications, whose children are ended after the test.
 
     Applications of the odd worker share its fork server; the environment may request a separate
@@ -86,6 +88,7 @@ def make_app(tmp_path: Path, fork_servers: ForkServers) -> Iterator[MakeApp]:
     def make(**differences: Any) -> Flask:
         settings = {
             "data_folder": tmp_path / "data",
+            "database_url": database_url,
             "upload_limit_bytes": 100_000,
             "job_limit_s": 120.0,
             "n_workers": 1,
@@ -106,6 +109,7 @@ def make_app(tmp_path: Path, fork_servers: ForkServers) -> Iterator[MakeApp]:
     for app in made:
         app.extensions["jobs"].stop()
         app.extensions["texts"].stop()
+        app.extensions["database"].close()
     assert not [wrong for answers in made.values() for wrong in answers]
 
 
@@ -167,6 +171,24 @@ def submit(client: FlaskClient, trouble: str = "none", **fields: Any) -> dict[st
 
 def jobs_of(client: FlaskClient) -> JobQueue:
     return client.application.extensions["jobs"]
+
+
+def events_told(client: FlaskClient, job_id: str) -> Sequence[Event]:
+    """Return all events of a job so far."""
+    jobs = jobs_of(client)
+    return jobs.events_after(jobs.peek(job_id), 0, 0.0)[0]
+
+
+def n_jobs(client: FlaskClient) -> int:
+    """Return the number of jobs in the table."""
+    with jobs_of(client).database.looking() as connection:
+        return connection.scalar(select(func.count()).select_from(JobRow)) or 0
+
+
+def change_row(client: FlaskClient, job_id: str, **values: Any) -> None:
+    """Change columns of a job behind the server's back."""
+    with jobs_of(client).database.changing() as connection:
+        connection.execute(update(JobRow).where(JobRow.id == job_id).values(**values))
 
 
 def until(holds: Callable[[], bool]) -> None:

@@ -12,10 +12,10 @@ from app.jobs.frames import WITH_BODY
 from app.jobs.kinds import KINDS
 from app.jobs.limits import Limits
 from app.jobs.parts import packed, part_file
-from app.jobs.records import Job
 from app.jobs.result_store import ResultStore
 from app.jobs.results import Results
 from app.jobs.task import Task
+from app.store.jobs.record import Job
 
 LIMITS = Limits(seconds=600.0, memory_bytes=8 * 10**9, output_bytes=10**8)
 

@@ -32,9 +32,28 @@ class Running:
 
     @property
     def worker(self) -> int:
-        """The process that answers requests: the only child of the server's process."""
-        (only,) = children_of(self.process.pid)
-        return only
+        """The process that answers requests."""
+        return self._child(is_supervisor=False)
+
+    @property
+    def supervisor(self) -> int:
+        """The process that runs jobs."""
+        return self._child(is_supervisor=True)
+
+    def _child(self, *, is_supervisor: bool) -> int:
+        found: list[int] = []
+
+        def is_unique() -> bool:
+            children = children_of(self.process.pid)
+            found[:] = [
+                each
+                for each in children
+                if runs(each, "app.jobs.supervisor_process") is is_supervisor
+            ]
+            return len(found) == 1
+
+        until(is_unique)
+        return found[0]
 
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
@@ -82,13 +101,21 @@ def running(folder: Path, arguments: Sequence[str] = (), **settings: Any) -> Gen
             process.wait(timeout=PATIENCE_S)
 
 
+def runs(pid: int, module: str) -> bool:
+    """Return whether a process runs this module as its program."""
+    try:
+        return module in Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:  # it has ended
+        return False
+
+
 def children_of(pid: int) -> list[int]:
     """Wait until a process has children, and return them."""
     children: list[int] = []
 
     def has_some() -> bool:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            children[:] = map(int, file.read().split())
+        of_threads = Path(f"/proc/{pid}/task").glob("*/children")
+        children[:] = [int(each) for file in of_threads for each in file.read_text().split()]
         return bool(children)
 
     until(has_some)

@@ -42,6 +42,26 @@ def test_another_content_has_another_address_and_old_addresses_are_not_kept(site
     assert "immutable" not in answer.headers["Cache-Control"]
 
 
+def test_the_page_is_written_once_for_each_bundle(site, client, monkeypatch):
+    written: list[str] = []
+    render = assets.render_template
+    monkeypatch.setattr(
+        assets, "render_template", lambda *args, **more: written.append("") or render(*args, **more)
+    )
+    first = client.get("/").data
+    assert client.get("/").data == first
+    (site / "static" / "dist" / "main.css").write_text("body {}")
+    client.get("/")
+    assert len(written) == 2
+
+
+def test_the_files_that_the_page_names_are_known():
+    templates = paths.site_folder("templates")
+    texts = [(templates / name).read_text() for name in ("base.html", "playground.html")]
+    named = {name for text in texts for name in re.findall(r"asset\('([^']+)'\)", text)}
+    assert named == set(assets.PAGE_FILES)
+
+
 def test_without_a_digest_there_is_an_etag(site, client):
     answer = client.get("/static/dist/main.js", buffered=True)
     assert "immutable" not in answer.headers.get("Cache-Control", "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from app.api import ROUTES
 from app.api.openapi import description
 from app.jobs.queue import JobQueue
+from app.quotas import Quota
+from app.store.database import Database, sqlite_url
 from tests.app.conftest import jobs_of, settings_of, submit, wait
 
 
@@ -33,10 +35,13 @@ def test_what_was_asked_for_just_the_same_has_the_same_beside_it(client):
 def test_they_are_found_on_disk_by_another_server(client):
     compiled = wait(client, submit(client)["id"])["id"]
     beside = wait(client, submit(client, job=compiled)["id"])["id"]
-    again = JobQueue(jobs_of(client).folder, settings_of(client.application))
+    settings = settings_of(client.application)
+    again = JobQueue(settings, Database(sqlite_url(settings.data_folder)))
     assert [job.id for job in again.beside(compiled)] == [beside]
-    (again.folder / beside / "job.json").write_text("{")
-    assert again.beside(compiled) == []
+    again.stored.quota = Quota(n_items=1)
+    assert again.prune() == 1
+    assert again.beside(beside) == again.beside(compiled) == []
+    assert [job.id for job in jobs_of(client).beside(compiled)] == []
 
 
 def test_nothing_is_beside_a_job_that_is_not_there(client):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import random
 import time
 from dataclasses import fields
 from pathlib import Path
@@ -11,8 +13,8 @@ from pathlib import Path
 from app.cleanup import KINDS, Cleanup, Stores, clean
 from app.config import Settings
 from app.jobs.eviction import Needed
-from app.quotas import DAY_S, Item, Quota, excess, quotas
-from tests.app.conftest import jobs_of, settings_of, submit, until, wait, wait_until
+from app.quotas import DAY_S, Growth, Item, Quota, excess, quotas
+from tests.app.conftest import change_row, jobs_of, settings_of, submit, until, wait, wait_until
 
 RAW = {"content_type": "application/octet-stream"}
 NOW = 1e9
@@ -67,15 +69,14 @@ def test_old_and_large_data_of_every_kind_are_removed(make_app):
     client, stores = app.test_client(), Stores.of(app)
     old, fresh = upload(client, b"old"), upload(client, b"fresh")
     age(stores.uploads.folder / f"{old}.onnx", 11)
-    jobs = [wait(client, submit(client, name=i)["id"])["id"] for i in range(2)]
+    jobs = finished_elsewhere(make_app, 2)
     link = client.post("/api/v1/links", json={"fragment": "v=1&model=sample:digits_cnn"})
-    until(lambda: not jobs_of(client).needed().jobs)
-    age(stores.jobs.folder / jobs[0], 11)
+    change_row(client, jobs[0], ended_s=time.time() - 11 * DAY_S)
     stores.jobs.runner.logs.mkdir(exist_ok=True)
     for name, days in (("child-7.txt", 11), ("child-8.txt", 9)):
         (stores.jobs.runner.logs / name).write_text("words")
         age(stores.jobs.runner.logs / name, days)
-    assert clean(stores) == {"links": 0, "jobs": 1, "uploads": 1, "logs": 1}
+    assert clean(stores) == {"links": 0, "jobs": 1, "uploads": 1, "copies": 0, "logs": 1}
     assert [client.get(f"/api/v1/uploads/{i}").status_code for i in (old, fresh)] == [404, 200]
     assert [client.get(f"/api/v1/jobs/{i}").status_code for i in jobs] == [404, 200]
     assert not (stores.jobs.runner.logs / "child-7.txt").exists()
@@ -85,14 +86,37 @@ def test_old_and_large_data_of_every_kind_are_removed(make_app):
     assert client.get(path).status_code == 404
 
 
+def finished_elsewhere(make_app, n: int) -> list[str]:
+    """Return jobs in the same data folder, which the supervisor of a server with quotas that
+    nothing exceeds has run."""
+    client = make_app().test_client()
+    return [wait(client, submit(client, name=i)["id"])["id"] for i in range(n)]
+
+
+def test_a_job_that_a_request_names_during_the_clean_up_stays(make_app, monkeypatch):
+    app = make_app(jobs_kept_days=1, supervisor="outside")
+    client, stores = app.test_client(), Stores.of(app)
+    named, other = finished_elsewhere(make_app, 2)
+    for each in (named, other):
+        change_row(client, each, ended_s=time.time() - 2 * DAY_S)
+
+    def meanwhile(*arguments):
+        submit(client, "sleep", job=named)
+        return excess(*arguments)
+
+    monkeypatch.setattr("app.jobs.eviction.excess", meanwhile)
+    assert stores.jobs.prune() == 1
+    assert [client.get(f"/api/v1/jobs/{i}").status_code for i in (named, other)] == [200, 404]
+    assert not (stores.jobs.folder / other).exists()
+
+
 def test_jobs_are_limited_by_the_size_of_their_results(make_app):
     app = make_app(jobs_kept_bytes=100_000)
     client, stores = app.test_client(), Stores.of(app)
-    jobs = [wait(client, submit(client, name=i)["id"])["id"] for i in range(3)]
-    until(lambda: not jobs_of(client).needed().jobs)
+    jobs = finished_elsewhere(make_app, 3)
     for number, job in enumerate(jobs):
-        (stores.jobs.folder / job / "large").write_bytes(bytes(60_000))
-        age(stores.jobs.folder / job, 1 - number / 10)
+        (jobs_of(client).find(job).folder / "large").write_bytes(bytes(60_000))
+        change_row(client, job, ended_s=time.time() - DAY_S + number)
     assert stores.jobs.prune() == 2
     assert [client.get(f"/api/v1/jobs/{i}").status_code for i in jobs] == [404, 404, 200]
 
@@ -101,14 +125,12 @@ def test_what_an_unfinished_job_uses_stays(make_app):
     app = make_app(uploads_kept_bytes=0, n_jobs_kept=0, uploads_kept_days=1, jobs_kept_days=1)
     client, stores = app.test_client(), Stores.of(app)
     model = upload(client, b"model of the examined job")
-    stores.jobs.settings = settings_of(make_app(n_jobs_kept=9))
-    first = wait(client, submit(client, model={"upload": model})["id"])["id"]
-    until(lambda: not jobs_of(client).needed().jobs)
-    stores.jobs.settings = settings_of(app)
-    running = submit(client, "sleep", job=first)["id"]
+    supervised = make_app(n_jobs_kept=9).test_client()
+    first = wait(client, submit(supervised, model={"upload": model})["id"])["id"]
+    running = submit(supervised, "sleep", job=first)["id"]
     wait_until(client, running, lambda job: job["state"] == "running")
     age(stores.uploads.folder / f"{model}.onnx", 5)
-    age(stores.jobs.folder / first, 5)
+    change_row(client, first, ended_s=time.time() - 5 * DAY_S)
     unused = upload(client, b"unused")
     age(stores.uploads.folder / f"{unused}.onnx", 5)
     removed = clean(stores)
@@ -136,14 +158,13 @@ def test_uploads_stay_that_any_field_of_an_unfinished_request_names(make_app):
 
 
 def test_a_chain_of_examined_jobs_is_needed_with_its_uploads(client):
-    """Also the jobs of another server with this data folder, and jobs that examine each other."""
+    """Also the jobs of other supervisors, and jobs that examine each other."""
     stores, model = Stores.of(client.application), "a" * 64
     first = wait(client, submit(client, model={"upload": model})["id"])["id"]
     second = wait(client, submit(client, job=first, tuned=first)["id"])["id"]
-    until(lambda: not jobs_of(client).needed().jobs)
-    file = stores.jobs.folder / second / "job.json"
-    facts = json.loads(file.read_text()) | {"state": "running", "server_pid": os.getppid()}
-    file.write_text(json.dumps(facts | {"request": {"job": first, "other": second}}))
+    assert stores.jobs.needed() == Needed()
+    request = json.dumps({"job": first, "other": second})
+    change_row(client, second, state="running", owner="another/1/0", request=request)
     assert stores.jobs.needed() == Needed({first, second}, {model})
 
 
@@ -169,6 +190,48 @@ def test_models_of_links_stay_until_their_links_are_gone(make_app):
     assert client.get(f"/api/v1/uploads/{linked}").status_code == 404
 
 
+def test_stored_data_are_looked_at_when_a_share_of_the_quota_was_added() -> None:
+    growth = Growth(Quota(n_bytes=5000, n_items=200))
+    assert growth.is_much_with(1), "at first, the stored data are unknown"
+    growth.reset()
+    assert [growth.is_much_with(30) for _ in range(4)] == [False, False, False, True]
+    growth.reset()
+    assert [growth.is_much_with(1) for _ in range(5)] == [False, False, False, False, True]
+    assert all(Growth(Quota(n_items=2)).is_much_with(1) for _ in range(3))
+    endless = Growth(Quota())
+    endless.reset()
+    assert not endless.is_much_with(10**12)
+
+
+def test_an_upload_looks_at_all_files_only_if_they_may_exceed_the_quota(make_app, monkeypatch):
+    """With thousands of stored models, a look takes as long as the upload itself."""
+    stores = Stores.of(make_app(uploads_kept_bytes=5000))
+    looks: list[str] = []
+    look = stores.uploads.prune
+    monkeypatch.setattr(stores.uploads, "prune", lambda keep: looks.append(keep) or look(keep))
+
+    def save(n_bytes: int) -> str:
+        return stores.uploads.save(io.BytesIO(random.randbytes(n_bytes)), "m.onnx").id
+
+    saved = [save(10) for _ in range(5)]
+    assert looks == saved[:1]
+    large = save(4980)
+    assert looks == [saved[0], large]
+    assert sum(path.stat().st_size for path in stores.uploads.folder.glob("*.onnx")) <= 5000
+
+
+def test_a_job_looks_at_all_jobs_only_if_they_may_exceed_the_quota(make_app, monkeypatch):
+    jobs = jobs_of(make_app(n_jobs_kept=100).test_client())
+    looks: list[str] = []
+    monkeypatch.setattr(jobs.stored, "prune", lambda: looks.append(""))
+    jobs.stored._growth.reset()
+    for _ in range(2):
+        jobs.stored.add("20260101-0123456789abcdef0123")
+    assert not looks
+    jobs.stored.add("20260101-0123456789abcdef0123")
+    assert len(looks) == 1
+
+
 def test_facts_without_a_content_are_removed(client):
     stores = Stores.of(client.application)
     upload(client, b"some bytes")
@@ -185,7 +248,7 @@ def test_one_failing_kind_does_not_stop_the_others(make_app, monkeypatch, caplog
     old = upload(client, b"old")
     age(stores.uploads.folder / f"{old}.onnx", 2)
     monkeypatch.setattr(stores.jobs, "prune", lambda: 1 / 0)
-    assert clean(stores) == {"links": 0, "jobs": 0, "uploads": 1, "logs": 0}
+    assert clean(stores) == {"links": 0, "jobs": 0, "uploads": 1, "copies": 0, "logs": 0}
     assert "jobs were not cleaned up" in caplog.text
 
 

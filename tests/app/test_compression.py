@@ -7,6 +7,7 @@ import gzip
 import brotli
 import pytest
 
+from app import compression
 from tests.app.conftest import jobs_of, submit
 
 PATH = "/api/v1/operators"
@@ -27,6 +28,32 @@ def test_answers_are_compressed_as_the_client_accepts(client, accepted, encoding
     unpack = {"br": brotli.decompress, "gzip": gzip.decompress, None: bytes}
     if encoding in unpack:
         assert unpack[encoding](answer.data) == plain
+
+
+@pytest.mark.parametrize("accepted", ["", "br", "gzip"])
+def test_an_answer_that_never_changes_is_sent_once(client, accepted) -> None:
+    headers = {"Accept-Encoding": accepted}
+    answer = client.get(PATH, headers=headers)
+    assert answer.headers["Cache-Control"] == "no-cache"
+    tag = answer.headers["ETag"]
+    again = client.get(PATH, headers={**headers, "If-None-Match": tag})
+    assert (again.status_code, again.data) == (304, b"")
+    assert client.get(PATH, headers={"If-None-Match": '"another"'}).status_code == 200
+
+
+def test_a_constant_is_compressed_once_for_each_encoding(client, monkeypatch) -> None:
+    counted: list[str] = []
+
+    def encoder(name: str):
+        return lambda content: counted.append(name) or name.encode()
+
+    monkeypatch.setattr(compression, "_ENCODERS", {n: encoder(n) for n in ("br", "gzip")})
+    constant = compression.Constant(b"content", "text/plain")
+    for accepted in ("br, gzip", "gzip", "br", "gzip", ""):
+        with client.application.test_request_context(headers={"Accept-Encoding": accepted}):
+            expected = accepted.partition(",")[0] or "content"
+            assert constant.answer().data == expected.encode()
+    assert counted == ["br", "gzip"]
 
 
 def test_short_answers_are_not_compressed(client) -> None:

@@ -140,3 +140,8 @@ def test_the_command_lists_settings_without_starting_a_server(file: Path) -> Non
     found = tomllib.loads(done.output)
     assert (found["upload_limit_bytes"], found["insecure"], found["port"]) == (5_000_000, True, 1)
     assert found["queue_limit"] == 7
+
+
+def test_event_streams_of_a_class_leave_threads_for_other_requests() -> None:
+    settings = Settings()
+    assert 100 < settings.n_streams < settings.n_threads - 64

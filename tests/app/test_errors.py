@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import sqlite3
+
 import pytest
 from markupsafe import escape
+from sqlalchemy.exc import OperationalError
 
 from compiler.errors import CODES
-from tests.app.conftest import jobs_of
+from tests.app.conftest import jobs_of, n_jobs
 
 JOB = {"kind": "compile", "model": {"sample": "digits_mlp"}}
 
@@ -62,7 +66,7 @@ def test_a_wrong_request_names_the_field(client, body, says):
     sent = {"data": body} if isinstance(body, bytes) else {"json": body}
     error = assert_error(client.post("/api/v1/jobs", **sent), 400, "E-REQUEST-BODY")
     assert says in error["message"]
-    assert not jobs_of(client).jobs
+    assert n_jobs(client) == 0
 
 
 @pytest.mark.parametrize(
@@ -76,7 +80,7 @@ def test_a_wrong_request_names_the_field(client, body, says):
 def test_a_wrong_pipeline_is_refused_before_it_is_queued(client, text, code):
     assert_error(client.post("/api/v1/jobs", json={**JOB, "pipeline": text}), 400, code)
     assert_error(client.post("/api/v1/pipelines/check", json={"text": text}), 400, code)
-    assert not jobs_of(client).jobs
+    assert n_jobs(client) == 0
 
 
 def test_a_body_over_the_limit_is_refused(make_app):
@@ -158,3 +162,23 @@ def test_a_page_has_all_codes_with_their_meanings(client):
 def test_the_table_of_codes_is_served(client):
     rows = client.get("/api/v1/errors").get_json()["errors"]
     assert [r["code"] for r in rows] == list(CODES)
+
+
+def locked() -> OperationalError:
+    error = sqlite3.OperationalError("database is locked")
+    error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    return OperationalError("INSERT secret", {}, error)
+
+
+@pytest.mark.parametrize("error", [locked(), OSError(errno.EROFS, "secret"), OSError(24, "")])
+def test_without_the_database_or_the_data_folder_a_client_shall_try_again(
+    client, monkeypatch, error
+):
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(jobs_of(client), "obtain", fail)
+    answer = client.post("/api/v1/jobs", json=JOB)
+    told = assert_error(answer, 503, "E-SERVER-STORAGE")
+    assert "secret" not in told["message"]
+    assert int(answer.headers["Retry-After"]) > 0

@@ -5,11 +5,23 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
-from app.jobs.records import Job
-from tests.app.conftest import PATIENCE_S, jobs_of, submit, wait, wait_until
+from app.store.jobs import leases
+from tests.app.conftest import (
+    PATIENCE_S,
+    events_told,
+    jobs_of,
+    submit,
+    until,
+    wait,
+    wait_until,
+)
+
+pytestmark = pytest.mark.each_database
 
 
 def events_of(answer) -> list[tuple[int, str, dict]]:
@@ -89,34 +101,46 @@ def test_a_silent_stream_is_kept_alive_and_ends_in_time(make_app, monkeypatch):
 
 
 def test_a_stream_that_is_read_during_the_end_of_a_job_has_the_terminal_event(client):
-    jobs = jobs_of(client)
-    job = jobs.find(submit(client, "sleep")["id"])
-    wait_until(client, job.id, lambda found: found["n_stages"] == 3)
-    stream = iter(client.get(f"/api/v1/jobs/{job.id}/events", buffered=False).response)
+    job_id = submit(client, "sleep")["id"]
+    wait_until(client, job_id, lambda found: found["n_stages"] == 3)
+    stream = iter(client.get(f"/api/v1/jobs/{job_id}/events", buffered=False).response)
     while b"event: pass" not in next(stream):
         pass
-    jobs.cancels[job.id].set()
-    with jobs.changed:  # as when the job has a new state, and its terminal event is being added
-        state, job.state = job.state, "cancelled"
-        rest: list[bytes] = []
-        reader = threading.Thread(target=lambda: rest.extend(stream))
-        reader.start()
-        reader.join(timeout=0.2)
-        job.state = state
+    rest: list[bytes] = []
+    reader = threading.Thread(target=lambda: rest.extend(stream))
+    reader.start()
+    jobs_of(client).cancel(job_id)
     reader.join(timeout=PATIENCE_S)
     assert b"event: cancelled" in b"".join(rest)
 
 
-def test_a_full_disk_does_not_hide_the_end_of_a_job(client, monkeypatch):
-    job = jobs_of(client).find(wait(client, submit(client)["id"])["id"])
+def test_no_one_sees_the_end_of_a_job_without_its_terminal_event(client):
+    jobs, seen = jobs_of(client), []
+    job = jobs.find(submit(client)["id"])
 
-    def full(_: Job) -> None:
-        raise OSError("no space left on device")
+    def ended() -> bool:
+        events, is_over = jobs.events_after(job, 0, 0.0)
+        seen.append((events[-1].name if events else "", is_over))
+        return is_over
 
-    monkeypatch.setattr(Job, "save", full)
-    with pytest.raises(OSError, match="no space"):
-        job.end("cancelled")
-    assert job.events[-1].name == "cancelled"
+    until(ended)
+    assert all(name == "finished" for name, is_over in seen if is_over)
+
+
+def test_a_full_disk_delays_the_end_of_a_job_until_there_is_room(client, monkeypatch):
+    fails = [OperationalError("UPDATE", {}, Exception("database or disk is full"))] * 2
+    end = leases.end
+
+    def sometimes(*arguments: Any) -> bool:
+        if fails:
+            raise fails.pop()
+        return end(*arguments)
+
+    monkeypatch.setattr(leases, "end", sometimes)
+    job_id = submit(client)["id"]
+    assert wait(client, job_id)["state"] == "succeeded"
+    assert not fails
+    assert [event.name for event in events_told(client, job_id)].count("finished") == 1
 
 
 def test_the_number_of_streams_is_bounded_and_closed_ones_do_not_count(make_app):
@@ -140,9 +164,10 @@ def test_an_odd_event_number_is_refused(client):
 
 
 def test_nothing_but_numbers_and_names_goes_between_the_lines(client):
-    jobs = jobs_of(client)
-    job = jobs.find(wait(client, submit(client)["id"])["id"])
-    job.add("pass", {"name": "line\n\nid: 99\nevent: finished\ndata: {}"})
+    job = jobs_of(client).find(wait(client, submit(client)["id"])["id"])
+    with jobs_of(client).database.changing() as connection:
+        data = {"name": "line\n\nid: 99\nevent: finished\ndata: {}"}
+        leases.write_event(connection, job.id, "pass", data)
     number, name, data = events_of(client.get(f"/api/v1/jobs/{job.id}/events"))[-1]
     assert (number, name) == (8, "pass")
     assert data["name"].startswith("line\n\nid")

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 
 import pytest
 
+from app.jobs import fork_server_process
 from app.jobs.enclosure import Enclosure
 from app.jobs.fork_server import Door, Forked, ForkServer
+from app.jobs.isolation import Verdict
 from app.jobs.parts import Parts
 from compiler.errors import CompileError
 from sandbox.limits import Limits
-from tests.app.conftest import ODD_WORKER, PATIENCE_S, jobs_of, submit, wait
+from tests.app.conftest import (
+    ODD_WORKER,
+    PATIENCE_S,
+    jobs_of,
+    submit,
+    until,
+    wait,
+    wait_until,
+)
 
 OUTSIDE = Enclosure(Limits())
 
@@ -61,13 +72,19 @@ def _refuse(*_, **__):
     raise OSError("no more processes")
 
 
-def test_a_job_outlives_the_fork_server_that_forked_it(make_app):
+@pytest.mark.parametrize("state", ["unknown", "absent"])
+def test_a_job_ends_with_its_fork_server_and_is_run_again(make_app, state):
+    """Inside a sandbox, and outside where none can be built."""
     client = make_app().test_client()
-    job = jobs_of(client).find(submit(client, "sleep")["id"])
-    jobs_of(client).events_after(job, 3, PATIENCE_S)
-    jobs_of(client).runner.fork_server.process.kill()
-    assert client.delete(f"/api/v1/jobs/{job.id}").status_code == 200
-    assert wait(client, job.id)["state"] == "cancelled"
+    jobs = jobs_of(client)
+    jobs.runner.isolation.verdict = Verdict(state)
+    job = submit(client, "sleep")["id"]
+    wait_until(client, job, lambda facts: facts["n_stages"] == 3)
+    jobs.runner.fork_server.process.kill()
+    until(lambda: jobs.peek(job).attempt == 2)
+    wait_until(client, job, lambda facts: facts["n_stages"] == 3)
+    assert client.delete(f"/api/v1/jobs/{job}").status_code == 200
+    assert wait(client, job)["state"] == "cancelled"
 
 
 def test_a_worker_that_cannot_be_imported_is_an_error_of_ours(tmp_path):
@@ -117,6 +134,13 @@ def test_a_child_leads_a_group_of_its_own(fork_server, tmp_path):
 def test_a_child_holds_nothing_of_the_fork_server(make_app):
     client = make_app().test_client()
     job = wait(client, submit(client, "list_open_files")["id"])
-    files = Parts(jobs_of(client).folder / job["id"]).read("files")["files"]
+    files = Parts(jobs_of(client).peek(job["id"]).folder).read("files")["files"]
     # The task, the log twice, the messages, and the listed folder.
     assert len(files) == 5
+
+
+def test_a_fork_server_without_descriptors_for_the_pipes_forks_nothing() -> None:
+    """The child would read the requests of the server in place of its task."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, pytest.raises(OSError, match="Too many open files"):
+        fork_server_process._answer({}, theirs, {"do": "fork", "role": "worker"}, ())

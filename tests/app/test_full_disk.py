@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
+import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
 
-from app.jobs.records import Job, load
 from app.store import sqlite
-from tests.app.conftest import jobs_of, submit, until, wait, wait_until
+from tests.app.conftest import events_told, jobs_of, n_jobs, submit, until, wait, wait_until
+from tests.mounts import mounted
 from tests.platforms import needs_mounts
 
 RAW = {"content_type": "application/octet-stream"}
@@ -32,17 +33,6 @@ def code(answer) -> tuple[int, str]:
 FULL = (507, "E-UPLOAD-DISK")
 
 
-@contextmanager
-def mounted(folder: Path, limit: str) -> Generator[Path]:
-    """Mount a disk in memory with a limit."""
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "tmpfs", str(folder)], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 1 MB."""
@@ -58,6 +48,22 @@ def fill(disk: Path) -> None:
     with suppress(OSError), (disk / "filler").open("ab", buffering=0) as file:
         for _ in range(1000):
             file.write(bytes(4096))
+
+
+@contextmanager
+def full_database(client) -> Generator[None]:
+    """Let the database of an application grow no more."""
+    engine = client.application.extensions["database"].engine
+
+    @event.listens_for(engine, "connect")
+    def full(connection, _record):
+        (n_pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count={n_pages}")
+
+    try:
+        yield
+    finally:
+        event.remove(engine, "connect", full)
 
 
 @needs_mounts
@@ -119,20 +125,11 @@ def test_an_upload_that_fails_at_any_write_leaves_nothing(client, monkeypatch, a
 
 def test_a_link_on_a_full_disk_is_refused_and_the_others_stay(client):
     first = client.post("/api/v1/links", json={"fragment": PLACE}).get_json()
-    engine = client.application.extensions["database"].engine
-
-    @event.listens_for(engine, "connect")
-    def full(connection, _record):
-        (n_pages,) = connection.execute("PRAGMA page_count").fetchone()
-        connection.execute(f"PRAGMA max_page_count={n_pages}")
-
-    answers = [
-        client.post("/api/v1/links", json={"fragment": f"{PLACE}&stage={i}&kernel=" + "x" * 900})
-        for i in range(20)
-    ]
-    assert code(answers[-1]) == FULL
-    assert client.get(f"/api/v1/links/{first['id']}").get_json() == first
-    event.remove(engine, "connect", full)
+    with full_database(client):
+        fragments = [f"{PLACE}&stage={i}&kernel=" + "x" * 900 for i in range(20)]
+        answers = [client.post("/api/v1/links", json={"fragment": each}) for each in fragments]
+        assert code(answers[-1]) == FULL
+        assert client.get(f"/api/v1/links/{first['id']}").get_json() == first
     fragment = {"fragment": f"{PLACE}&stage=19"}
     assert client.post("/api/v1/links", json=fragment).status_code == 201
 
@@ -155,79 +152,44 @@ def test_a_new_database_on_a_disk_without_a_free_inode(tmp_path, make_app, monke
         client.application.extensions["database"].close()
 
 
-def test_a_job_that_cannot_be_stored_is_refused_and_leaves_nothing(client, monkeypatch):
+def test_a_job_that_cannot_be_stored_is_refused_and_leaves_nothing(client):
     jobs = jobs_of(client)
     wait(client, submit(client)["id"])
-    before = os.listdir(jobs.folder)
-
-    body = {"kind": "compile", "model": {"sample": "digits_cnn"}}
-    for name in ("app.jobs.records.Job.save", "app.jobs.queue.Path.mkdir"):
-        with monkeypatch.context() as broken:
-            broken.setattr(name, no_space)
-            assert code(client.post("/api/v1/jobs", json=body)) == FULL
-        assert os.listdir(jobs.folder) == before
-        assert not jobs.waiting
-    with monkeypatch.context() as broken:  # an event that cannot be written loses no job
-        broken.setattr("app.jobs.records.Job._write", no_space)
-        with jobs.changed:  # the job starts when the disk has room again
-            request = {"kind": "compile", "model": {"sample": "none"}, "pipeline": "none"}
-            job = jobs.submit({**request, "shapes": {}, "options": {}}, "a model")
-            broken.undo()
-    ended = wait(client, job.id)
-    assert ended["state"] == "succeeded", ended["error"]
+    before = os.listdir(jobs.folder), n_jobs(client)
+    with full_database(client):
+        request = {"kind": "compile", "model": {"sample": "none"}, "pipeline": "x" * 10**6}
+        with pytest.raises(OperationalError, match="full"):
+            jobs.submit(request, "a model")
+    assert (os.listdir(jobs.folder), n_jobs(client)) == before
+    assert wait(client, submit(client)["id"])["state"] == "succeeded"
 
 
-@needs_mounts
-def test_events_that_a_full_disk_cuts_are_written_later(disk):
-    (disk / "job").mkdir()
-    job = Job("20260101-" + "0" * 20, disk / "job", {"kind": "compile"}, "a model")
-    job.save()
-    job.add("queued", {"position": 1})
-    fill(disk)
-    for number in range(2):
-        with pytest.raises(OSError, match="space"):
-            job.add("phase", {"phase": "x" * 9000, "number": number})
-    cut = (disk / "job" / "events.jsonl").read_text()
-    assert cut.count("\n") > 1, "the file ends within a line"
-    with pytest.raises(OSError, match="space"):
-        job.end("succeeded")
-    assert job.is_end_unwritten
-    (disk / "filler").unlink()
-    job.write_end()
-    assert not job.is_end_unwritten
-    again = load(disk / "job")
-    assert again is not None
-    assert again.state == "succeeded"
-    assert again.events == job.events
-    assert [each.number for each in again.events] == [1, 2, 3, 4]
+def test_a_job_whose_folder_cannot_be_made_has_failed(client, monkeypatch):
+    wait(client, submit(client)["id"])  # the database has its folder
+    with monkeypatch.context() as broken:
+        broken.setattr("app.jobs.stored.Path.mkdir", no_space)
+        job = wait(client, submit(client)["id"])
+    assert (job["state"], job["error"]["code"]) == ("failed", "E-UPLOAD-DISK")
 
 
-@pytest.mark.parametrize("name", ["Job.save", "Job._write"])
-def test_the_end_of_a_job_is_written_when_the_disk_has_room(make_app, monkeypatch, name):
-    client = make_app().test_client()
-    jobs = jobs_of(client)
+def test_events_and_the_end_of_a_job_are_written_when_the_database_has_room(client):
     job = submit(client, "until_stopped")["id"]
     wait_until(client, job, lambda facts: facts["n_stages"] == 3)
-    with monkeypatch.context() as broken:
-        broken.setattr(f"app.jobs.records.{name}", no_space)
-        jobs.find(job).ask_to_stop()
-        assert wait(client, job)["state"] == "succeeded"
-        until(lambda: not jobs.needed().jobs)
-    jobs.prune()
-    stored = load(jobs.folder / job)
-    assert stored is not None
-    assert stored.state == "succeeded"
-    assert stored.events == jobs.find(job).events
-
-
-def test_a_job_of_a_dead_server_is_found_on_a_full_disk(client, monkeypatch):
-    job = jobs_of(client).find(wait(client, submit(client)["id"])["id"])
-    job.state, job.server_pid = "running", 2**22 + 1  # beyond the largest id of a process
-    job.save()
-    jobs_of(client).jobs.pop(job.id)
-    monkeypatch.setattr("app.jobs.records.Job.save", no_space)
-    answer = client.get(f"/api/v1/jobs/{job.id}")
-    assert (answer.status_code, answer.get_json()["state"]) == (200, "failed")
+    supervisor = jobs_of(client).supervisor
+    assert supervisor is not None
+    running = supervisor.running[job]
+    jobs_of(client).ask_to_stop(job)
+    until(lambda: running.is_stopped)
+    with full_database(client):
+        for _ in range(100):
+            running.hear("phase", {"phase": "read", "words": "x" * 10_000})
+        time.sleep(1.0)
+        assert client.get(f"/api/v1/jobs/{job}").get_json()["state"] == "running"
+    assert wait(client, job)["state"] == "succeeded"
+    told = events_told(client, job)
+    assert [event.number for event in told] == list(range(1, len(told) + 1))
+    assert [event.name for event in told].count("phase") >= 100
+    assert told[-1].name == "finished"
 
 
 def test_a_log_that_cannot_be_written_costs_no_result(client, monkeypatch):

@@ -96,7 +96,7 @@ def test_jobs_of_every_kind_succeed_inside(
     expected = {*KINDS, "draw_weights", "measure_machine"} - ({"peer"} - asked.keys())
     assert set(entered) == expected
     data = jobs_of(sandboxed).folder.parent
-    assert next(data.glob(f"jobs/*/{SCHEDULES}")).stat().st_size > 0
+    assert next(data.glob(f"jobs/*/*/{SCHEDULES}")).stat().st_size > 0
     (drawn,) = (data / "models").iterdir()
     assert drawn.name.startswith("squeezenet-")
     # The children have left nothing outside: the cache has only what the server stored.
@@ -125,7 +125,7 @@ def probed(make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         request = {"kind": "compile", "model": {"upload": own}, "shapes": {}, "probe": given}
         job = wait(client, jobs.submit(request, "a model").id)
     assert job["state"] == "succeeded", job["error"]
-    return Parts(jobs.folder / job["id"]).read(probing_worker.PART)
+    return Parts(jobs.find(job["id"]).folder).read(probing_worker.PART)
 
 
 def test_a_child_reaches_nothing_outside(probed: dict[str, Any]) -> None:

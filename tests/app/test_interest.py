@@ -7,10 +7,13 @@ import time
 import pytest
 from flask.testing import FlaskClient
 
-from app.jobs.interest import Interests
+from app.jobs.interest import Interests, Signs
 from app.jobs.queue import JobQueue
+from app.jobs.silence import Silence
 from app.jobs.waiting import Durations
-from tests.app.conftest import PATIENCE_S, jobs_of, submit, wait, wait_until
+from tests.app.conftest import PATIENCE_S, events_told, jobs_of, submit, until, wait, wait_until
+
+pytestmark = pytest.mark.each_database
 
 REQUEST = {
     "kind": "compile", "model": {"sample": "none"}, "pipeline": "sleep", "shapes": {},
@@ -55,16 +58,15 @@ def test_a_job_whose_clients_have_left_is_cancelled(make_app) -> None:
     streams = [client.get(f"/api/v1/jobs/{job_id}/events", buffered=False) for _ in range(2)]
     streams[0].close()
     time.sleep(1.5)
-    assert jobs_of(client).jobs[job_id].state == "running"
+    assert jobs_of(client).peek(job_id).state == "running"
     streams[1].close()
     wait_for_end(jobs_of(client), job_id)
-    assert jobs_of(client).jobs[job_id].state == "cancelled"
+    assert jobs_of(client).peek(job_id).state == "cancelled"
 
 
 def wait_for_end(jobs: JobQueue, job_id: str) -> None:
     """Wait without a question about the job, which would keep the job alive."""
-    with jobs.changed:
-        assert jobs.changed.wait_for(lambda: jobs.jobs[job_id].is_over, 150.0)
+    until(lambda: jobs.peek(job_id).is_over)
 
 
 def test_a_client_without_a_stream_keeps_its_job(make_app) -> None:
@@ -75,32 +77,67 @@ def test_a_client_without_a_stream_keeps_its_job(make_app) -> None:
     assert obtained(client) == job_id
     client.get(f"/api/v1/jobs/{job_id}/events", buffered=False).close()
     time.sleep(1.5)
-    assert jobs_of(client).jobs[job_id].state == "running"
+    assert jobs_of(client).peek(job_id).state == "running"
     client.delete(f"/api/v1/jobs/{job_id}")
     client.delete(f"/api/v1/jobs/{job_id}")
 
 
-def test_reconnections_and_questions_count_as_interest(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("app.jobs.interest.monotonic", lambda: now[0])
+def test_reconnections_and_questions_count_as_interest(make_app) -> None:
+    client = make_app(supervisor="outside", abandoned_after_s=1e6).test_client()
+    jobs, now = jobs_of(client), [0.0]
+    silence = Silence(gap_s=1e6, clock=lambda: now[0])
+
+    def left() -> list[str]:
+        jobs._write_signs()
+        return jobs._left(silence, 20.0)
+
+    job_id = obtained(client)
+    assert obtained(client) == job_id
+    jobs.interests.opened(job_id, again=False)
+    jobs.interests.closed(job_id)
+    jobs.interests.opened(job_id, again=True)
+    jobs.interests.closed(job_id)
+    assert left() == []
+    now[0] = 100.0  # one of two clients has never opened a stream
+    assert left() == []
+    assert jobs.release(job_id).state == "queued"
+    assert left() == []
+    now[0] = 130.0
+    assert left() == [job_id]
+    jobs.find(job_id)
+    assert left() == []
+    now[0] = 160.0
+    assert left() == [job_id]
+    assert jobs.release(job_id).state == "cancelled"
+    assert left() == []
+
+
+def test_an_open_stream_is_a_sign_of_interest_each_time() -> None:
     interests = Interests()
     for _ in range(2):
-        interests.requested("a")
-    interests.opened("a", again=False)
+        interests.opened("a", again=False)
+    assert interests.take() == Signs({"a": 2}, {"a"})
     interests.closed("a")
-    interests.opened("a", again=True)
+    interests.seen("b")
+    assert interests.take() == Signs({}, {"a", "b"})
     interests.closed("a")
-    now[0] = 100.0
-    assert interests.abandoned(20.0) == []
-    assert not interests.released("a")
-    assert interests.abandoned(20.0) == ["a"]
-    interests.seen("a")
-    assert interests.abandoned(20.0) == []
-    now[0] = 130.0
-    assert interests.abandoned(20.0) == ["a"]
-    interests.ended("a")
-    assert interests.abandoned(20.0) == []
-    assert interests.released("a")
+    signs = interests.take()
+    assert signs == Signs({}, {"a"})
+    interests.put_back(signs)
+    assert interests.take() == signs
+    assert interests.take() == Signs({}, set())
+
+
+def test_silence_is_measured_by_the_clock_of_the_observer() -> None:
+    now = [0.0]
+    silence = Silence(gap_s=10.0, clock=lambda: now[0])
+    assert silence.look({"a": 1e9}) == {"a": 0.0}
+    now[0] = 6.0
+    assert silence.look({"a": 1e9, "b": 0}) == {"a": 6.0, "b": 0.0}
+    now[0] = 8.0
+    assert silence.look({"a": 1e3, "b": 0}) == {"a": 0.0, "b": 2.0}, "a clock that jumped back"
+    now[0] = 30.0  # the observer was stopped: it has not seen whether others were silent
+    assert silence.look({"a": 1e3, "b": 0}) == {"a": 0.0, "b": 0.0}
 
 
 def test_waiting_times_follow_from_recent_jobs() -> None:
@@ -123,7 +160,31 @@ def test_a_queued_job_has_its_place_and_its_waiting_time(client: FlaskClient) ->
     second, third = submit(client), submit(client)
     assert [second["position"], third["position"]] == [1, 2]
     assert 0 <= second["wait_s"] <= third["wait_s"]
-    (event,) = jobs_of(client).find(third["id"]).events
+    (event,) = events_told(client, third["id"])
     assert event.data == {"position": 2, "wait_s": third["wait_s"]}
     client.delete(f"/api/v1/jobs/{running['id']}")
     assert wait(client, third["id"])["wait_s"] is None
+
+
+def test_a_client_is_a_session_or_an_address_and_its_panes_replace_their_jobs(make_app) -> None:
+    client = make_app(supervisor="outside", queued_per_client=1).test_client()
+    body = {"kind": "compile", "model": {"sample": "digits_mlp"}, "options": {"seed": 0}}
+
+    def asked(seed: int, session: str = "", pane: str = "") -> tuple[int, str]:
+        body["options"] = {"seed": seed}
+        client.set_cookie("compilarium-session", session)
+        headers = {"Compilarium-Pane": pane}
+        answer = client.post("/api/v1/jobs", json=body, headers=headers)
+        return answer.status_code, answer.get_json().get("id", "")
+
+    one, other = "a" * 22, "b" * 22
+    older = asked(1, one, "compile")
+    assert older[0] == 202
+    assert asked(2, one, "check")[0] == 503, "one job of a client waits"
+    assert asked(2, other)[0] == 202
+    newer = asked(3, one, "compile")
+    assert newer[0] == 202
+    assert state_of(client, older[1]) == "cancelled"
+    assert state_of(client, newer[1]) == "queued"
+    assert asked(4, pane="<odd>")[0] == 202, "an odd name is no pane"
+    assert asked(5, pane="<odd>")[0] == 503, "the address is the client without a session"

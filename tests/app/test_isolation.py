@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,8 @@ from app.jobs.task import Task
 from app.serve import require_protection
 from compiler.errors import CompileError
 from sandbox.result import SandboxError
-from tests.app.conftest import QUICK, MakeApp, jobs_of, started, wait
+from sandbox.selftest import UNTOLD
+from tests.app.conftest import QUICK, MakeApp, jobs_of, started, until, wait
 
 OBSTACLE, FIX = "bubblewrap is not installed", "sudo apt-get install bubblewrap"
 REAL = "app.jobs.fork_server_process"
@@ -31,8 +33,9 @@ def reporting(**report: Any) -> list[str]:
     return [sys.executable, "-c", f"print({json.dumps(whole)!r})"]
 
 
-def finding(*, ok: bool) -> dict[str, Any]:
-    return {"ok": ok, "claim": "Nothing survives.", "fix": "boot Linux 6"}
+def finding(*, ok: bool, found: str = "a survivor") -> dict[str, Any]:
+    words = "" if ok else found
+    return {"ok": ok, "claim": "Nothing survives.", "found": words, "fix": "boot Linux 6"}
 
 
 ABSENT = reporting(obstacle=OBSTACLE, fix=FIX)
@@ -76,6 +79,36 @@ def test_the_self_test_decides(command, state, obstacle, fix):
     assert (verdict.state, verdict.obstacle, verdict.fix) == (state, obstacle, fix)
 
 
+@pytest.mark.parametrize(("n_slow", "state"), [(1, "complete"), (9, "absent")])
+def test_a_self_test_that_lacks_time_is_repeated(tmp_path, n_slow, state):
+    """A busy machine must not have a server without a sandbox until its next start."""
+    runs = tmp_path / "runs"
+    slow, good = (
+        json.dumps({"obstacle": "", "fix": "", "findings": [each]})
+        for each in (finding(ok=False, found=f"{UNTOLD}: no message"), finding(ok=True))
+    )
+    code = (
+        f"import pathlib; runs = pathlib.Path({str(runs)!r}); "
+        "n = len(runs.read_text()) if runs.exists() else 0; runs.write_text('x' * (n + 1)); "
+        f"print({slow!r} if n < {n_slow} else {good!r})"
+    )
+    isolation = Isolation()
+    isolation.begin_self_test([sys.executable, "-c", code])
+    assert isolation.await_self_test().state == state
+    assert len(runs.read_text()) == min(n_slow + 1, 3)
+
+
+def test_a_failed_self_test_is_repeated_later() -> None:
+    """The machine may have lacked processes or memory when the server started."""
+    tested = Isolation()
+    tested.begin_self_test(ABSENT)
+    assert tested.await_self_test().state == "absent"
+    tested.command = reporting()
+    assert tested.await_self_test().state == "absent", "not at once"
+    tested.again_s = time.monotonic()
+    until(lambda: tested.await_self_test().state == "complete")
+
+
 def test_without_a_sandbox_what_strangers_write_is_refused(bare):
     client = bare()
     answers = [
@@ -87,7 +120,7 @@ def test_without_a_sandbox_what_strangers_write_is_refused(bare):
         assert (answer.status_code, error["code"]) == (503, "E-SANDBOX-ABSENT")
         assert OBSTACLE in error["message"]
         assert error["hint"] == FIX
-    assert "Retry-After" not in answers[0].headers, "the obstacle stays until it is removed"
+        assert "Retry-After" not in answer.headers, "the obstacle stays until it is removed"
 
 
 def test_the_page_learns_of_the_obstacle_and_the_remedy(bare, make_app):

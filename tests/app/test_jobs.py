@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from pathlib import Path
 
 import pytest
 
 from app.jobs.parts import Parts
-from app.jobs.records import load
-from tests.app.conftest import PATIENCE_S, jobs_of, submit, until, wait, wait_until
+from tests.app.conftest import PATIENCE_S, change_row, jobs_of, submit, until, wait, wait_until
 
 MB = 1_000_000
 
@@ -91,7 +89,7 @@ def test_what_libraries_print_does_not_disturb_the_messages(client):
 def test_what_a_child_has_started_dies_with_it(client):
     job = wait(client, submit(client, "leave_a_grandchild")["id"])
     assert job["state"] == "succeeded"
-    mark = Parts(jobs_of(client).folder / job["id"]).read("grandchild")["mark"]
+    mark = Parts(jobs_of(client).find(job["id"]).folder).read("grandchild")["mark"]
     until(lambda: not _runs(mark))
 
 
@@ -118,8 +116,8 @@ def test_a_running_job_can_be_cancelled(client, monkeypatch):
 def test_a_job_can_be_asked_to_end_early_while_it_waits_or_runs(client):
     running, waiting = submit(client, "until_stopped"), submit(client, "until_stopped")
     wait_until(client, running["id"], lambda j: j["n_stages"] == 3)
-    jobs_of(client).find(waiting["id"]).ask_to_stop()
-    jobs_of(client).find(running["id"]).ask_to_stop()
+    jobs_of(client).ask_to_stop(waiting["id"])
+    jobs_of(client).ask_to_stop(running["id"])
     for job in (running, waiting):
         assert wait(client, job["id"])["state"] == "succeeded"
 
@@ -164,11 +162,10 @@ def test_a_job_of_another_version_is_not_there_and_says_why(make_app):
     client = make_app().test_client()
     job = wait(client, submit(client)["id"])
     beside = wait(client, submit(client, job=job["id"])["id"])
+    request = jobs_of(client).find(job["id"]).request
+    assert jobs_of(client).find_done(request) is not None
     for each in (job, beside):
-        path = jobs_of(client).folder / each["id"] / "job.json"
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        del facts["form"]  # as in jobs from before this field existed
-        path.write_text(json.dumps(facts), encoding="utf-8")
+        change_row(client, each["id"], form="")  # as in jobs from before this field existed
     again = make_app().test_client()
     for path in ("", "/result", "/beside", "/report"):
         answer = again.get(f"/api/v1/jobs/{job['id']}{path}")
@@ -176,20 +173,7 @@ def test_a_job_of_another_version_is_not_there_and_says_why(make_app):
         assert "another version of the program" in answer.get_json()["error"]["message"]
     assert again.get(f"/api/v1/jobs/{beside['id']}").status_code == 404
     # An equal request starts a new job.
-    request = jobs_of(client).find(job["id"]).request
-    assert jobs_of(client).find_done(request) is not None
     assert jobs_of(again).find_done(request) is None
-
-
-def test_a_job_whose_server_died_has_failed(make_app):
-    client = make_app().test_client()
-    job = jobs_of(client)._make({"kind": "compile"}, "a model")
-    found = load(job.folder)
-    assert found is not None
-    assert found.state == "failed"
-    assert found.error is not None
-    assert found.error["code"] == "E-LIMIT-CRASH"
-    assert [e.name for e in found.events] == ["failed"]
 
 
 def test_old_jobs_are_forgotten(make_app):

@@ -7,9 +7,12 @@ import re
 
 import pytest
 
+from app.store.jobs.record import digest_of
 from app.wire.shared_links import FRAGMENT_CHARACTERS
-from tests.app.conftest import submit, wait
+from tests.app.conftest import change_row, submit, wait
 from tests.app.schema import check
+
+pytestmark = pytest.mark.each_database
 
 PLACE = "v=1&screen=walk&model=sample:digits_cnn&stage=4&select=a+b&select=c%26d&pane=memory"
 
@@ -243,8 +246,7 @@ def test_a_foreign_page_makes_no_links(client):
 
 def test_a_job_that_has_done_just_this_is_given_when_that_is_wanted(client):
     done = wait(client, submit(client)["id"])
-    store = client.application.extensions["jobs"]
-    store.find(done["id"]).request = {
+    request = {
         "kind": "compile", "model": {"sample": "digits_cnn"}, "pipeline": "default", "shapes": {},
         "options": {
             "target": "host", "precision": "f32", "threads": 1, "measure": True, "check": True,
@@ -252,6 +254,7 @@ def test_a_job_that_has_done_just_this_is_given_when_that_is_wanted(client):
         },
         "tuned": "", "without": [],
     }  # fmt: skip
+    change_row(client, done["id"], request=json.dumps(request), digest=digest_of(request))
     wanted = {"kind": "compile", "model": {"sample": "digits_cnn"}}
     assert client.post("/api/v1/jobs?reuse=1", json=wanted).get_json()["id"] == done["id"]
     assert client.post("/api/v1/jobs", json=wanted).get_json()["id"] != done["id"]

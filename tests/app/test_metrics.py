@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from contextlib import closing
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy.exc import OperationalError
 
-from app.metrics.folder import VARIABLE, shared_counts
+from app.metrics.folder import VARIABLE, allocate_counts, shared_counts
 from app.metrics.stored import StoredBytes
 from tests.app.conftest import submit, until, wait
 from tests.app.server_process import JOB, SLEEPING_WORKER, running
@@ -66,14 +68,14 @@ def test_requests_of_the_server_to_itself_are_not_counted(client: FlaskClient) -
     assert n_requests(found, "/api/v1/jobs/<job_id>/result") is None
 
 
-def test_jobs_queue_children_and_bytes_are_figures_of_this_moment(client: FlaskClient) -> None:
+def test_jobs_queue_supervisors_and_bytes_are_figures_of_this_moment(client: FlaskClient) -> None:
     wait(client, submit(client)["id"])
     wait(client, submit(client, "refuse")["id"])
     running_id = submit(client, "sleep")["id"]
     until(lambda: client.get(f"/api/v1/jobs/{running_id}").get_json()["state"] == "running")
     submit(client)
     client.post("/api/v1/uploads", data=b"x" * 1234)
-    until(lambda: (value(figures(client), "compilarium_children") or 0) >= 1)
+    until(lambda: value(figures(client), "compilarium_supervisors") == 1)
     found = figures(client)
     for state in ("succeeded", "failed", "running", "queued"):
         assert value(found, "compilarium_jobs", kind="compile", state=state) == 1
@@ -81,6 +83,18 @@ def test_jobs_queue_children_and_bytes_are_figures_of_this_moment(client: FlaskC
     assert (value(found, "compilarium_stored_bytes", folder="uploads") or 0) >= 1234
     assert (value(found, "compilarium_stored_bytes", folder="jobs") or 0) > 0
     assert (value(found, "compilarium_stored_bytes", folder="files") or 0) > 0
+    assert (value(found, "process_resident_memory_bytes") or 0) > 1e6
+
+
+def test_without_the_database_the_other_figures_remain(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: object) -> None:
+        raise OperationalError("SELECT", {}, OSError("away"))
+
+    monkeypatch.setattr("app.metrics.exposition.census", away)
+    found = figures(client)
+    assert value(found, "compilarium_queue_length") is None
     assert (value(found, "process_resident_memory_bytes") or 0) > 1e6
 
 
@@ -164,3 +178,26 @@ def test_sizes_are_measured_at_intervals(tmp_path: Path) -> None:
     (tmp_path / "compilarium.db").write_bytes(b"12345")
     assert kept.sizes() == {"files": 0}
     assert now.sizes() == {"files": 5, "jobs": 3}
+
+
+def test_counts_have_their_space_before_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write to a mapped file without space on the disk kills the process."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    allocate_counts()
+    found = [file.stat() for file in tmp_path.iterdir()]
+    assert len(found) == 2
+    assert all(512 * each.st_blocks >= each.st_size > 200_000 for each in found)
+
+
+def test_a_full_disk_only_leaves_a_warning_about_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    allocate_counts()
+    assert "no space" in caplog.text

@@ -9,8 +9,10 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.api import ROUTES
-from tests.app.conftest import jobs_of
+from tests.app.conftest import jobs_of, n_jobs
 from tests.app.test_links import PLACE
+
+pytestmark = pytest.mark.each_database
 
 JOB = {"kind": "compile", "model": {"sample": "digits_mlp"}}
 RAW = {"content_type": "application/octet-stream"}
@@ -49,7 +51,7 @@ def test_a_repeated_job_is_the_first_job(client):
     assert again.headers["Location"] == first.headers["Location"]
     assert again.headers["Idempotency-Replayed"] == "true"
     assert "Idempotency-Replayed" not in first.headers
-    assert len(jobs_of(client).jobs) == 1
+    assert n_jobs(client) == 1
     quoted = new_job(client, {"Idempotency-Key": '"4f2c-1"'})
     assert quoted.get_json() == first.get_json()
     assert new_job(client).get_json()["id"] != first.get_json()["id"]
@@ -62,7 +64,7 @@ def test_a_key_belongs_to_one_request(client):
     assert_refused(answer, 422, "E-REQUEST-KEY")
     answer = client.post("/api/v1/links", json={"fragment": PLACE}, headers=KEY)
     assert_refused(answer, 422, "E-REQUEST-KEY")
-    assert len(jobs_of(client).jobs) == 1
+    assert n_jobs(client) == 1
 
 
 @pytest.mark.parametrize("key", ["", "a b", "x" * 256, "ä"])

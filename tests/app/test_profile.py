@@ -13,7 +13,7 @@ from app.jobs.task import COMPILED
 from compiler.errors import CompileError
 from compiler.machine.machine import estimated
 from compiler.targets.target import host
-from tests.app.conftest import QUICK, compiled_job, jobs_of, started, submit, wait
+from tests.app.conftest import QUICK, compiled_job, events_told, jobs_of, started, submit, wait
 from tests.app.direct import replace_part, run_directly, task_of
 
 
@@ -66,7 +66,7 @@ def test_it_can_be_timed_again_for_longer(real, compiled):
     assert answer.status_code == 202, answer.get_json()
     again = wait(real, answer.get_json()["id"])
     assert (again["kind"], again["state"]) == ("profile", "succeeded")
-    events = jobs_of(real).find(again["id"]).events
+    events = events_told(real, again["id"])
     shares = [e.data["share"] for e in events if e.name == "round"]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
@@ -88,7 +88,7 @@ def test_the_machine_is_measured_before_when_asked(make_app, tmp_path, monkeypat
     assert machine["is_measured"]
     assert machine["measured"] > 1.7e9
     assert list(tmp_path.rglob("machine-*.json"))
-    told = [e.data["share"] for e in jobs_of(real).find(again["id"]).events if e.name == "round"]
+    told = [e.data["share"] for e in events_told(real, again["id"]) if e.name == "round"]
     assert any(0 < share < 1 for share in told)
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
+from sqlalchemy import update
 
 from app import readiness
 from app.jobs.isolation import Verdict
 from app.readiness import CHECKS, ReadinessChecks
-from tests.app.conftest import jobs_of, submit, wait
+from app.store.blobs.remote import RemoteBlobs
+from app.store.models import SupervisorRow
+from tests.app.conftest import MakeApp, jobs_of, submit, until, wait
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +38,7 @@ def test_a_working_server_is_ready_before_and_after_jobs(client: FlaskClient) ->
     assert [each["name"] for each in client.get("/readyz").get_json()["checks"]] == list(CHECKS)
     assert problems(client) == {}
     wait(client, submit(client)["id"])
-    assert problems(client) == {}
+    until(lambda: problems(client) == {})
 
 
 def test_a_database_that_refuses_writes_is_a_problem(client: FlaskClient, tmp_path: Path) -> None:
@@ -57,6 +61,16 @@ def test_a_full_disk_is_a_problem(client: FlaskClient, monkeypatch: pytest.Monke
     }
 
 
+def test_a_blob_store_that_is_away_is_a_problem(make_app: MakeApp, tmp_path: Path) -> None:
+    client = make_app(blob_store=f"file://{tmp_path}/store").test_client()
+    assert problems(client) == {}
+    blobs = jobs_of(client).blobs
+    assert isinstance(blobs, RemoteBlobs)
+    blobs.url = "nowhere://store"
+    blobs._opened = None
+    assert problems(client) == {"store": "CompileError"}
+
+
 def test_a_missing_sandbox_is_a_problem_unless_the_user_waives_it(client: FlaskClient) -> None:
     isolation = jobs_of(client).runner.isolation
     isolation.verdict = Verdict("absent", "bubblewrap is not installed", "install it")
@@ -65,17 +79,31 @@ def test_a_missing_sandbox_is_a_problem_unless_the_user_waives_it(client: FlaskC
     assert problems(client) == {}
 
 
-def test_a_queue_without_threads_and_a_stopping_one_are_problems(client: FlaskClient) -> None:
-    wait(client, submit(client)["id"])
-    jobs = jobs_of(client)
-    with jobs.changed:  # as if a defect had ended the threads
-        jobs.is_stopping = True
-        jobs.changed.notify_all()
+def test_a_silent_supervisor_and_a_stopping_server_are_problems(make_app: MakeApp) -> None:
+    silence = "no supervisor of jobs has reported within 15 s"
+    client = make_app(supervisor="outside").test_client()
+    assert problems(client) == {"queue": silence}
+    other = make_app().test_client()
+    jobs_of(other).warm_up()
+    until(lambda: problems(client) == {})
+    with jobs_of(client).database.changing() as connection:  # as if the supervisor hung
+        connection.execute(update(SupervisorRow).values(heartbeat_s=time.time() - 16))
+    assert problems(client) == {"queue": silence}
+    with jobs_of(client).database.changing() as connection:
+        connection.execute(update(SupervisorRow).values(heartbeat_s=time.time()))
+    assert problems(client) == {}
+    jobs_of(other).stop()
+    assert problems(client) == {"queue": silence}, "a supervisor that ends says so"
+    jobs_of(client).stop()
     assert problems(client) == {"queue": "the server is stopping"}
-    for thread in jobs.threads:
-        thread.join()
-    jobs.is_stopping = False
-    assert problems(client) == {"queue": "1 of 1 threads of the queue have ended"}
+
+
+def test_supervisors_report_until_they_end(make_app: MakeApp) -> None:
+    client = make_app(lease_s=0.5).test_client()
+    wait(client, submit(client)["id"])
+    until(lambda: problems(client) == {})
+    time.sleep(1.0)
+    assert problems(client) == {}
 
 
 def test_another_check_is_a_row_of_the_table(client: FlaskClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import signal
@@ -13,9 +14,12 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from app.config import Settings
+from app.gunicorn_server import Server, Worker
 from app.serve import address, completed, is_local, listen, require_protection, require_unix
+from app.store.database import Database
 from compiler.errors import CompileError
 from tests.app.conftest import PATIENCE_S, until
 from tests.app.server_process import JOB, SLEEPING_WORKER, Running, descendants_of, running
@@ -143,7 +147,7 @@ def test_the_command_says_its_address_once_and_ends_when_told(tmp_path: Path) ->
     ):
         assert server.first_line.startswith("Compilarium is at http://127.0.0.1:")
         processes = descendants_of(server.process.pid)
-        assert len(processes) >= 3  # the worker, the fork server, the job
+        assert len(processes) >= 4  # the worker, the supervisor, the fork server, the job
         start = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         stream.read()  # the stream ends
@@ -187,6 +191,37 @@ def test_a_killed_worker_is_replaced_and_its_processes_end(tmp_path: Path) -> No
         assert server.ask("GET", "/api/v1/about")[0] == 200
         assert server.worker != worker
         until(lambda: gone(lost))
+
+
+def test_a_job_outlives_the_worker_and_runs_again_after_the_end_of_the_supervisor(
+    tmp_path: Path,
+) -> None:
+    with running(tmp_path, worker_module=SLEEPING_WORKER, abandoned_after_s=600) as server:
+        job = started(server)
+        with followed(server, job):
+            os.kill(server.worker, signal.SIGKILL)
+        assert server.ask("GET", f"/api/v1/jobs/{job}")[1]["state"] == "running"
+        killed = server.supervisor
+        lost = descendants_of(killed)
+        assert len(lost) >= 2  # the fork server, the job
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: gone(lost))
+        assert server.supervisor != killed
+        with closing(server.connect()) as connection:
+            connection.request("GET", f"/api/v1/jobs/{job}/events")
+            answer = connection.getresponse()
+            n_starts = 0
+            while n_starts < 2:
+                line = answer.readline()
+                assert line, "the stream ended"
+                n_starts += line == b"event: started\n"
+
+
+def test_a_server_may_leave_its_jobs_to_supervisors_elsewhere(tmp_path: Path) -> None:
+    with running(tmp_path, supervisor="outside") as server:
+        status, found = server.ask("GET", "/readyz")
+        problems = {each["name"] for each in found["checks"] if each["problem"]}
+        assert (status, problems) == (503, {"queue"})
 
 
 def test_the_worker_ends_with_a_killed_server(tmp_path: Path) -> None:
@@ -281,3 +316,33 @@ def test_the_server_has_room_for_four_uploads_of_the_maximum_size(make_app) -> N
     assert completed(Settings(upload_limit_bytes=3 * 10**9)).uploads_kept_bytes == 12 * 10**9
     page = make_app(upload_limit_bytes=500_000_000).test_client().get("/").get_data(as_text=True)
     assert "up to 500 MB; parsed" in page
+
+
+def test_a_worker_without_a_free_descriptor_accepts_later_and_does_not_end() -> None:
+    class Listener:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def accept(self) -> None:
+            raise OSError(self.number, os.strerror(self.number))
+
+    worker = Worker.__new__(Worker)
+    worker.accept(Listener(errno.EMFILE))
+    with pytest.raises(OSError, match="Bad file"):
+        worker.accept(Listener(errno.EBADF))
+
+
+def test_only_the_first_worker_needs_the_database_to_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: Database) -> None:
+        raise OperationalError("SELECT", {}, OSError("away"))
+
+    monkeypatch.setattr(Database, "engine", property(away))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = Server(Settings(data_folder=tmp_path), listening, lambda: None)
+        with pytest.raises(OperationalError):
+            server.load()
+        server.is_first = False
+        assert server.load()
+        server.stop()

@@ -113,6 +113,28 @@ def test_a_large_model_is_checked_when_asked_and_can_be_cancelled(
     expect(pane.locator("[data-part=start]")).to_have_text("Check again")
 
 
+def test_a_check_is_cancelled_before_the_server_has_answered(
+    playground: Playground, page: Page
+) -> None:
+    playground.pick("squeezenet").compile()
+    pane = playground.show_pane("numerics")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route) if route.request.method == "POST" else route.continue_()
+
+    page.route("**/api/v1/jobs/*/numerics", hold)
+    pane.locator("[data-part=start]").click()
+    pane.locator("[data-part=cancel]").click()
+    checked(playground, "cancelled")
+    with page.expect_response(lambda answer: answer.request.method == "POST") as answered:
+        held[0].continue_()
+    path = f"/api/v1/jobs/{answered.value.json()['id']}"
+    while (state := page.request.get(path).json()["state"]) in ("queued", "running"):
+        page.wait_for_timeout(100)
+    assert state == "cancelled"
+
+
 def test_a_pass_beyond_what_is_allowed_is_named_with_its_rewrite(page: Page) -> None:
     """No pass of ours is wrong, so the test worsens the answer of the server."""
 

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from app.quotas import Quota
 from app.samples import samples
+from app.store.blobs.folder import FolderBlobs
 from app.uploads import UploadStore
 from tests.browser.conftest import Watch
 from tests.browser.playground import COMPILE_MS, Playground
@@ -115,7 +116,7 @@ def test_a_link_to_an_upload_outlives_jobs_uploads_and_the_server(
         page.context.close()
     shutil.rmtree(tmp_path / "data" / "jobs")
     UploadStore(
-        tmp_path / "data" / "uploads", limit_bytes=1, limit_s=1.0, quota=Quota(0), pinned_bytes=0
+        FolderBlobs(tmp_path / "data"), limit_bytes=1, limit_s=1.0, quota=Quota(0), pinned_bytes=0
     ).prune()
     with served(tmp_path) as address:
         page = in_a_window(browser, address)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
@@ -99,15 +100,20 @@ def test_what_a_job_of_another_version_made_is_not_shown(
     fragment, wanted = page.evaluate("location.hash"), said(page)
     job = re.search("[#&]job=([^&]+)", fragment)
     assert job
-    # The same job in the form of an earlier server, which this server reads from disk.
+    # The same job in the form of an earlier version of the program.
     older = f"20260101-{'f' * 20}"
     folder = data_folder / "jobs" / older
     shutil.copytree(data_folder / "jobs" / job[1], folder)
-    facts = json.loads((folder / "job.json").read_text(encoding="utf-8"))
-    text = json.dumps({**facts, "id": older, "form": "older"})
-    (folder / "job.json").write_text(text, encoding="utf-8")
+    with closing(sqlite3.connect(data_folder / "compilarium.db", timeout=30)) as connection:
+        connection.row_factory = sqlite3.Row
+        row = dict(connection.execute("SELECT * FROM jobs WHERE id = ?", (job[1],)).fetchone())
+        row |= {"id": older, "serial": -1, "form": "older"}
+        marks = ", ".join("?" * len(row))
+        names = ", ".join(row)
+        connection.execute(f"INSERT INTO jobs ({names}) VALUES ({marks})", [*row.values()])
+        connection.commit()
     empty = gzip.compress(b'{"version": 1, "stages": []}')  # an obsolete form
-    (folder / "parts" / "result.json.gz").write_bytes(empty)
+    (folder / str(row["attempt"]) / "parts" / "result.json.gz").write_bytes(empty)
     page.goto("about:blank")
     page.goto(f"/{fragment.replace(job[1], older)}")
     playground.wait_for_walk()

@@ -14,6 +14,7 @@ from compilarium.options import Bytes
 from compiler.machine import keep, measure
 from sandbox import bubblewrap
 from tests.compilarium.commands import invoke, told
+from tests.databases import Databases
 
 
 @pytest.fixture(scope="module")
@@ -252,6 +253,19 @@ def test_doctor_checks_the_database_of_the_server(
     assert finding.state == "broken"
     assert f"{file} is damaged" in finding.words
     assert "backup" in finding.fix
+
+
+def test_doctor_asks_the_database_of_the_environment(
+    databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILARIUM_DATABASE_URL", databases.migrated())
+    (finding,) = doctor._database()
+    assert (finding.state, finding.fix) == ("ok", "")
+    monkeypatch.setenv("COMPILARIUM_DATABASE_URL", f"postgresql://me:secret@/x?host={tmp_path}")
+    (finding,) = doctor._database()
+    assert finding.state == "broken"
+    assert "secret" not in finding.words
+    assert "COMPILARIUM_DATABASE_URL" in finding.fix
 
 
 def test_doctor_finds_everything_needed_here() -> None:

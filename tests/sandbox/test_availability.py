@@ -60,6 +60,11 @@ def test_root_may_create_namespaces_that_others_may_not() -> None:
         ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", {}, APPARMOR_FIX),
         ("bwrap: No permissions to create new namespace", {"is_in_container": True}, CONTAINER_FIX),
         ("bwrap: Can't mount proc on /newroot/proc", {"is_in_container": True}, CONTAINER_FIX),
+        (
+            "bwrap: Can't set hostname to sandbox: Operation not permitted",
+            {"is_in_container": True},
+            CONTAINER_FIX,
+        ),
         ("bwrap: Creating new namespace failed", {"apparmor_restricts": "1"}, APPARMOR_FIX),
         ("bwrap: Creating new namespace failed", {}, "max_user_namespaces"),
         ("sandbox: Operation not permitted: unshare", {}, CONTAINER_FIX),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import cgroups
 from sandbox.cgroups import Group, Parents, remove_leftovers, usable
 from sandbox.limits import Limits
 
@@ -34,6 +35,42 @@ def test_version_2_uses_the_folder_that_enables_the_controllers(version_2: Path)
 def test_version_2_without_enabled_controllers_is_not_usable(version_2: Path) -> None:
     (version_2 / "service" / "cgroup.subtree_control").write_text("cpu")
     assert usable(version_2, version_2 / "membership") is None
+
+
+def test_a_delegated_group_gets_the_controllers_and_a_group_for_its_processes(
+    version_2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a unit of systemd with Delegate=, whose processes are in the group of the unit."""
+    unit = version_2 / "service" / "server"
+    (version_2 / "service" / "cgroup.subtree_control").write_text("")
+    (unit / "cgroup.procs").write_text("11\n12\n")
+    assert usable(version_2, version_2 / "membership") is None, "the group above is of this user"
+    monkeypatch.setattr(cgroups, "_is_delegated", lambda folder: True)
+    assert usable(version_2, version_2 / "membership") == Parents(2, (unit,))
+    assert (unit / "cgroup.subtree_control").read_text() == "+memory +pids"
+    assert (unit / "compilarium" / "cgroup.procs").read_text() == "12"
+
+
+def test_a_delegated_group_is_of_this_user_and_has_the_controllers(
+    version_2: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unit = version_2 / "service" / "server"
+    facts = {unit: os.geteuid(), unit.parent: os.geteuid() + 1}
+    stat = Path.stat
+    monkeypatch.setattr(
+        Path,
+        "stat",
+        lambda self, **named: (
+            os.stat_result([0] * 4 + [facts[self]] + [0] * 5)
+            if self in facts
+            else stat(self, **named)
+        ),
+    )
+    assert not cgroups._is_delegated(unit)
+    (unit / "cgroup.controllers").write_text("cpu memory pids")
+    assert cgroups._is_delegated(unit)
+    facts[unit.parent] = os.geteuid()
+    assert not cgroups._is_delegated(unit)
 
 
 def test_version_1_needs_both_controllers(tmp_path: Path) -> None:

@@ -63,13 +63,35 @@ class Host(TypedDict):
     vector_bytes: int
 
 
+class MachineFacts(TypedDict):
+    """The description of a machine. Sizes of caches are per core, `l3_bytes` in total."""
+
+    processor: str
+    triple: str
+    features: list[str]
+    vector_bytes: int
+    n_processors: int
+    l1d_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+
+
+class MachineAtWork(TypedDict):
+    """A machine that runs jobs; times of machines of different kinds are never compared."""
+
+    name: str
+    kind: str
+    facts: MachineFacts
+
+
 class About(Payload):
-    """Facts about the server."""
+    """Facts about the server, and the machines that run its jobs."""
 
     program: str
     limits: Limits
     versions: dict[str, str]
     host: Host
+    machines: list[MachineAtWork]
 
 
 class Sandbox(Payload):

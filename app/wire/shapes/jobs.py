@@ -62,6 +62,7 @@ class Job(Payload):
     """The state of a job.
 
     `wait_s` is the estimated waiting time of a queued job in seconds; null if it is unknown.
+    `machine` is the name of the machine that runs or ran the job, "" before its first attempt.
     """
 
     id: str
@@ -77,6 +78,7 @@ class Job(Payload):
     error: Problem | None
     request: JobRequest | Asked
     model_name: str
+    machine: str
 
 
 class Beside(Payload):

@@ -55,8 +55,8 @@ class Disturbance(TypedDict):
     `busy_processors` is the mean number of processors that other processes used, of `n_processors`.
     `waiting_share` is the share of the time in which the measuring thread had no processor, and
     `steal_share` the share of all processor time that the hypervisor took. `causes` has the reasons
-    to distrust the times; an empty list means an undisturbed measurement. `words` is a sentence
-    about these figures.
+    to distrust the times; an empty list means an undisturbed measurement. `machine` is the name of
+    the machine: times of different machines are not comparable. `words` describes these figures.
     """
 
     threads: int
@@ -65,6 +65,7 @@ class Disturbance(TypedDict):
     waiting_share: float | None
     steal_share: float | None
     causes: list[Cause]
+    machine: str
     words: str
 
 

@@ -100,6 +100,7 @@ class SchedulesInTurns(TypedDict):
     ratio by up to about `noise` from run to run.
     """
 
+    machine: str
     rounds: int
     noise: float
     ratio: float

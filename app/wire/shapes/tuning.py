@@ -65,6 +65,7 @@ class Tuning(Payload):
     search: SearchName
     budget_seconds: float
     searching_seconds: float
+    machine: str
     kernels: list[TunedKernel]
     trials: list[TuneTrial]
     model: NotRequired[TunedModel | None]

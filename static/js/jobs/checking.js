@@ -220,13 +220,16 @@ function createChecker(state) {
     start,
     /** Cancel the check and keep its findings so far. */
     cancel() {
+      if (!id) {
+        leave(); // the answer to the request has no id yet: the job is cancelled as soon as it has
+        return end("cancelled");
+      }
       const number = request;
-      if (id)
-        void cancelOwn(id, () => {
-          if (number !== request) return;
-          unfollow();
-          end("cancelled");
-        });
+      void cancelOwn(id, () => {
+        if (number !== request) return;
+        unfollow();
+        end("cancelled");
+      });
     },
   };
 }

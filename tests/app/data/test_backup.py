@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
+from sqlalchemy import NullPool, create_engine
 
 from app.config import Settings
 from app.data import backup as backups
@@ -22,11 +23,20 @@ from app.data.backup import back_up, restore
 from app.data.check import Report, check
 from app.data.files import is_stored_name
 from app.data.manifest import MANIFEST, Manifest, Stored
-from app.jobs.records import Job
 from app.metrics.folder import shared_counts
-from app.store.database import FILE_NAME, Database, downgrade, sqlite_url
+from app.store.database import FILE_NAME, downgrade, sqlite_url
+from app.store.jobs import reading
+from app.store.maintenance import jobs_in
 from compiler.errors import CompileError
-from tests.app.conftest import MakeApp, jobs_of, submit, wait, wait_until
+from tests.app.conftest import (
+    MakeApp,
+    change_row,
+    events_told,
+    jobs_of,
+    submit,
+    wait,
+    wait_until,
+)
 
 RAW = {"content_type": "application/octet-stream"}
 OLD_S = 5 * 86_400
@@ -72,7 +82,7 @@ def used(make_app: MakeApp, tmp_path: Path) -> Used:
     wait_until(client, running, lambda job: job["n_stages"] == 3)
     then = time.time() - OLD_S
     os.utime(tmp_path / "data" / "uploads" / f"{text}.onnx", (then, then))
-    os.utime(tmp_path / "data" / "jobs" / finished, (then, then))
+    change_row(client, finished, ended_s=then)
     return Used(client, linked, text, answer.get_json()["id"], finished, running)
 
 
@@ -96,9 +106,12 @@ def test_a_restored_server_has_everything_except_unfinished_jobs(used, kept, mak
         there, here = (c.get(f"/api/v1/{path}") for c in (used.client, again))
         assert (here.status_code, here.data) == (200, there.data), path
     assert again.get(f"/api/v1/jobs/{used.running}").status_code == 404
-    for path in (f"uploads/{used.text}.onnx", f"jobs/{used.finished}"):
-        age = time.time() - (tmp_path / "again" / path).stat().st_mtime
-        assert OLD_S - 60 < age, "the age of data stays, since quotas count it"
+    with jobs_of(again).database.looking() as connection:
+        (job,) = reading.finished(connection)
+    kept_text = tmp_path / "again" / "uploads" / f"{used.text}.onnx"
+    for then in (job.ended_s, kept_text.stat().st_mtime):
+        assert OLD_S - 60 < time.time() - then, "the age of data stays, since quotas count it"
+    assert events_told(again, used.finished) == events_told(used.client, used.finished)
     assert not list((tmp_path / "again").rglob("*.partial"))
     assert manifest.revision
     made = [tmp_path / "again", *(p for p in (tmp_path / "again").rglob("*") if p.is_file())]
@@ -107,6 +120,10 @@ def test_a_restored_server_has_everything_except_unfinished_jobs(used, kept, mak
 
 
 def test_the_folder_and_its_backup_are_sound_and_the_check_changes_neither(used, kept, tmp_path):
+    report = check(settings_in(tmp_path / "data"))
+    assert states(report) == []
+    assert report.counts["jobs"][0] == 2
+    jobs_of(used.client).stop()  # otherwise heartbeats change the database
     for folder in (tmp_path / "data", kept):
         before = listing(folder)
         report = check(settings_in(folder))
@@ -120,6 +137,7 @@ def test_the_folder_and_its_backup_are_sound_and_the_check_changes_neither(used,
 def test_a_backup_without_jobs(used, tmp_path):
     manifest = back_up(settings_in(tmp_path / "data"), tmp_path / "b", with_jobs=False)
     assert not [name for name in manifest.files if name.startswith("jobs/")]
+    assert jobs_in(tmp_path / "b" / FILE_NAME) == []
     assert f"uploads/{used.linked}.pinned" in manifest.files
 
 
@@ -152,7 +170,7 @@ def test_a_job_that_is_evicted_during_a_backup_is_left_out(used, tmp_path, monke
     real = backups.copy
 
     def evicting(source: Path, target: Path) -> Stored:
-        if source.name == "events.jsonl":
+        if source.parent.name == "parts" and source.exists():
             shutil.rmtree(source.parent)
         return real(source, target)
 
@@ -160,6 +178,7 @@ def test_a_job_that_is_evicted_during_a_backup_is_left_out(used, tmp_path, monke
     manifest = back_up(settings_in(tmp_path / "data"), tmp_path / "b")
     assert not [name for name in manifest.files if name.startswith("jobs/")]
     assert not (tmp_path / "b" / "jobs" / used.finished).exists()
+    assert jobs_in(tmp_path / "b" / FILE_NAME) == []
 
 
 @pytest.mark.parametrize("content", ["file", "folder", "link"])
@@ -253,13 +272,13 @@ def test_a_server_refuses_the_tables_of_a_newer_program(used, make_app, tmp_path
     assert (answer.status_code, answer.get_json()["error"]["code"]) == (500, "E-DATA-NEWER")
 
 
-def test_a_backup_of_older_tables_is_migrated_by_the_server(used, make_app, tmp_path):
-    database = Database(sqlite_url(tmp_path / "data"))
-    with database.engine.begin() as connection:
+def test_a_backup_of_older_tables_is_migrated_by_the_server(used, kept, make_app, tmp_path):
+    restore(kept, settings_in(tmp_path / "old"))
+    engine = create_engine(sqlite_url(tmp_path / "old"), poolclass=NullPool)
+    with engine.begin() as connection:
         downgrade(connection, "0001")
-    database.close()
-    assert back_up(settings_in(tmp_path / "data"), tmp_path / "backup").revision == "0001"
-    restore(tmp_path / "backup", settings_in(tmp_path / "again"))
+    assert back_up(settings_in(tmp_path / "old"), tmp_path / "older").revision == "0001"
+    restore(tmp_path / "older", settings_in(tmp_path / "again"))
     client = make_app(data_folder=tmp_path / "again").test_client()
     assert client.get(f"/api/v1/links/{used.link}").status_code == 200
 
@@ -292,8 +311,8 @@ def test_a_missing_data_folder_has_no_backup_and_no_check(tmp_path):
 
 
 def test_the_check_finds_damages_missing_models_and_orphans(used, tmp_path):
-    folder, then = tmp_path / "data", time.time() - OLD_S
-    uploads, job = folder / "uploads", folder / "jobs" / used.finished
+    folder, then, unknown = tmp_path / "data", time.time() - OLD_S, f"20260101-{'0' * 20}"
+    uploads, job = folder / "uploads", jobs_of(used.client).find(used.finished).folder
     part = next((job / "parts").glob("*.gz"))
     part.write_bytes(part.read_bytes()[:-3])
     (uploads / f"{used.text}.onnx").write_bytes(b"changed text")
@@ -305,15 +324,17 @@ def test_the_check_finds_damages_missing_models_and_orphans(used, tmp_path):
         orphan.write_bytes(b"x")
         os.utime(orphan, (then, then))
     (uploads / "incoming-y").write_bytes(b"a server writes this file")
-    (folder / "jobs" / "lost").mkdir()
-    os.utime(folder / "jobs" / "lost", (then, then))
+    for name in ("lost", unknown):
+        (folder / "jobs" / name).mkdir()
+        os.utime(folder / "jobs" / name, (then, then))
     (folder / "notes.txt").touch()
     report = check(settings_in(folder))
     assert not report.is_sound
     assert states(report) == [
-        ("damaged", f"jobs/{used.finished}/parts/{part.name}"),
+        ("damaged", f"jobs/{used.finished}/1/parts/{part.name}"),
         ("damaged", f"uploads/{used.text}.onnx"),
-        ("orphan", f"jobs/{used.finished}/parts/x.partial"),
+        ("orphan", f"jobs/{unknown}"),
+        ("orphan", f"jobs/{used.finished}/1/parts/x.partial"),
         ("orphan", "jobs/lost"),
         ("orphan", "notes.txt"),
         ("orphan", f"uploads/{'0' * 64}.json"),
@@ -337,13 +358,19 @@ def test_the_check_finds_the_missing_model_of_a_link_and_unreadable_facts(used, 
     assert ("damaged", f"uploads/{used.text}.onnx") in states(check(settings_in(uploads.parent)))
 
 
+def test_the_check_finds_the_missing_results_of_a_job(used, tmp_path):
+    shutil.rmtree(tmp_path / "data" / "jobs" / used.finished)
+    found = states(check(settings_in(tmp_path / "data")))
+    assert found == [("missing", f"jobs/{used.finished}")]
+
+
 def test_the_check_of_a_backup_compares_every_file_with_the_manifest(used, kept):
-    events = kept / "jobs" / used.finished / "events.jsonl"
-    events.write_bytes(events.read_bytes() + b"\n")
-    (kept / "jobs" / used.finished / "job.json").unlink()
+    changed, lost, *_ = sorted((kept / "jobs" / used.finished / "1" / "parts").iterdir())
+    changed.write_bytes(changed.read_bytes() + b"\n")
+    lost.unlink()
     found = states(check(settings_in(kept)))
-    assert ("damaged", f"jobs/{used.finished}/events.jsonl") in found
-    assert ("missing", f"jobs/{used.finished}/job.json") in found
+    assert ("damaged", changed.relative_to(kept).as_posix()) in found
+    assert ("missing", lost.relative_to(kept).as_posix()) in found
 
 
 def test_the_check_finds_a_damaged_database(used, tmp_path):
@@ -364,10 +391,51 @@ def test_a_manifest_reads_what_it_writes(tmp_path):
     assert manifest.n_bytes == 3
 
 
-def test_jobs_of_a_server_that_has_ended_are_not_in_backups(used, tmp_path):
-    job = Job("20260101-" + "1" * 20, tmp_path / "data" / "jobs" / ("20260101-" + "1" * 20), {}, "")
-    job.folder.mkdir()
-    job.save()
+def test_of_jobs_that_earlier_versions_kept_in_files_the_finished_are_in_backups(used, tmp_path):
+    for number, state in enumerate(("running", "succeeded")):
+        folder = tmp_path / "data" / "jobs" / f"20260101-{number:020}"
+        folder.mkdir()
+        (folder / "job.json").write_text(json.dumps({"state": state}))
     manifest = back_up(settings_in(tmp_path / "data"), tmp_path / "b")
-    assert not [name for name in manifest.files if job.id in name]
-    assert jobs_of(used.client).find(used.running).state == "running"
+    found = {name for name in manifest.files if name.startswith("jobs/20260101")}
+    assert found == {f"jobs/20260101-{1:020}/job.json"}
+    assert check(settings_in(tmp_path / "b")).is_sound
+
+
+def test_a_server_with_postgresql_is_checked_and_backed_up_without_its_database(
+    make_app: MakeApp, databases, tmp_path: Path
+) -> None:
+    url = databases.migrated()
+    client = make_app(database_url=url).test_client()
+    model = upload(client, b"a model")
+    made = client.post("/api/v1/links", json={"fragment": f"v=1&model=upload:{model}"})
+    assert made.status_code == 201
+    job_id = wait(client, submit(client)["id"])["id"]
+    settings = Settings.of({"data_folder": tmp_path / "data", "database_url": url})
+    found = check(settings)
+    assert states(found) == []
+    assert found.counts["database"][1] > 0
+    manifest = back_up(settings, tmp_path / "backup")
+    assert manifest.revision == ""
+    assert FILE_NAME not in manifest.files
+    assert any(job_id in path for path in manifest.files)
+    in_backup = Settings.of({"data_folder": tmp_path / "backup", "database_url": url})
+    assert states(check(in_backup)) == []
+    restore(tmp_path / "backup", Settings.of({"data_folder": tmp_path / "b", "database_url": url}))
+    with jobs_of(client).database.changing() as connection:
+        connection.exec_driver_sql("DELETE FROM job_events WHERE number = 2")
+    (tmp_path / "data" / "uploads" / f"{model}.onnx").unlink()
+    assert ("damaged", "the PostgreSQL database") in states(check(settings))
+
+
+def test_the_check_of_a_new_or_absent_database_makes_no_tables(databases, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    url = databases.new("fresh")
+    settings = Settings.of({"data_folder": tmp_path / "data", "database_url": url})
+    assert states(check(settings)) == []
+    with databases.server.connect("fresh") as connection:
+        tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        assert connection.execute(tables).fetchall() == []
+    away = f"postgresql://me@/x?host={tmp_path}"
+    settings = Settings.of({"data_folder": tmp_path / "data", "database_url": away})
+    assert states(check(settings)) == [("damaged", "the PostgreSQL database")]

@@ -11,8 +11,8 @@ from app.store.database import Database, sqlite_url
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """A database in an empty data folder."""
-    made = Database(sqlite_url(tmp_path / "data"))
+def database(tmp_path: Path, database_url: str) -> Iterator[Database]:
+    """An empty database; SQLite's is in an empty data folder."""
+    made = Database(database_url or sqlite_url(tmp_path / "data"))
     yield made
     made.close()

@@ -13,6 +13,8 @@ from compiler.errors import CompileError
 
 ANSWER = Answer(202, "/api/v1/jobs/x", '{"id":"x"}')
 
+pytestmark = pytest.mark.each_database
+
 
 @pytest.fixture
 def store(database) -> AnswerStore:

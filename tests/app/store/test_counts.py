@@ -14,6 +14,8 @@ from app.store.models import CountRow
 TWO = Limit(2, 60.0)
 BYTES = Limit(1000, 60.0, "bytes of links")
 
+pytestmark = pytest.mark.each_database
+
 
 @pytest.fixture
 def counts(database) -> Counts:

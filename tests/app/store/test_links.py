@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 
 from app.store import links
-from app.store.database import Database, sqlite_url
 from app.store.links import LinkStore, Shared, ids
 from compiler.errors import CompileError
 
+pytestmark = pytest.mark.each_database
+
 
 @pytest.fixture
-def store(tmp_path):
-    database = Database(sqlite_url(tmp_path))
-    yield LinkStore(database, 5, 1000)
-    database.close()
+def store(database):
+    return LinkStore(database, 5, 1000)
 
 
 def shared(fragment: str = "model=sample:a&v=1", other=None, made_with: str = "0.1.0") -> Shared:

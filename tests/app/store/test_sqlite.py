@@ -243,10 +243,13 @@ def test_a_kill_during_writes_loses_no_row_and_damages_nothing(tmp_path: Path, m
     draw = random.Random(11)
     Database(sqlite_url(tmp_path)).engine.dispose()
     reading, told = os.pipe()
+    start_s = time.monotonic()
+    os.waitpid(forked(tmp_path, "first", 2), 0)
+    longest_s = max(0.15, 2 * (time.monotonic() - start_s))  # longer on a busy machine
     for turn in range(25):
         killed = forked(tmp_path, f"k{turn}", 10_000, told)
         other = forked(tmp_path, f"o{turn}", 2, told)
-        time.sleep(draw.random() * 0.15)
+        time.sleep(draw.random() * longest_s)
         os.kill(killed, signal.SIGKILL)
         os.waitpid(killed, 0)
         assert os.waitpid(other, 0)[1] == 0
@@ -259,7 +262,7 @@ def test_a_kill_during_writes_loses_no_row_and_damages_nothing(tmp_path: Path, m
         found = set(session.scalars(select(LinkRow.digest)))
     assert committed <= found
     assert len([name for name in committed if name.startswith("k")]) > 0
-    assert len(found - committed) <= 25, "at most one row was committed and not told, each time"
+    assert len(found - committed) <= 25 + 2, "at most one row was committed and not told, each time"
 
 
 def test_damage_is_found(tmp_path: Path) -> None:
