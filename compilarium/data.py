@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,6 +128,36 @@ def restore(
     settings = _settings(data_folder, blob_store, file)
     manifest = restore(source, settings)
     _report_copied(manifest, settings.data_folder)
+
+
+@command.command("copy-database")
+@_with_settings
+@click.option("--from", "source", metavar="URL",
+              help="Database to copy; default: SQLite in the data folder.")  # fmt: skip
+@reporting
+def copy_database(
+    data_folder: Path | None, blob_store: str | None, file: Path | None, source: str | None
+) -> None:
+    """Copy all rows of a database into the empty database of the settings.
+
+    This moves a server from SQLite to PostgreSQL, or back. Stop the server first.
+    """
+    from app.store.database import Database, sqlite_url
+    from app.store.transfer import copy_rows
+
+    settings = _settings(data_folder, blob_store, file)
+    in_folder = sqlite_url(settings.data_folder)
+    databases = Database(source or in_folder), Database(settings.database_url or in_folder)
+    try:
+        copied = copy_rows(*databases)
+    finally:
+        for each in databases:
+            each.close()
+    report({"ok": True, "rows": copied}, lambda c: _show_rows(c, copied))
+
+
+def _show_rows(console: Console, copied: Mapping[str, int]) -> None:
+    console.print(table(["table", ">rows"], [(name, f"{n:,}") for name, n in copied.items()]))
 
 
 def _report_copied(manifest: Manifest, target: Path) -> None:

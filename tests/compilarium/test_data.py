@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from app.config import Settings
+from app.store.database import Database, sqlite_url
+from app.store.models import CountRow
 from app.uploads import UploadStore
 from tests.compilarium.commands import invoke, told
+from tests.databases import Databases
 
 
 class Stream:
@@ -52,3 +55,20 @@ def test_a_damage_is_shown_and_the_exit_code_is_1(folder: Path) -> None:
     assert result.exit_code == 1
     assert "damaged or missing: 1, orphans: 0" in result.output
     assert content.name[:20] in result.output
+
+
+def test_a_database_is_copied_from_sqlite_to_postgresql_and_back(
+    folder: Path, tmp_path: Path, databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Database(sqlite_url(folder)).session() as session:
+        session.add(CountRow(kind="jobs", client="a", number=7, n=3, forget_s=1.5))
+    url = databases.new("copied")
+    monkeypatch.setenv("COMPILARIUM_DATABASE_URL", url)
+    told_rows = told("data", "copy-database", "--data-folder", folder)["rows"]
+    assert told_rows["counts"] == 1
+    monkeypatch.delenv("COMPILARIUM_DATABASE_URL")
+    other = ("--data-folder", tmp_path / "other")
+    result = invoke("data", "copy-database", "--from", url, *other)
+    assert "counts" in result.output
+    refused = told("data", "copy-database", "--from", url, *other, code=1)
+    assert "not empty" in refused["error"]["message"]
