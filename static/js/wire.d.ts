@@ -875,7 +875,8 @@ export interface BisectRequest { kind: "bisect"; job: string; seed: number; move
 /** The request of a repeated measurement; `job` is the compilation of the model. */
 export interface ProfileRequest { kind: "profile"; job: string; seconds: number; machine: boolean; }
 /** The request of a comparison of two compilations, `job` (A) and `other` (B). `again` measures
- * even if an equal comparison is stored. */
+ * even if an equal comparison is stored. The stored request omits this wish, so later requests
+ * find the newest of all measurements of A and B. */
 export interface ComparisonRequest {
   kind: "comparison"; job: string; other: string; seconds: number; again: boolean;
 }
