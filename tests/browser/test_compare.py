@@ -58,6 +58,9 @@ def test_the_code_of_a_pair_of_kernels_is_side_by_side_and_in_the_link(
     fused = pairs.filter(has_text=re.compile(r"the same 3; also in B: \d+, \d+")).first
     expect(fused.get_by_title("The sum of the times of 3 kernels")).to_contain_text("Σ")
     alone = pairs.filter(has_text="only in B; part of").first
+    # The calls are said beside the times; most kernels of this model are shorter than a call.
+    expect(pane.locator("[data-part=calls]")).to_contain_text("contains a separate call")
+    expect(pairs.get_by_title("The separate call").first).to_be_visible()
     a = fused.locator("button").nth(0).inner_text().split()[0]
     b = fused.locator("button").nth(1).inner_text().split()[0]
     fused.locator("button").nth(0).press("Enter")
