@@ -26,6 +26,7 @@ def test_two_pipelines_are_run_and_shown_side_by_side(playground: Playground) ->
         "data-verdict", re.compile("slower|same|faster"), timeout=COMPILE_MS
     )
     expect(measured).to_contain_text("99 %")
+    expect(measured).to_contain_text("compares the fastest runs of each round")
     launches = pane.locator("[data-section=compare-figures] tr", has_text="launches")
     a, b = launches.locator("td").nth(0), launches.locator("td").nth(1)
     assert int(a.inner_text()) < int(b.inner_text())
