@@ -31,7 +31,8 @@ COPIES_LIMIT_BYTES = 500_000_000
 class ComparisonRequest(Asked):
     """The request of a comparison of two compilations, `job` (A) and `other` (B).
 
-    `again` measures even if an equal comparison is stored.
+    `again` measures even if an equal comparison is stored. The stored request omits this wish, so
+    later requests find the newest of all measurements of A and B.
     """
 
     kind = "comparison"
@@ -40,6 +41,10 @@ class ComparisonRequest(Asked):
     other: str = asked(text(60))
     seconds: float = asked(number(0.5, 20.0), 3.0)
     again: bool = asked(FLAG, False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the request as JSON, equal for all measurements of A and B."""
+        return {**Asked.to_json(self), "again": False}
 
 
 def compare_compiled(task: Task, results: Results) -> None:

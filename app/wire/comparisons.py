@@ -10,7 +10,7 @@ from app.wire.profiles import disturbance
 from app.wire.shapes.comparisons import ComparedKernel, ComparedProgram, ComparedRuns, Comparison
 from compiler.bench.disturbance import Disturbance
 from compiler.bench.versus import Versus
-from compiler.figures.times import run_times
+from compiler.figures.times import run_times, separate_call
 from compiler.runtime.program import Program
 
 
@@ -69,4 +69,9 @@ def _side(program: Program, rounds: Rounds, launches_s: float) -> ComparedProgra
         for number, k in enumerate(program.kernels)
         if k.name in times
     ]
-    return {"launches_s": launches_s, "run": run_times(rounds.whole), "kernels": kernels}
+    return {
+        "launches_s": launches_s,
+        "call_s": separate_call(times.medians.values(), launches_s),
+        "run": run_times(rounds.whole),
+        "kernels": kernels,
+    }

@@ -18,7 +18,9 @@ from compiler.figures.times import (
     kernel_speed,
     kernel_times,
     outside_kernels,
+    run_median,
     run_times,
+    separate_call,
     throughput,
     totals,
 )
@@ -52,6 +54,7 @@ def profile(
         imported = program.trace.events[0].before  # with the sizes of this compilation
     measured = rounds.profile
     measured.predicted = rounds.predicted
+    measured.call_s = separate_call(measured.medians.values(), run_median(rounds.whole))
     causes = diagnoses(program, measured, threads, options["precision"])
     producers = program.graph.producers
     rows: list[KernelTimes] = []
@@ -78,7 +81,7 @@ def profile(
     units = {row["unit"] for row in rows}
     whole = run_times(rounds.whole)
     speed = throughput(program.kernels, whole["median_s"])
-    sums = totals(measured, machine)
+    sums = totals(measured, machine, whole["median_s"])
     outside = outside_kernels(whole["median_s"], sums["kernels_s"])
     return {
         "version": VERSION,
@@ -87,7 +90,7 @@ def profile(
         "machine": _machine(machine, program.target, units),
         "disturbance": disturbance(disturbed),
         "run": {**whole, "flops_per_s": speed},
-        "totals": {**sums, "outside_s": outside},
+        "totals": {**sums, "outside_s": outside, "call_s": measured.call_s},
         "kernels": rows,
     }
 

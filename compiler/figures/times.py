@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from math import inf
 from statistics import median
 from typing import Literal, TypedDict
 
@@ -77,7 +78,8 @@ def kernel_times(profile: Profile, name: str) -> Times:
     """Return all figures of a launch's time."""
     middle, (low, high) = kernel_median(profile, name), kernel_interval(profile, name)
     prediction = profile.predicted.get(name)
-    bound = separate_bound(prediction)
+    bound, roof = separate_bound(prediction), kernel_roof(prediction)
+    least = None if bound is None or roof is None else max(bound, roof + profile.call_s)
     return {
         "median_s": middle,
         "min_s": kernel_minimum(profile, name),
@@ -85,10 +87,10 @@ def kernel_times(profile: Profile, name: str) -> Times:
         "high_s": high,
         "share": kernel_share(middle, kernels_sum(profile)),
         "predicted_s": bound,
-        "roof_s": kernel_roof(prediction),
+        "roof_s": roof,
         "bound": prediction.bound if prediction else "",
         "ratio": bound_ratio(middle, bound),
-        "potential_s": potential(middle, bound),
+        "potential_s": potential(middle, least),
     }
 
 
@@ -103,15 +105,16 @@ def kernel_speed(kernel: KernelInfo, times: Times) -> Speed:
     }
 
 
-def totals(profile: Profile, machine: Machine) -> Totals:
-    """Return all figures of the launches together."""
+def totals(profile: Profile, machine: Machine, run_s: float = inf) -> Totals:
+    """Return all figures of the launches together; `run_s` is the median run, if it is known."""
     rows = [kernel_times(profile, name) for name in profile]
     predictions = [profile.predicted[name] for name in profile if name in profile.predicted]
+    least = run_bound(predictions, machine)
     return {
         "kernels_s": kernels_sum(profile),
         "predicted_s": separate_bounds(predictions),
-        "run_bound_s": run_bound(predictions, machine),
-        "potential_s": potentials(row["potential_s"] for row in rows),
+        "run_bound_s": least,
+        "potential_s": potentials((row["potential_s"] for row in rows), max(run_s - least, 0.0)),
     }
 
 
@@ -183,7 +186,7 @@ def throughput(kernels: Sequence[KernelInfo], median_s: float) -> float | None:
 def kernel_median(profile: Profile, name: str) -> float:
     """The median time of a kernel, called separately within runs of the whole program.
 
-    A separate call adds about 1 us, so the times of all kernels exceed the time of a run.
+    A separate call adds 1 us or more, so the times of all kernels exceed the time of a run.
     """
     return profile.medians[name]
 
@@ -232,6 +235,18 @@ def outside_kernels(run_s: float, kernels_s: float) -> float:
     It is negative if one call for all kernels saves more time than the run spends outside kernels.
     """
     return run_s - kernels_s
+
+
+@figure("separate call", "s", "profile.totals.call_s")
+def separate_call(separate_s: Collection[float], together_s: float) -> float:
+    """The time that a separate call adds to a kernel, as measured.
+
+    It is the sum of kernels minus the time of all kernels in one call, divided by their number. It
+    is at most the time of the shortest kernel, because each time includes one call.
+    """
+    if not separate_s:
+        return 0.0
+    return max(0.0, min((sum(separate_s) - together_s) / len(separate_s), *separate_s))
 
 
 @figure("share of a kernel", "share", "profile.kernels[].share", "run.profile[].share")
@@ -299,21 +314,22 @@ def bound_ratio(median_s: float, bound_s: float | None) -> float | None:
 
 
 @figure("potential", "s", "profile.kernels[].potential_s", "run.profile[].potential_s")
-def potential(median_s: float, bound_s: float | None) -> float | None:
-    """The time of a kernel above its lower bound: the most that a better schedule can save.
+def potential(median_s: float, least_s: float | None) -> float | None:
+    """The time of a kernel above its roofline and its call: the most that a schedule can save.
 
-    It is 0 for a kernel below its bound.
+    The separate call counts as measured, or as in the lower bound if that is more. It is 0 for a
+    kernel that takes no longer.
     """
-    return None if bound_s is None else max(0.0, median_s - bound_s)
+    return None if least_s is None else max(0.0, median_s - least_s)
 
 
 @figure("worth optimising", "s", "profile.totals.potential_s", "run.totals.potential_s")
-def potentials(of_kernels: Iterable[float | None]) -> float:
-    """The sum of the potentials of all kernels.
+def potentials(of_kernels: Iterable[float | None], most_s: float) -> float:
+    """The sum of the potentials of all kernels, at most the median run minus its lower bound.
 
     Kernels without a bound add nothing.
     """
-    return sum(p for p in of_kernels if p is not None)
+    return min(sum(p for p in of_kernels if p is not None), most_s)
 
 
 @figure("speed of a kernel", "flop/s", "profile.kernels[].flops_per_s")

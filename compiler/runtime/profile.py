@@ -19,9 +19,9 @@ class Profile(dict[str, float]):
     """The minimum time of each launch over all runs, in seconds, by launch name and in order.
 
     `medians` has the medians by name, and `intervals` has their 95 % confidence intervals. `runs`
-    has the seconds of every kernel in each run. Each time includes about 1 us for the separate call
-    of the kernel. `predicted` has each generated kernel's lower bound on this machine, including
-    the separate call.
+    has the seconds of every kernel in each run. Each time includes the separate call of the
+    kernel, `call_s` if it was measured. `predicted` has each generated kernel's lower bound on this
+    machine, including the separate call.
     """
 
     predicted: Mapping[str, Prediction]
@@ -33,6 +33,7 @@ class Profile(dict[str, float]):
         self.intervals = {name: median_interval(times) for name, times in by_name.items()}
         self.runs = runs
         self.predicted = {}
+        self.call_s = 0.0
 
     @property
     def seconds(self) -> float:

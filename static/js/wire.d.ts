@@ -34,8 +34,11 @@ export interface ComparedKernel {
   median_s: number; min_s: number; low_s: number; high_s: number; kernel: number;
 }
 /** The times of one of two programs: whole runs, and each kernel. `launches_s` is the median
- * time of all launches, without the transfer of inputs and outputs. */
-export interface ComparedProgram { launches_s: number; run: RunTimes; kernels: ComparedKernel[]; }
+ * time of all launches, without the transfer of inputs and outputs. The times of kernels include
+ * a separate call each, which takes about `call_s`. */
+export interface ComparedProgram {
+  launches_s: number; call_s: number; run: RunTimes; kernels: ComparedKernel[];
+}
 /** The verdict on whole runs of one copy of each program. `ratio` is the time of B relative to
  * A, and `low` to `high` its 99 % confidence interval. */
 export interface ComparedRuns { verdict: Verdict; ratio: number; low: number; high: number; }
@@ -535,12 +538,12 @@ export interface Diagnosis {
 /** A kernel, timed separately `repeats` times, with its roofline. `share` is the kernel's part
  * of the time of all kernels. `predicted_s` is the lower bound of the kernel's time with a
  * separate call, `roof_s` without the call. `ratio` is the median divided by `predicted_s`, and
- * `potential_s` the time above this bound. `ceiling_flops_per_s` is the speed at `roof_s`, and
- * `reached` is `roof_s` divided by the median. `bytes` counts the bytes read and written.
- * `traffic` divides the bytes among the memory levels that are expected to supply or receive
- * them. `shares` divides the kernel's time among ONNX nodes by their predicted operations and
- * bytes. `diagnosis` is the cause of the time. `fewer_products`: Winograd computes the kernel
- * with fewer products than `flops` counts. */
+ * `potential_s` the time above `roof_s` and a measured call. `ceiling_flops_per_s` is the speed
+ * at `roof_s`, and `reached` is `roof_s` divided by the median. `bytes` counts the bytes read
+ * and written. `traffic` divides the bytes among the memory levels that are expected to supply
+ * or receive them. `shares` divides the kernel's time among ONNX nodes by their predicted
+ * operations and bytes. `diagnosis` is the cause of the time. `fewer_products`: Winograd
+ * computes the kernel with fewer products than `flops` counts. */
 export interface KernelTimes {
   median_s: number; min_s: number; low_s: number; high_s: number; share: number;
   predicted_s: number | null; roof_s: number | null; bound: Bound | ""; ratio: number | null;
@@ -552,10 +555,11 @@ export interface KernelTimes {
 /** Figures of all kernels together, in seconds. `kernels_s` is the sum of the medians, and
  * `predicted_s` the sum of the bounds, both with separate calls. `outside_s` is the median run
  * minus `kernels_s`. `run_bound_s` is the lower bound of a whole run, with a single call.
- * `potential_s` is the sum of the potentials. */
+ * `potential_s` is the sum of the potentials, at most the median run minus its bound. `call_s`
+ * is the time that a separate call adds, as measured. */
 export interface Totals {
   kernels_s: number; predicted_s: number; run_bound_s: number; potential_s: number;
-  outside_s: number;
+  outside_s: number; call_s: number;
 }
 /** Interleaved times of whole runs and of each kernel, on the same random inputs. */
 export interface Profile {
@@ -875,7 +879,8 @@ export interface BisectRequest { kind: "bisect"; job: string; seed: number; move
 /** The request of a repeated measurement; `job` is the compilation of the model. */
 export interface ProfileRequest { kind: "profile"; job: string; seconds: number; machine: boolean; }
 /** The request of a comparison of two compilations, `job` (A) and `other` (B). `again` measures
- * even if an equal comparison is stored. */
+ * even if an equal comparison is stored. The stored request omits this wish, so later requests
+ * find the newest of all measurements of A and B. */
 export interface ComparisonRequest {
   kind: "comparison"; job: string; other: string; seconds: number; again: boolean;
 }

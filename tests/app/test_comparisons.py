@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from app.jobs.comparison import ComparisonRequest
 from tests.app.conftest import QUICK, compiled_job, started
 
 MEASURED = {**QUICK, "measure": True}
@@ -52,7 +53,15 @@ def test_an_equal_comparison_is_found_unless_asked_to_measure_again(real, pair):
     assert compared(real, *pair)["id"] == first["id"]
     again = compared(real, *pair, again=True)
     assert again["id"] != first["id"]
-    assert compared(real, *pair, again=True)["id"] != again["id"]
+    newest = compared(real, *pair, again=True)
+    assert newest["id"] != again["id"]
+    assert compared(real, *pair)["id"] == newest["id"]
+
+
+def test_all_measurements_of_a_pair_have_equal_stored_requests():
+    again = ComparisonRequest("a", other="b", again=True)
+    assert again.to_json() == ComparisonRequest("a", other="b").to_json()
+    assert again.again
 
 
 def test_the_profile_states_the_disturbance(real, pair):

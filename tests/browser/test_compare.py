@@ -26,6 +26,7 @@ def test_two_pipelines_are_run_and_shown_side_by_side(playground: Playground) ->
         "data-verdict", re.compile("slower|same|faster"), timeout=COMPILE_MS
     )
     expect(measured).to_contain_text("99 %")
+    expect(measured).to_contain_text("compares the fastest runs of each round")
     launches = pane.locator("[data-section=compare-figures] tr", has_text="launches")
     a, b = launches.locator("td").nth(0), launches.locator("td").nth(1)
     assert int(a.inner_text()) < int(b.inner_text())
@@ -58,6 +59,9 @@ def test_the_code_of_a_pair_of_kernels_is_side_by_side_and_in_the_link(
     fused = pairs.filter(has_text=re.compile(r"the same 3; also in B: \d+, \d+")).first
     expect(fused.get_by_title("The sum of the times of 3 kernels")).to_contain_text("Σ")
     alone = pairs.filter(has_text="only in B; part of").first
+    # The calls are said beside the times; most kernels of this model are shorter than a call.
+    expect(pane.locator("[data-part=calls]")).to_contain_text("contains a separate call")
+    expect(pairs.get_by_title("The separate call").first).to_be_visible()
     a = fused.locator("button").nth(0).inner_text().split()[0]
     b = fused.locator("button").nth(1).inner_text().split()[0]
     fused.locator("button").nth(0).press("Enter")

@@ -19,9 +19,11 @@ class ComparedProgram(TypedDict):
     """The times of one of two programs: whole runs, and each kernel.
 
     `launches_s` is the median time of all launches, without the transfer of inputs and outputs.
+    The times of kernels include a separate call each, which takes about `call_s`.
     """
 
     launches_s: float
+    call_s: float
     run: RunTimes
     kernels: list[ComparedKernel]
 

@@ -108,12 +108,12 @@ class KernelTimes(times.Times, times.Speed):
 
     `share` is the kernel's part of the time of all kernels. `predicted_s` is the lower bound of the
     kernel's time with a separate call, `roof_s` without the call. `ratio` is the median divided
-    by `predicted_s`, and `potential_s` the time above this bound. `ceiling_flops_per_s` is the
-    speed at `roof_s`, and `reached` is `roof_s` divided by the median. `bytes` counts the bytes
-    read and written. `traffic` divides the bytes among the memory levels that are expected to
-    supply or receive them. `shares` divides the kernel's time among ONNX nodes by their predicted
-    operations and bytes. `diagnosis` is the cause of the time. `fewer_products`: Winograd computes
-    the kernel with fewer products than `flops` counts.
+    by `predicted_s`, and `potential_s` the time above `roof_s` and a measured call.
+    `ceiling_flops_per_s` is the speed at `roof_s`, and `reached` is `roof_s` divided by the median.
+    `bytes` counts the bytes read and written. `traffic` divides the bytes among the memory levels
+    that are expected to supply or receive them. `shares` divides the kernel's time among ONNX nodes
+    by their predicted operations and bytes. `diagnosis` is the cause of the time. `fewer_products`:
+    Winograd computes the kernel with fewer products than `flops` counts.
     """
 
     kernel: int
@@ -131,10 +131,12 @@ class Totals(times.Totals):
 
     `kernels_s` is the sum of the medians, and `predicted_s` the sum of the bounds, both with
     separate calls. `outside_s` is the median run minus `kernels_s`. `run_bound_s` is the lower
-    bound of a whole run, with a single call. `potential_s` is the sum of the potentials.
+    bound of a whole run, with a single call. `potential_s` is the sum of the potentials, at most
+    the median run minus its bound. `call_s` is the time that a separate call adds, as measured.
     """
 
     outside_s: float
+    call_s: float
 
 
 class Profile(Payload):

@@ -60,6 +60,11 @@ def _own_loops(n: Node) -> str:
     match OPERATORS[n.op].kind if n.op in OPERATORS else "":
         case "view":
             return f"{n.op} {n.output} is a view, which has no loop"
+        case "movement" if n.op == "concat":
+            return (
+                f"concat {n.output} either needs no loop, if its operands are written directly "
+                "into its memory, or copies them in a loop of its own"
+            )
         case "movement":
             return f"{n.op} {n.output} copies elements to other positions, in a loop of its own"
         case "reduction" if not is_reduction(n):

@@ -5,6 +5,7 @@ import { bar, declaredFigure } from "../elements/figures.js";
 import { formatBytes, formatCount, formatPercent } from "../text/format.js";
 import { createPainter } from "../graph/canvas.js";
 import { atFullest, layoutMemory, nextBuffer, rectAt } from "../charts/memory_map.js";
+import { workSpaceOf } from "../results/work_space.js";
 import { selectValues, selectedBuffers } from "../state/selection.js";
 import { together } from "../state/state.js";
 import { colors } from "../elements/theme.js";
@@ -100,7 +101,7 @@ export function mountMemory(root, state) {
         order: (b) => b.start,
         number: true,
       },
-      { title: word("memory.values"), cell: (b) => b.values.join(", ") },
+      { title: word("memory.values"), cell: contentOf },
     ],
   });
   table.show(memory.buffers);
@@ -130,10 +131,16 @@ export function mountMemory(root, state) {
           offset: formatCount(buffer.offset),
           start: buffer.start,
           end: buffer.end,
-          values: buffer.values.join(", "),
+          values: contentOf(buffer),
           places: placesOf(buffer),
         })
       : word("memory.point");
+  }
+
+  /** Return the values in a buffer, or the launch that works in it. @param {Buffer} buffer */
+  function contentOf(buffer) {
+    const work = workSpaceOf(buffer, result?.kernels ?? []);
+    return work ? word("memory.work-space", work) : buffer.values.join(", ");
   }
 
   /** Return the ONNX nodes with values in a buffer. @param {Buffer} buffer */

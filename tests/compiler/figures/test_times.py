@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.figures.times import kernel_times, outside_kernels, run_bound, run_times, totals
+from compiler.figures.times import (
+    kernel_times,
+    outside_kernels,
+    run_bound,
+    run_times,
+    separate_call,
+    totals,
+)
 from compiler.machine.machine import estimated
 from compiler.machine.roofline import Prediction
 from compiler.runtime.profile import Profile
@@ -31,6 +38,28 @@ def test_totals_are_the_sums_of_the_kernels() -> None:
     assert found["predicted_s"] == 7.5
     assert found["potential_s"] == 2.0
     assert outside_kernels(9.0, found["kernels_s"]) == -1.0
+
+
+def test_no_more_is_worth_optimising_than_a_run_takes_above_its_bound() -> None:
+    # The bound of the run is 7.
+    assert totals(profile(), MACHINE, 9.5)["potential_s"] == 2.0
+    assert totals(profile(), MACHINE, 8.5)["potential_s"] == 1.5
+    assert totals(profile(), MACHINE, 6.0)["potential_s"] == 0.0
+
+
+def test_a_separate_call_costs_what_separate_kernels_take_longer_together() -> None:
+    assert separate_call([4.0, 5.0, 6.0], 9.0) == 2.0
+    assert separate_call([1.0, 9.0, 9.0], 4.0) == 1.0, "at most the shortest kernel"
+    assert separate_call([4.0, 5.0], 10.0) == 0.0
+    assert separate_call([], 10.0) == 0.0
+
+
+def test_a_potential_contains_no_call_as_measured() -> None:
+    made = profile()
+    made.call_s = 2.5
+    assert kernel_times(made, "a")["potential_s"] == 0.5
+    assert kernel_times(made, "c")["potential_s"] == 0.0
+    assert kernel_times(made, "a")["ratio"] == 1.5
 
 
 def test_the_bound_of_a_run_has_a_single_call() -> None:

@@ -124,7 +124,7 @@ export function mountCompare(root, state, work) {
         if (number !== request) return;
         state.set({ compared: found });
         stopCode();
-        stopCode = mountComparedCode(code, state, withComparedTimes(a, found?.a ?? null), withComparedTimes(b, found?.b ?? null), second);
+        stopCode = mountComparedCode(code, state, withComparedTimes(a, found?.a ?? null), withComparedTimes(b, found?.b ?? null), second, found);
         if (isAsked) presentResult(shown, shown.querySelector("p strong"));
         isAsked = false;
       });

@@ -5,6 +5,7 @@ import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js"
 import { faster } from "../../results/comparison.js";
 import { formatSeconds } from "../../text/format.js";
 import { longestPair, pairKernels, pairOf, timesOf } from "../../results/kernel_pairs.js";
+import { withoutCalls } from "../../results/separate_calls.js";
 import { inSlices } from "../../elements/slices.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
@@ -18,7 +19,11 @@ import { mountTable } from "../shell/table.js";
  * @typedef {import("../../wire.js").Kernel} Kernel
  * @typedef {import("../../wire.js").DiffRow} DiffRow
  * @typedef {import("../../results/kernel_pairs.js").KernelPair} KernelPair
+ * @typedef {import("../../results/separate_calls.js").Calls} Calls
  */
+
+/** Without a comparison, no kernel has a time. @type {Calls} */
+const NO_CALLS = { a: 0, b: 0 };
 
 const ALL_LINES = 1000;
 /** Number of rows drawn at first; a button shows the others. */
@@ -32,9 +37,10 @@ const SPLIT_PX = 480;
  * @param {Result} a
  * @param {Result} b
  * @param {import("../../server/api.js").Parts} partsB
+ * @param {import("../../wire.js").Comparison | null} compared the times of the kernels of `a` and `b`
  * @returns {() => void}
  */
-export function mountComparedCode(root, state, a, b, partsB) {
+export function mountComparedCode(root, state, a, b, partsB, compared) {
   root.replaceChildren(clone("pane-compare-code"));
   const body = part(root, "code");
   const level = partOf(root, "level", HTMLSelectElement);
@@ -50,10 +56,11 @@ export function mountComparedCode(root, state, a, b, partsB) {
     return choice;
   });
   const pairs = pairKernels(a.kernels, b.kernels);
+  const calls = compared ? { a: compared.a.call_s, b: compared.b.call_s } : NO_CALLS;
   const table = mountTable(
     part(root, "pairs"),
     state,
-    tableOf((pair) => state.set({ pair: keyOf(pair) })),
+    tableOf((pair) => state.set({ pair: keyOf(pair) }), calls),
   );
   const natural = root.clientWidth < SPLIT_PX ? "unified" : "split";
   const mode = () => state.get().sides || natural;
@@ -64,6 +71,8 @@ export function mountComparedCode(root, state, a, b, partsB) {
   table.show(pairs);
   part(root, "pairs").tabIndex = 0;
   part(root, "says").textContent = summary(pairs);
+  part(root, "calls").hidden = calls.a + calls.b === 0;
+  part(root, "calls").textContent = word("compare.calls", { a: formatSeconds(calls.a), b: formatSeconds(calls.b) });
 
   /** Return the pair in the link if it exists, else the slowest pair. */
   function chosen() {
@@ -237,23 +246,38 @@ function nodesCell(pair) {
     : word("compare.alone-short", { here });
 }
 
-/** Return the time of B's kernel divided by the time of A's kernel. @param {KernelPair} pair */
-function ratioOf(pair) {
-  const [a, b] = [timesOf(pair, "a"), timesOf(pair, "b")];
+/**
+ * Return the times of the kernels of a side, without their separate calls.
+ * @param {KernelPair} pair
+ * @param {"a" | "b"} side
+ * @param {Calls} calls
+ */
+const computing = (pair, side, calls) => withoutCalls(timesOf(pair, side), pair.more[side].length + 1, calls[side]);
+
+/**
+ * Return the time of B's kernel divided by the time of A's kernel; null if a time is unknown or mostly a call.
+ * @param {KernelPair} pair
+ * @param {Calls} calls
+ */
+function ratioOf(pair, calls) {
+  const [a, b] = [computing(pair, "a", calls), computing(pair, "b", calls)];
   return a?.median_s && b?.median_s ? b.median_s / a.median_s : null;
 }
 
-/** @param {KernelPair} pair */
-function ratioCell(pair) {
-  const ratio = ratioOf(pair);
-  if (ratio === null) return "–";
-  const unsure = faster(timesOf(pair, "a"), timesOf(pair, "b")) === "same";
+/** @param {KernelPair} pair @param {Calls} calls */
+function ratioCell(pair, calls) {
+  const ratio = ratioOf(pair, calls);
+  if (ratio === null) {
+    const isTimed = timesOf(pair, "a") && timesOf(pair, "b");
+    return isTimed ? el("span", { class: "muted", title: word("compare.mostly-call") }, word("compare.call-short")) : "–";
+  }
+  const unsure = faster(computing(pair, "a", calls), computing(pair, "b", calls)) === "same";
   const shown = ratio.toFixed(2);
   return unsure ? el("span", { class: "muted", title: word("compare.overlap") }, `≈ ${shown}`) : shown;
 }
 
-/** @param {(pair: KernelPair) => void} onPick */
-function tableOf(onPick) {
+/** @param {(pair: KernelPair) => void} onPick @param {Calls} calls */
+function tableOf(onPick, calls) {
   const kernel = (/** @type {"a" | "b"} */ side) => ({
     id: side,
     title: side.toUpperCase(),
@@ -298,8 +322,8 @@ function tableOf(onPick) {
         id: "ratio",
         title: "B ÷ A",
         hint: word("compare.ratio-hint"),
-        cell: ratioCell,
-        order: (/** @type {KernelPair} */ pair) => ratioOf(pair) ?? -1,
+        cell: (/** @type {KernelPair} */ pair) => ratioCell(pair, calls),
+        order: (/** @type {KernelPair} */ pair) => ratioOf(pair, calls) ?? -1,
         number: true,
       },
     ],

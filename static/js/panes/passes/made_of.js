@@ -1,6 +1,7 @@
 // The kernels of the selection with their inner kernels, and the buffers of the selection.
 import { el } from "../../elements/dom.js";
 import { formatBytes, formatFlops, formatSeconds } from "../../text/format.js";
+import { inPlace } from "../../results/in_place.js";
 import { selectedBuffers, selectedKernels } from "../../state/selection.js";
 import { word } from "../../text/words.js";
 
@@ -11,7 +12,7 @@ import { word } from "../../text/words.js";
  * @param {Page} page
  * @returns {HTMLElement[]}
  */
-export function madeOf({ result, provenance, selection, at }) {
+export function madeOf({ result, provenance, selection, at, graph }) {
   const kernels = selectedKernels(result, selection);
   const chosen = new Set(kernels.map((each) => each.kernel));
   const inside = (result?.kernels ?? []).filter(
@@ -21,11 +22,14 @@ export function madeOf({ result, provenance, selection, at }) {
   const buffers = selectedBuffers(provenance, selection);
   const found = (result?.memory?.buffers ?? []).filter((each) => buffers.has(each.buffer));
   if (kernels.length === 0 && found.length === 0) return [];
+  const node = kernels.length === 0 ? graph?.nodes.find(({ id }) => id === at) : undefined;
+  const how = node ? inPlace(node, found) : "";
   return [
     el(
       "section",
       { class: "section" },
       el("h3", {}, word("node.made-of")),
+      how ? el("p", { class: "muted" }, word(`node.in-place-${how}`)) : null,
       el("ul", { class: "value-list" }, ...kernels.map((each) => kernelItem(each, at))),
       ...(inside.length
         ? [

@@ -46,7 +46,8 @@ function show(root, state, profile) {
   part(root, "figures").replaceChildren(...figuresOf(profile));
   part(root, "honest").textContent = honestWords(profile);
   part(root, "notes").textContent = word("profile.notes", {
-    call: formatSeconds(profile.machine.call_s),
+    call: formatSeconds(profile.totals.call_s),
+    least: formatSeconds(profile.machine.call_s),
     speeds: profile.machine.is_measured
       ? word("profile.speeds-measured")
       : word("profile.speeds-estimated"),

@@ -138,7 +138,7 @@ function correct(result) {
         figure("timing.accuracy-compiled", formatPercent(accuracy.compiled)),
         figure("timing.agree", `${formatCount(accuracy.n_agree)} / ${formatCount(accuracy.n)}`),
       ),
-      el("p", { class: "muted" }, accuracy.words),
+      el("p", { class: "muted" }, word("timing.accuracy-words", { words: accuracy.words })),
     );
   }
   return section;

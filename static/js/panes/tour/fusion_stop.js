@@ -101,7 +101,7 @@ function time({ result, unfused, compiles, comparison }) {
   if (!run || run.median_s === null)
     return [[result.state === "running" ? "tour.time-soon" : "tour.time-none"]];
   if (!unfused && compiles) return [["tour.time-compiling"]];
-  if (!unfused) return [["tour.time-unfused", { time: formatSeconds(run.median_s) }]];
+  if (!unfused) return alone(run, run.median_s);
   if (!comparison) return [["tour.time-comparing"]];
   const { a, b, verdict, disturbance } = comparison;
   const [fused, without] = comparison.is_native ? [a.launches_s, b.launches_s] : [a.run.median_s, b.run.median_s];
@@ -111,6 +111,19 @@ function time({ result, unfused, compiles, comparison }) {
     ...(isUndisturbed(disturbance) ? [] : /** @type {Said[]} */ ([["tour-fusion.disturbed"]])),
     ...(comparison.ratio < SMALL_GAIN ? whyLittle(result) : []),
   ];
+}
+
+/**
+ * Return the time of a run that no comparison has measured, with its interval and its disturbance.
+ * @param {NonNullable<Result["run"]>} run
+ * @param {number} median_s
+ * @returns {Said[]}
+ */
+function alone({ low_s, high_s, disturbance }, median_s) {
+  const [time, low, high] = [median_s, low_s ?? median_s, high_s ?? median_s].map(formatSeconds);
+  /** @type {Said[]} */
+  const said = [["tour.time-unfused", { time, low, high }]];
+  return disturbance?.causes.length ? [...said, ["tour.time-disturbed"]] : said;
 }
 
 /**

@@ -70,7 +70,6 @@ export function stopOf(number, facts) {
 /** @param {Facts} facts @returns {Omit<Stop, "id">} */
 function sourceStop({ result }) {
   const { model, inputs, outputs, shapes } = result;
-  const operators = [...model.operators].sort((a, b) => b.count - a.count);
   const assumed = Object.entries(shapes).filter(([, { assumed: is }]) => is);
   return {
     applies: true,
@@ -79,7 +78,7 @@ function sourceStop({ result }) {
       [model.n_onnx_nodes === model.n_nodes ? "tour.came" : "tour.came-imported", {
         onnx: counted("n-onnx-nodes", model.n_onnx_nodes),
         nodes: counted("n-nodes", model.n_nodes),
-        operators: listed(operators.map(({ op, count }) => `${formatCount(count)} ${op}`)),
+        operators: operatorsOf(model.operators),
       }],
       ["tour.types", { inputs: listed(inputs.map(typed)), outputs: listed(outputs.map(typed)) }],
       model.n_parameters
@@ -96,6 +95,19 @@ function sourceStop({ result }) {
       ["tour.see-source"],
     ],
   };
+}
+
+/**
+ * Return the operators with their numbers of nodes; those that are not named end the list with all their nodes.
+ * @param {Result["model"]["operators"]} operators
+ * @returns {Said | string}
+ */
+function operatorsOf(operators) {
+  const sorted = [...operators].sort((a, b) => b.count - a.count);
+  const list = listed(sorted.map(({ op, count }) => `${formatCount(count)} ${op}`));
+  if (typeof list === "string") return list;
+  const nodes = sorted.slice(NAMED).reduce((sum, { count }) => sum + count, 0);
+  return ["tour.listed-operators", { ...list[1], nodes: counted("n-nodes", nodes) }];
 }
 
 /** @param {import("../../wire.js").TypedName} value */

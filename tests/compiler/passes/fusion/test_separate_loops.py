@@ -31,3 +31,13 @@ def test_the_reason_for_separate_loops_names_the_cause(
     PASSES["fuse"].run(graph(text), log, policy=policy)
     (step,) = [s for s in log.steps if s.outcome == "declined" and s.took == ("a", "b")]
     assert reason in step.because
+
+
+def test_a_concat_may_have_no_loop_at_all() -> None:
+    text = (
+        "graph g(x: f32[4,4]) { a: f32[4,4] = relu(x) b: f32[4,8] = concat(a, x, axis=1) return b }"
+    )
+    log = Log()
+    PASSES["fuse"].run(graph(text), log)
+    (step,) = [s for s in log.steps if s.outcome == "declined" and s.took == ("a", "b")]
+    assert "needs no loop, if its operands are written directly" in step.because

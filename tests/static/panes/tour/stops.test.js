@@ -56,6 +56,27 @@ test("the model that came in is told by its operators, types and assumed sizes",
   assert.ok(!keys(with_(1, { shapes: sized })).includes("tour.assumed"));
 });
 
+test("operators that are not named are told with all their nodes", () => {
+  const counts = [15, 14, 7, 6, 5, 4, 3];
+  const operators = counts.map((count, i) => ({ op: `op${i}`, count }));
+  const stop = with_(1, { model: { ...result.model, operators } });
+  assert.deepEqual(values(stop, "tour.came-imported")?.operators, [
+    "tour.listed-operators",
+    { named: "15 op0, 14 op1, 7 op2, 6 op3", n: 3, nodes: ["n-nodes", { n: 12, count: "12" }] },
+  ]);
+  const few = with_(1, { model: { ...result.model, operators: operators.slice(0, 5) } });
+  assert.equal(values(few, "tour.came-imported")?.operators, "15 op0, 14 op1, 7 op2, 6 op3, 5 op4");
+});
+
+test("the time of a run without a comparison has its interval and its disturbance", () => {
+  const run = /** @type {any} */ ({ ...result.run, median_s: 0.002, low_s: 0.001, high_s: 0.003, disturbance: { causes: ["busy"] } });
+  const disturbed = with_(2, { run });
+  assert.deepEqual(values(disturbed, "tour.time-unfused"), { time: "2 ms", low: "1 ms", high: "3 ms" });
+  assert.ok(keys(disturbed).includes("tour.time-disturbed"));
+  const quiet = with_(2, { run: { ...run, disturbance: { causes: [] } } });
+  assert.ok(!keys(quiet).includes("tour.time-disturbed"));
+});
+
 test("fusion is told by its nodes, kernels and traffic, and opens the step that saves most", () => {
   const stop = at(2);
   assert.deepEqual(values(stop, "tour.fused"), {
