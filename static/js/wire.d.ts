@@ -696,9 +696,11 @@ export interface StageDelta {
   edges: [number, number, Edge[]][]; constants: [number, number, GraphConstant[]][];
 }
 /** The savings of a rewrite according to the declared costs; negative numbers are extra costs.
- * `bytes` is the sum of `bytes_written` and `bytes_read`; `seconds` is a roofline estimate. */
+ * `bytes` is the sum of `bytes_written` and `bytes_read`; `seconds` is a roofline estimate, for
+ * values in the memory level `supplied_by`. */
 export interface Saved {
   flops: number; bytes: number; bytes_written: number; bytes_read: number; seconds: number;
+  supplied_by: Level;
 }
 /** An applied or declined rewrite; `at`, `took` and `made` are ids of nodes and constants.
  * `error` bounds the change of results, relative to their scale; `seconds` is the compile time
