@@ -37,18 +37,21 @@ export interface ComparedKernel {
  * time of all launches, without the transfer of inputs and outputs. */
 export interface ComparedProgram { launches_s: number; run: RunTimes; kernels: ComparedKernel[]; }
 /** The verdict on whole runs of one copy of each program. `ratio` is the time of B relative to
- * A, and `low` to `high` its 99 % confidence interval. */
-export interface ComparedRuns { verdict: Verdict; ratio: number; low: number; high: number; }
+ * A, and `low` to `high` its 99 % confidence interval. Differences below `equal_share` count as
+ * equal. */
+export interface ComparedRuns {
+  verdict: Verdict; ratio: number; low: number; high: number; equal_share: number;
+}
 /** Times of two compilations A and B of one model, in interleaved rounds of one process. `other`
  * is the compilation B. `ratio` is the time of B relative to A, and `low` to `high` its 99 %
  * confidence interval. `verdict` compares B with A. The ratio compares the launches of
  * `n_copies` copies of each program, in `n_blocks` blocks. If `is_native` is false, the ratio
  * compares whole runs, because a run needs more than one native call. `runs` compares whole runs
- * with transfers, of one copy each. */
+ * with transfers, of one copy each. Differences below `equal_share` count as equal. */
 export interface Comparison {
-  other: string; verdict: Verdict; ratio: number; low: number; high: number; n_copies: number;
-  n_blocks: number; is_native: boolean; threads: number; seed: number; disturbance: Disturbance;
-  runs: ComparedRuns; a: ComparedProgram; b: ComparedProgram;
+  other: string; verdict: Verdict; ratio: number; low: number; high: number; equal_share: number;
+  n_copies: number; n_blocks: number; is_native: boolean; threads: number; seed: number;
+  disturbance: Disturbance; runs: ComparedRuns; a: ComparedProgram; b: ComparedProgram;
 }
 
 // The data of each server-sent event of a job. The events come in this order: `queued` (repeated
