@@ -229,6 +229,8 @@ def _steady_field(name: str, value: Any, job: str) -> Any:
         return _DIAGNOSIS
     if name == "bound" and value:
         return "compute"
+    if name == "supplied_by":
+        return "L1"
     if name == "traffic":
         return {"L1": sum(value.values())} if value else {}
     is_name = isinstance(value, str)  # the name of a machine is a setting

@@ -34,6 +34,7 @@ from app.wire.neighbours import neighbours
 from app.wire.shapes.facts import Host
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
+from compiler.machine.keep import machine_of
 from compiler.passes import parse_pipeline
 from compiler.runtime.assumed import shapes_that_fit
 from compiler.runtime.program import Program
@@ -67,7 +68,8 @@ class _Job:
         self.summary = empty_summary(self.request)
         self.summary["versions"] = versions()
         self.summary["host"] = host_facts()
-        self.recorder = Recorder(results, self.summary)
+        machine = machine_of(options_of(self.request).target)
+        self.recorder = Recorder(results, self.summary, machine)
         self.listing = ""
         self.phase_name = ""
         self.phase_start = perf_counter()

@@ -19,6 +19,7 @@ from app.wire.shapes.stages import StageGraph
 from app.wire.steps import steps_payload
 from compiler.figures import models, passes
 from compiler.ir.graph import Graph
+from compiler.machine.machine import Machine
 from compiler.trace import Event, Step
 
 _SPECIALISE = "Open sizes were replaced by numbers, and types inferred again."
@@ -27,7 +28,7 @@ _SPECIALISE = "Open sizes were replaced by numbers, and types inferred again."
 class Recorder:
     """Writes each stage and the summary as parts of the result, and reports events."""
 
-    def __init__(self, results: Results, summary: Result) -> None:
+    def __init__(self, results: Results, summary: Result, machine: Machine) -> None:
         self.results = results
         self.say = results.say
         self.summary = summary
@@ -39,6 +40,8 @@ class Recorder:
         self.events: list[Event] = []
         self.event_stages: list[int] = []
         """For each event of the compiler's trace, the number of its stage."""
+        self.supply = passes.Supply(machine, "DRAM")
+        """The memory level that supplies the values of the last stage."""
         self.ways = Ways()
         self.event_ways: list[Ways] = []
         """For each event, the ids that name the values of its steps in bodies."""
@@ -119,7 +122,10 @@ class Recorder:
             self.results.write(f"stage-{stage}-text", text)
             self.results.write(f"stage-{stage}-skeleton", graphs.skeleton(now, self.arrow))
         self.ways = Ways.of(before or now, now, self.arrow)
-        self.results.write(f"stage-{stage}-steps", steps_payload(stage, steps, self.ways))
+        written = steps_payload(stage, steps, self.supply, self.ways)
+        self.results.write(f"stage-{stage}-steps", written)
+        if changed:
+            self.supply = passes.supply_of(graph, self.supply.machine)
         row: Stage = {
             "stage": stage,
             "name": name,

@@ -39,6 +39,7 @@ def comparison(
         "ratio": value,
         "low": low,
         "high": high,
+        "equal_share": found.equal_share,
         "n_copies": len(found.a),
         "n_blocks": found.n_blocks,
         "is_native": is_native,
@@ -53,7 +54,13 @@ def comparison(
 
 def _ratio(found: Versus) -> ComparedRuns:
     value, low, high = found.ratio
-    return {"verdict": found.verdict, "ratio": value, "low": low, "high": high}
+    return {
+        "verdict": found.verdict,
+        "ratio": value,
+        "low": low,
+        "high": high,
+        "equal_share": found.equal_share,
+    }
 
 
 def _side(program: Program, rounds: Rounds, launches_s: float) -> ComparedProgram:

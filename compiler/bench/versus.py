@@ -80,12 +80,17 @@ class Versus:
         return exp(median(gaps)), exp(gaps[out]), exp(gaps[-1 - out])
 
     @property
+    def equal_share(self) -> float:
+        """Return the relative difference below which A and B count as equal."""
+        return EQUAL_SHARE if len(self.a) > 1 else EQUAL_SHARE_OF_ONE
+
+    @property
     def verdict(self) -> Verdict:
         """Return the verdict: "same" if the interval contains 1 or the difference is negligible."""
         if self.n_blocks < LEAST_BLOCKS:
             return "unknown"
         value, low, high = self.ratio
-        least = 1 + (EQUAL_SHARE if len(self.a) > 1 else EQUAL_SHARE_OF_ONE)
+        least = 1 + self.equal_share
         if value > least and low > 1:
             return "slower"
         return "faster" if value < 1 / least and high < 1 else "same"

@@ -228,7 +228,7 @@ def _share(facts: Facts, seconds: float) -> str:
 
 @cause("functions", "precision", "assembly")
 def functions(facts: Facts) -> str | None:
-    """Functions such as exp take most of the time, since each is a polynomial of many operations.
+    """Functions such as exp take long, since each is a polynomial of many operations.
 
     The roofline counts a function as one operation, so its bound is too low for this kernel.
     """
@@ -249,13 +249,13 @@ def strided_access(facts: Facts) -> str | None:
 
 @cause("computed indices", "schedule", "assembly")
 def computed_indices(facts: Facts) -> str | None:
-    """Most of the time, the kernel accesses elements whose indices are data, one after another."""
+    """Elements whose indices are data are accessed one after another, not as vectors."""
     return _by_work(facts, "computed", "Its accesses at computed indices")
 
 
 @cause("scalar code", "schedule", "tune", "layout")
 def scalar_code(facts: Facts) -> str | None:
-    """Most of the time, the kernel is outside vector loops: an instruction computes one element."""
+    """Outside vector loops, each instruction computes a single element."""
     return _by_work(facts, "scalar", "Its statements outside vector loops")
 
 

@@ -3,10 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from compiler.figures.figure import figure
-from compiler.passes.engine.cost import CORE, bytes_saved
+from compiler.figures.models import constant_bytes, value_bytes
+from compiler.ir.graph import Graph
+from compiler.ir.operator import Cost
+from compiler.ir.types import TensorType
+from compiler.machine.machine import Level, Machine
+from compiler.machine.roofline import predicted
+from compiler.passes.engine.cost import bytes_saved
 from compiler.trace import Event, Step
+
+
+class Supply(NamedTuple):
+    """A machine, and the memory level that supplies the values of a graph."""
+
+    machine: Machine
+    level: Level
+
+    def seconds(self, cost: Cost) -> float:
+        """Return the roofline of a cost on one core, without a launch."""
+        traffic: dict[Level, float] = {self.level: cost.bytes_moved}
+        return predicted(cost.flops, traffic, self.machine, 0.0).roof_seconds
+
+
+def supply_of(graph: Graph, machine: Machine) -> Supply:
+    """Return the smallest level that holds all values of a graph; DRAM while a size is open."""
+    values = value_bytes(graph)
+    inputs = [v.type for v in graph.inputs]
+    if values is None or not all(isinstance(t, TensorType) and t.is_static for t in inputs):
+        return Supply(machine, "DRAM")
+    read = sum(t.nbytes for t in inputs if isinstance(t, TensorType))
+    return Supply(machine, machine.level_of(values + constant_bytes(graph) + read))
 
 
 @figure("time of a pass", "s", "compile.passes[].seconds", "result.stages[].seconds")
@@ -103,11 +132,11 @@ def saved_bytes(step: Step) -> int | None:
 
 
 @figure("time saved, estimated", "s", "steps[].saves.seconds")
-def saved_seconds(step: Step) -> float | None:
+def saved_seconds(step: Step, supply: Supply) -> float | None:
     """The estimated time of the matched nodes minus that of the created nodes, without launches.
 
-    The estimate is the roofline of a typical core, not of this machine. It assumes values in DRAM;
-    values in a cache save less.
+    The estimate is the roofline of one core of this machine. Values lie in the smallest cache that
+    can hold all values of the graph before the pass, or in DRAM if no cache can.
     """
     a, b = step.cost_before, step.cost_after
-    return None if a is None or b is None else CORE.seconds(a, 0) - CORE.seconds(b, 0)
+    return None if a is None or b is None else supply.seconds(a) - supply.seconds(b)

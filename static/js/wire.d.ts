@@ -40,18 +40,21 @@ export interface ComparedProgram {
   launches_s: number; call_s: number; run: RunTimes; kernels: ComparedKernel[];
 }
 /** The verdict on whole runs of one copy of each program. `ratio` is the time of B relative to
- * A, and `low` to `high` its 99 % confidence interval. */
-export interface ComparedRuns { verdict: Verdict; ratio: number; low: number; high: number; }
+ * A, and `low` to `high` its 99 % confidence interval. Differences below `equal_share` count as
+ * equal. */
+export interface ComparedRuns {
+  verdict: Verdict; ratio: number; low: number; high: number; equal_share: number;
+}
 /** Times of two compilations A and B of one model, in interleaved rounds of one process. `other`
  * is the compilation B. `ratio` is the time of B relative to A, and `low` to `high` its 99 %
  * confidence interval. `verdict` compares B with A. The ratio compares the launches of
  * `n_copies` copies of each program, in `n_blocks` blocks. If `is_native` is false, the ratio
  * compares whole runs, because a run needs more than one native call. `runs` compares whole runs
- * with transfers, of one copy each. */
+ * with transfers, of one copy each. Differences below `equal_share` count as equal. */
 export interface Comparison {
-  other: string; verdict: Verdict; ratio: number; low: number; high: number; n_copies: number;
-  n_blocks: number; is_native: boolean; threads: number; seed: number; disturbance: Disturbance;
-  runs: ComparedRuns; a: ComparedProgram; b: ComparedProgram;
+  other: string; verdict: Verdict; ratio: number; low: number; high: number; equal_share: number;
+  n_copies: number; n_blocks: number; is_native: boolean; threads: number; seed: number;
+  disturbance: Disturbance; runs: ComparedRuns; a: ComparedProgram; b: ComparedProgram;
 }
 
 // The data of each server-sent event of a job. The events come in this order: `queued` (repeated
@@ -700,9 +703,11 @@ export interface StageDelta {
   edges: [number, number, Edge[]][]; constants: [number, number, GraphConstant[]][];
 }
 /** The savings of a rewrite according to the declared costs; negative numbers are extra costs.
- * `bytes` is the sum of `bytes_written` and `bytes_read`; `seconds` is a roofline estimate. */
+ * `bytes` is the sum of `bytes_written` and `bytes_read`; `seconds` is a roofline estimate, for
+ * values in the memory level `supplied_by`. */
 export interface Saved {
   flops: number; bytes: number; bytes_written: number; bytes_read: number; seconds: number;
+  supplied_by: Level;
 }
 /** An applied or declined rewrite; `at`, `took` and `made` are ids of nodes and constants.
  * `error` bounds the change of results, relative to their scale; `seconds` is the compile time

@@ -21,6 +21,8 @@ from app.jobs.task import Task
 from app.jobs.worker import Work
 from compiler.errors import CompileError
 from compiler.ir.text import parse_graph
+from compiler.machine.machine import estimated
+from compiler.targets.target import host
 from compiler.trace import Event, Step
 
 Trouble = Callable[[Results], None]
@@ -50,7 +52,7 @@ def work(task: Task, results: Results) -> None:
     request = task.request
     if request["pipeline"] == "exit_at_once":
         os._exit(3)
-    recorder = Recorder(results, empty_summary(request))
+    recorder = Recorder(results, empty_summary(request), estimated(host()))
     results.say("phase", {"phase": "read", "words": "reading"})
     recorder.imported(BEFORE, 0.01)
     step = Step("drop_double_negation", "applied", "because", "b", ("a", "b"), ())

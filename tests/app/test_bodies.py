@@ -17,13 +17,17 @@ from app.wire.marks import marks
 from app.wire.neighbours import neighbours
 from app.wire.programs import provenance
 from app.wire.steps import steps_payload
+from compiler.figures.passes import Supply
+from compiler.machine.machine import estimated
 from compiler.runtime.program import Program
+from compiler.targets.target import by_name
 from compiler.trace import Event
 from tests.branching_models import chooser
 from tests.onnx_models import BOOL, graph, model, node, value
 
 THEN, ELSE = "y→then_branch→", "y→else_branch→"
 LOOP = f"{THEN}l→body→"
+SUPPLY = Supply(estimated(by_name("x86-64-v3")), "L1")
 
 
 @cache
@@ -115,10 +119,10 @@ def test_deltas_send_only_the_changed_nodes_of_a_body():
 
 
 def test_steps_name_the_nodes_of_the_body_that_they_took_and_made():
-    steps = steps_payload(1, event("simplify").steps)["steps"]
+    steps = steps_payload(1, event("simplify").steps, SUPPLY)["steps"]
     dropped = next(s for s in steps if s["rule"] == "drop_double_negation")
     assert (dropped["at"], dropped["took"]) == (f"{ELSE}p", [f"{ELSE}m", f"{ELSE}p"])
-    unrolled = steps_payload(1, event("unroll_loops").steps)["steps"]
+    unrolled = steps_payload(1, event("unroll_loops").steps, SUPPLY)["steps"]
     assert [s["took"] for s in unrolled if s["outcome"] == "applied"] == [[f"{THEN}l"]]
     known = {n["id"] for n in stage(event("unroll_loops").after)["nodes"]}
     assert {name for s in unrolled for name in s["made"]} <= known

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import compiler
 from app.wire.catalogue import pipelines
 from app.wire.steps import steps_payload
+from compiler.figures.passes import supply_of
+from compiler.machine.machine import estimated
+from compiler.targets.target import by_name
 
 SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "digits_cnn.onnx"
 
@@ -39,7 +44,22 @@ def test_the_saved_traffic_of_fusion_is_what_is_neither_written_nor_read() -> No
     trace = compiler.compile(graph, pipeline="fuse").trace
     assert trace is not None
     (event,) = (e for e in trace.events if e.name == "fuse")
-    (step,) = steps_payload(1, [s for s in event.steps if s.outcome == "applied"])["steps"]
+    machine = estimated(by_name("x86-64-v3"))
+    applied = [s for s in event.steps if s.outcome == "applied"]
+    (step,) = steps_payload(1, applied, supply_of(event.before, machine))["steps"]
     saved = step["saves"]
     assert saved is not None
     assert (saved["bytes_written"], saved["bytes_read"], saved["bytes"]) == (4096, 4096, 8192)
+    assert saved["supplied_by"] == "L1"
+    assert saved["seconds"] == pytest.approx(8192 / machine.l1_bytes_per_second)
+
+
+def test_values_lie_in_the_smallest_level_that_holds_the_whole_graph() -> None:
+    machine = estimated(by_name("x86-64-v3"))
+
+    def level(size: str) -> str:
+        text = f"graph g(x: f32[{size}]) {{\n  y: f32[{size}] = exp(x)\n  return y\n}}"
+        return supply_of(compiler.parse(text), machine).level
+
+    n = machine.l2_bytes // 8  # operand and result fill the cache L2
+    assert [level(str(n)), level(str(n + 1)), level("N")] == ["L2", "L3", "DRAM"]

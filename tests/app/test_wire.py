@@ -13,9 +13,14 @@ from app.wire.programs import assembly, provenance, split_assembly, split_llvm, 
 from app.wire.requests import JobRequest
 from app.wire.steps import steps_payload
 from app.wire.texts import cut_text, shortened
+from compiler.figures.passes import Supply
+from compiler.machine.machine import estimated
 from compiler.runtime.program import Program
+from compiler.targets.target import by_name
 from compiler.trace import Step
 from tests.onnx_models import BOOL, graph, model, node, value
+
+SUPPLY = Supply(estimated(by_name("x86-64-v3")), "L1")
 
 
 def test_a_request_has_the_same_meaning_after_a_round_trip():
@@ -40,7 +45,7 @@ def test_long_lines_and_many_lines_are_cut_and_counted():
 def test_of_too_many_steps_the_declined_ones_go_first():
     declined = [Step("r", "declined", "no", f"d{i}") for i in range(30_000)]
     applied = [Step("r", "applied", "yes", f"a{i}") for i in range(5)]
-    payload = steps_payload(1, [*declined, *applied])
+    payload = steps_payload(1, [*declined, *applied], SUPPLY)
     assert (payload["n_steps"], payload["n_dropped"]) == (20_000, 10_005)
     assert [s["at"] for s in payload["steps"][-5:]] == [f"a{i}" for i in range(5)]
 

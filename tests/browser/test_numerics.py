@@ -29,7 +29,11 @@ def test_a_small_model_is_checked_at_once_and_its_passes_get_badges(
     pane = checked(playground)
     expect(pane.locator("[data-part=lead]")).to_contain_text("first pass that changes a number")
     expect(pane.locator("[data-part=program]")).to_contain_text("against f64")
-    expect(pane.locator("[data-part=rewrites]")).to_contain_text("All are correct")
+    rewrites = pane.locator("[data-part=rewrites]")
+    expect(rewrites).to_contain_text("All are correct")
+    expect(rewrites).to_contain_text("Other passes, such as fusion, count their own rewrites.")
+    says = pane.locator("[data-part=values-says]")
+    expect(says).to_contain_text("from the same value of the imported model")
     moved = pane.locator("[data-part=lead] [data-stage]").first
     stage = moved.get_attribute("data-stage") or ""
     badge = page.locator(f'.pass-row[data-stage="{stage}"] .pass-error')

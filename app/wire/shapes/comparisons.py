@@ -32,12 +32,14 @@ class ComparedRuns(TypedDict):
     """The verdict on whole runs of one copy of each program.
 
     `ratio` is the time of B relative to A, and `low` to `high` its 99 % confidence interval.
+    Differences below `equal_share` count as equal.
     """
 
     verdict: Verdict
     ratio: float
     low: float
     high: float
+    equal_share: float
 
 
 class Comparison(Payload):
@@ -47,7 +49,7 @@ class Comparison(Payload):
     99 % confidence interval. `verdict` compares B with A. The ratio compares the launches of
     `n_copies` copies of each program, in `n_blocks` blocks. If `is_native` is false, the ratio
     compares whole runs, because a run needs more than one native call. `runs` compares whole runs
-    with transfers, of one copy each.
+    with transfers, of one copy each. Differences below `equal_share` count as equal.
     """
 
     other: str
@@ -55,6 +57,7 @@ class Comparison(Payload):
     ratio: float
     low: float
     high: float
+    equal_share: float
     n_copies: int
     n_blocks: int
     is_native: bool

@@ -8,6 +8,7 @@ from app.grouping.tree import Kind as GroupKind
 from app.textdiff import Mark as DiffMark
 from app.wire.shapes import Payload
 from compiler.ledger import Verdict
+from compiler.machine.machine import Level
 from compiler.trace import Outcome
 
 KernelPart = Literal["computation", "schedule", "loops", "llvm", "asm"]
@@ -106,7 +107,8 @@ class StageDelta(StageFacts):
 class Saved(TypedDict):
     """The savings of a rewrite according to the declared costs; negative numbers are extra costs.
 
-    `bytes` is the sum of `bytes_written` and `bytes_read`; `seconds` is a roofline estimate.
+    `bytes` is the sum of `bytes_written` and `bytes_read`; `seconds` is a roofline estimate, for
+    values in the memory level `supplied_by`.
     """
 
     flops: int
@@ -114,6 +116,7 @@ class Saved(TypedDict):
     bytes_written: int
     bytes_read: int
     seconds: float
+    supplied_by: Level
 
 
 class Step(TypedDict):

@@ -140,6 +140,11 @@ def test_an_estimate_above_the_measured_time_is_no_part_of_it() -> None:
         assert found.evidence.endswith("take all of this time, by an estimate.")
 
 
+def test_only_the_evidence_states_a_share_of_the_time() -> None:
+    for each in CAUSES.values():
+        assert "most of the time" not in each.words.lower(), each.name
+
+
 def test_a_short_kernel_slower_than_its_estimates_names_the_busy_machine() -> None:
     assert "do not explain" in diagnose(facts(3.2e-6, flops=300)).evidence
     assert "do not explain" not in diagnose(facts(1.2e-6, flops=300)).evidence

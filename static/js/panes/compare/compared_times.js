@@ -3,6 +3,7 @@ import { asProblem } from "../../jobs/compile.js";
 import { compareRuns } from "../../jobs/comparing.js";
 import { isUndisturbed } from "../../results/disturbance.js";
 import { announce, el } from "../../elements/dom.js";
+import { formatPercent } from "../../text/format.js";
 import { word } from "../../text/words.js";
 import { axis, timesTable, verdictWords } from "./compared_view.js";
 import { showProblem } from "../shell/problem.js";
@@ -72,6 +73,16 @@ export function mountComparedTimes(root, work, a, b, onEnd) {
 }
 
 /**
+ * Return the words about the differences that count as equal, each with its limit.
+ * @param {Pick<Comparison, "is_native" | "equal_share" | "runs">} found
+ * @returns {[string, string][]}
+ */
+export function limits({ is_native: isNative, equal_share: share, runs }) {
+  const ofRuns = /** @type {[string, string]} */ (["comparing.run-words", formatPercent(runs.equal_share)]);
+  return [["comparing.least", formatPercent(share)], ...(isNative ? [ofRuns] : [])];
+}
+
+/**
  * Return the verdict in words, the interval as a drawing, the figures, and the conditions.
  * @param {Comparison} found
  */
@@ -89,7 +100,7 @@ function verdict(found) {
       el("p", {}, el("strong", {}, verdictWords(found, NAMES))),
       axis(found),
       timesTable(rows, NAMES),
-      el("p", { class: "muted" }, how, isNative ? ` ${word("comparing.run-words")}` : ""),
+      el("p", { class: "muted" }, [how, ...limits(found).map(([key, share]) => word(key, { share }))].join(" ")),
       el("p", { class: isUndisturbed(disturbance) ? "muted" : "disturbed" }, disturbance.words),
     ),
   ];

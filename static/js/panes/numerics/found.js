@@ -63,8 +63,24 @@ export function leadOf({ rows, first_moved, first_wrong, allowed, broken, progra
         word("numerics.most-moved-by", { moved: formatError(most.moved) }),
       ),
     );
-  if (!moved && how === "done" && !broken) lines.push(el("p", {}, word("numerics.never-moved")));
+  if (!moved && how === "done" && !broken)
+    lines.push(el("p", {}, neverMoved(program).map(([key, values]) => word(key, values)).join(" ")));
   return lines;
+}
+
+/**
+ * Return the sentences for stages of equal bits: numpy computes the stages, so the generated code may
+ * still have an error.
+ * @param {Pick<import("../../wire.js").CheckedRun, "relative_error"> | null} program
+ * @returns {[string, Record<string, string>?][]}
+ */
+export function neverMoved(program) {
+  if (!program) return [["numerics.never-moved"]];
+  const error = program.relative_error;
+  return [
+    ["numerics.never-moved"],
+    error === 0 ? ["numerics.never-moved-exact"] : ["numerics.never-moved-program", { error: formatError(error) }],
+  ];
 }
 
 /** @param {CheckedStage} row */
@@ -130,7 +146,7 @@ export function rewritesOf({ rewrites, bisect_command, first_wrong, broken }) {
   const says = wrong.length ? "numerics.rewrites-wrong" : "numerics.rewrites";
   return [
     el("h3", {}, word("numerics.rewrites-title")),
-    el("p", {}, word(says, { n: wrong.length, applied: formatCount(n_applied), judged: formatCount(n_judged) })),
+    el("p", {}, word(says, { n: wrong.length, applied: formatCount(n_applied), judged: formatCount(n_judged), others: word("numerics.rewrites-others") })),
     ...(wrong.length
       ? [
           el(

@@ -18,6 +18,16 @@ export function termsOf(terms) {
 }
 
 /**
+ * Return the estimated time with its assumption: the memory level that supplies the values.
+ * @param {Pick<Saved, "seconds" | "supplied_by">} saved
+ * @returns {[string, Record<string, string>]}
+ */
+export function estimated({ seconds, supplied_by: level }) {
+  const time = formatSeconds(Math.abs(seconds));
+  return level === "DRAM" ? ["steps.estimated-dram", { time }] : ["steps.estimated", { time, level }];
+}
+
+/**
  * Return the savings, or the costs of a rewrite that costs more than it saves, as a text.
  * @param {Saved} saved
  */
@@ -33,7 +43,7 @@ export function savings(saved) {
   return [
     sum && word("steps.traffic", { bytes: total, sum }),
     flops && word(operations, counted),
-    word("steps.estimated", { time: formatSeconds(Math.abs(saved.seconds)) }),
+    word(...estimated(saved)),
   ]
     .filter(Boolean)
     .join("; ");

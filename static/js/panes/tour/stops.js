@@ -149,9 +149,10 @@ function memoryStop({ result: { memory, stages, state } }) {
 
 /** @param {Facts} facts @returns {Omit<Stop, "id">} */
 function rightStop({ result, precisions, panes }) {
-  const { check, accuracy, stages, state, options } = result;
+  const { check, accuracy, state, options } = result;
   const hasChecks = panes.includes("numerics");
-  const move = { pane: hasChecks ? "numerics" : "timing", stage: stages.length - 1 };
+  // Both references evaluate the imported graph, so the page shows this graph instead of the last pass.
+  const move = { pane: hasChecks ? "numerics" : "timing", stage: 0 };
   /** @type {Said[]} */
   const more = accuracy
     ? [["tour.accuracy", {
@@ -177,5 +178,5 @@ function rightStop({ result, precisions, panes }) {
       : [["tour.error", { error: formatError(error) }]];
   if (!odd && error > 0 && tolerance !== undefined)
     says.push([error <= tolerance ? "tour.allowed" : "tour.not-allowed", { precision, tolerance: formatError(tolerance) }]);
-  return { applies: true, move, says: [...says, ...more, [hasChecks ? "tour.see-numerics" : "tour.see-timing"]] };
+  return { applies: true, move, says: [...says, ...more, ["tour.see-imported"], [hasChecks ? "tour.see-numerics" : "tour.see-timing"]] };
 }

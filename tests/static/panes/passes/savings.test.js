@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import test from "node:test";
-import { isCost, termsOf } from "../../../../static/js/panes/passes/savings.js";
+import { estimated, isCost, termsOf } from "../../../../static/js/panes/passes/savings.js";
 
 const golden = new URL("../../../golden/wire/", import.meta.url);
 const terms = (/** @type {number} */ written, /** @type {number} */ read) =>
@@ -19,10 +19,15 @@ test("a negative term follows the positive term", () => {
 });
 
 test("a rewrite that takes longer by itself has costs", () => {
-  const saved = { flops: 0, bytes: 8, bytes_written: 4, bytes_read: 4, seconds: 1e-9 };
+  const saved = { flops: 0, bytes: 8, bytes_written: 4, bytes_read: 4, seconds: 1e-9, supplied_by: /** @type {const} */ ("L1") };
   assert.equal(isCost(saved), false);
   assert.equal(isCost({ ...saved, seconds: -1e-9 }), true);
   assert.equal(isCost({ ...saved, seconds: 0, bytes: -8 }), true);
+});
+
+test("only an estimate for values in DRAM is conditional", () => {
+  assert.deepEqual(estimated({ seconds: -5e-6, supplied_by: "L2" }), ["steps.estimated", { time: "5 us", level: "L2" }]);
+  assert.equal(estimated({ seconds: 5e-6, supplied_by: "DRAM" })[0], "steps.estimated-dram");
 });
 
 test("the terms of every stored step add up", () => {
