@@ -167,6 +167,23 @@ CODES: dict[str, Code] = {
         "This operator name and domain are unknown, and the model has no function for them.",
         "include the operator as a model-local function, or replace it by standard operators",
     ),
+    # lessons
+    "E-LESSON-FRONT": Code(
+        "The front matter of a lesson is missing, or has a missing, unknown or wrong key.",
+        "compare the front matter with the table in docs/lessons.md",
+    ),
+    "E-LESSON-TEXT": Code(
+        "The text of a lesson does not follow its grammar: a fence, an option or a reference.",
+        "compare the line with the examples in docs/lessons.md",
+    ),
+    "E-LESSON-BLOCK": Code(
+        "A block of a lesson has an unknown kind, a wrong option, or a body of another form.",
+        "compare the block with the description of its kind in docs/lessons.md",
+    ),
+    "E-LESSON-SIZE": Code(
+        "A lesson exceeds a limit on characters, blocks or options.",
+        "split the lesson, or shorten the part that the message names",
+    ),
     # graph text
     "E-TEXT-SYNTAX": Code(
         "The text does not follow the grammar of its IR level.",
