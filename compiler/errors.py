@@ -184,6 +184,23 @@ CODES: dict[str, Code] = {
         "A lesson exceeds a limit on characters, blocks or options.",
         "split the lesson, or shorten the part that the message names",
     ),
+    "E-LESSON-RESULT": Code(
+        "A block of a lesson has no result, another result than the lesson says, or no model.",
+        "run the block alone, and compare its results with the text",
+    ),
+    # answers to exercises
+    "E-ANSWER-FORM": Code(
+        "An answer to an exercise lacks a file or a name, or has a value of another kind.",
+        "begin with the skeleton of the exercise, and keep its names",
+    ),
+    "E-ANSWER-PYTHON": Code(
+        "The Python code of an answer has a syntax error, or raised an exception.",
+        "look at the line that the error names",
+    ),
+    "E-ANSWER-SIZE": Code(
+        "An answer exceeds a limit on its length, its nodes or its numbers.",
+        "make the answer smaller",
+    ),
     # graph text
     "E-TEXT-SYNTAX": Code(
         "The text does not follow the grammar of its IR level.",

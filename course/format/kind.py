@@ -54,7 +54,10 @@ _WORDS = {int: "an integer", float: "a number", bool: "true or false", str: "a t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """A kind of block. `run` is None for blocks that only the page shows."""
+    """A kind of block. `run` is None for blocks that only the page shows.
+
+    Blocks of a `late` kind run after all others, because they read results of later blocks.
+    """
 
     name: str
     words: str
@@ -62,6 +65,7 @@ class Kind:
     options: dict[str, Option]
     read: Read
     run: Callable[..., Any] | None
+    late: bool = False
 
     @property
     def title(self) -> str:
@@ -91,14 +95,15 @@ def _as_is(body: str, where: Where) -> str:
 
 
 def block_kind(
-    *, body: Body, read: Read = _as_is, runs: bool = True
+    *, body: Body, read: Read = _as_is, runs: bool = True, late: bool = False
 ) -> Callable[[Callable[..., Any]], Kind]:
     """Declare a function `(run, content, *, options) -> Results` as a kind of block."""
 
     def declare(fn: Callable[..., Any]) -> Kind:
         words = inspect.getdoc(fn) or ""
         assert words, f"{fn.__name__} has no docstring"
-        return Kind(fn.__name__.rstrip("_"), words, body, _options(fn), read, fn if runs else None)
+        run = fn if runs else None
+        return Kind(fn.__name__, words, body, _options(fn), read, run, late)
 
     return declare
 
