@@ -188,6 +188,14 @@ CODES: dict[str, Code] = {
         "A block of a lesson has no result, another result than the lesson says, or no model.",
         "run the block alone, and compare its results with the text",
     ),
+    "E-LESSON-FOLDER": Code(
+        "A folder of lessons lacks a file or a lesson, or its lessons contradict each other.",
+        "compare the folder with the form in docs/lessons.md",
+    ),
+    "E-EXERCISE-FORM": Code(
+        "The declaration of an exercise has a missing, unknown or wrong key.",
+        "compare the declaration with the description of its kind in docs/lessons.md",
+    ),
     # answers to exercises
     "E-ANSWER-FORM": Code(
         "An answer to an exercise lacks a file or a name, or has a value of another kind.",

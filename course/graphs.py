@@ -90,19 +90,19 @@ def filled_in(text: str, values: Mapping[str, object]) -> str:
 
 def variants(
     text: str, types: Sequence[str], sizes: Mapping[str, Sequence[int]]
-) -> list[tuple[str, str]]:
-    """Return the texts of a template by the words that describe their types and sizes.
+) -> list[tuple[str, Mapping[str, object]]]:
+    """Return values for the holes of a template, with the words that describe them.
 
     The first variant has the first type and the first size of each list, and so on; a shorter list
     starts again.
     """
     n = max([len(types), *map(len, sizes.values())], default=1) or 1
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, Mapping[str, object]]] = {}
     for i in range(n):
         values: dict[str, object] = {k: v[i % len(v)] for k, v in sizes.items() if v}
         if types:
             values["T"] = types[i % len(types)]
         used = {k: v for k, v in values.items() if f"{{{k}}}" in text}
         words = ", ".join(str(v) if k == "T" else f"{k}={v}" for k, v in used.items())
-        found.setdefault(filled_in(text, values), words)
-    return [(words, made) for made, words in found.items()]
+        found.setdefault(words, (words, used))
+    return list(found.values())
