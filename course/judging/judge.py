@@ -51,7 +51,7 @@ def judge(request: object, open_session: Open, find: Find | None, seconds: float
         "verdict": verdict,
         "tests": [t.to_json() for t in judgement.tests] if judgement else [],
         "scores": [s.to_json() for s in judgement.scores] if judgement else [],
-        "output": judgement.session.output if judgement else "",
+        "output": judgement.output if judgement else "",
     }
     return found if error is None else {**found, "error": error.to_json()}
 

@@ -82,6 +82,12 @@ class Judgement:
     tests: list[Test] = field(default_factory=list)
     scores: list[Score] = field(default_factory=list)
     error: CompileError | None = None
+    printed: str | None = None
+
+    @property
+    def output(self) -> str:
+        """What the code printed for the first questions; the search for small graphs repeats it."""
+        return self.session.output if self.printed is None else self.printed
 
     def passed(self, name: str, message: str = "") -> None:
         """Record a passed test."""
@@ -106,6 +112,8 @@ class Judgement:
     def ask(self, questions: Sequence[Question]) -> Sequence[Reply]:
         """Ask the student's code. Errors: E-ANSWER-FORM for another number of replies."""
         replies = self.session.ask(questions)
+        if self.printed is None:
+            self.printed = self.session.output
         if len(replies) != len(questions):
             message = f"{len(replies)} replies to {len(questions)} questions"
             raise CompileError("E-ANSWER-FORM", message)
