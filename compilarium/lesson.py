@@ -31,7 +31,7 @@ def command() -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 @reporting
 def new(folder: Path) -> None:
-    """Begin a lesson in FOLDER, whose name is a number and words, such as lessons/75-more-fusion.
+    """Begin a lesson in FOLDER, whose name is a number and words, such as 75-more-fusion.
 
     The folder has a text with one block of each important kind, and an exercise.
     """
