@@ -110,6 +110,10 @@ sweep-torch: .venv/.dev ## test torch modules from both exporters; requires `pip
 sweep-faults: .venv/.dev ## mutate each function of the rules, and print mutants that `check` does not detect
 	$(BIN)/python -m tests.faults.sweep
 
+.PHONY: sweep-lessons
+sweep-lessons: .venv/.dev ## check all lessons, with a second for measuring in each experiment
+	$(BIN)/compilarium lesson check --seconds 1
+
 .PHONY: sweep-malformed
 sweep-malformed: .venv/.dev ## load, compile and run thousands of malformed files, each in a child process
 	$(BIN)/python -m tests.malformed.sweep

@@ -28,6 +28,7 @@ COMMANDS = {
     "conformance": "conformance",
     "plan": "plan",
     "place": "place",
+    "lesson": "lesson",
     "data": "data",
     "doctor": "doctor",
 }

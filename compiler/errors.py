@@ -167,6 +167,48 @@ CODES: dict[str, Code] = {
         "This operator name and domain are unknown, and the model has no function for them.",
         "include the operator as a model-local function, or replace it by standard operators",
     ),
+    # lessons
+    "E-LESSON-FRONT": Code(
+        "The front matter of a lesson is missing, or has a missing, unknown or wrong key.",
+        "compare the front matter with the table in docs/lessons.md",
+    ),
+    "E-LESSON-TEXT": Code(
+        "The text of a lesson does not follow its grammar: a fence, an option or a reference.",
+        "compare the line with the examples in docs/lessons.md",
+    ),
+    "E-LESSON-BLOCK": Code(
+        "A block of a lesson has an unknown kind, a wrong option, or a body of another form.",
+        "compare the block with the description of its kind in docs/lessons.md",
+    ),
+    "E-LESSON-SIZE": Code(
+        "A lesson exceeds a limit on characters, blocks or options.",
+        "split the lesson, or shorten the part that the message names",
+    ),
+    "E-LESSON-RESULT": Code(
+        "A block of a lesson has no result, another result than the lesson says, or no model.",
+        "run the block alone, and compare its results with the text",
+    ),
+    "E-LESSON-FOLDER": Code(
+        "A folder of lessons lacks a file or a lesson, or its lessons contradict each other.",
+        "compare the folder with the form in docs/lessons.md",
+    ),
+    "E-EXERCISE-FORM": Code(
+        "The declaration of an exercise has a missing, unknown or wrong key.",
+        "compare the declaration with the description of its kind in docs/lessons.md",
+    ),
+    # answers to exercises
+    "E-ANSWER-FORM": Code(
+        "An answer to an exercise lacks a file or a name, or has a value of another kind.",
+        "begin with the skeleton of the exercise, and keep its names",
+    ),
+    "E-ANSWER-PYTHON": Code(
+        "The Python code of an answer has a syntax error, or raised an exception.",
+        "look at the line that the error names",
+    ),
+    "E-ANSWER-SIZE": Code(
+        "An answer exceeds a limit on its length, its nodes or its numbers.",
+        "make the answer smaller",
+    ),
     # graph text
     "E-TEXT-SYNTAX": Code(
         "The text does not follow the grammar of its IR level.",

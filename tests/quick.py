@@ -37,7 +37,7 @@ TESTS_OF_FOLDERS: Mapping[str, Sequence[str]] = {
 PAGE = ("static", "templates", "tests/golden", "tests/static")
 """Folders that the type check and the tests of the page's scripts read."""
 
-TYPED = ("compiler", "app", "compilarium", "sandbox", "samples")
+TYPED = ("compiler", "course", "app", "compilarium", "sandbox", "samples")
 
 
 def changed(base: str) -> list[Path]:

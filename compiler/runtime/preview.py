@@ -8,6 +8,7 @@ from typing import Literal
 
 from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node
+from compiler.memory.buffer import Plan
 from compiler.runtime.thunks.arrange import needed
 from compiler.runtime.thunks.bodies import compiled_bodies
 from compiler.runtime.thunks.kernels import KernelInfo, inner_infos, kernel_infos
@@ -45,11 +46,13 @@ class Preview:
     """The selected implementations of a graph in execution order, without compiled code.
 
     Failures of code generation (a loop nest that LLVM cannot express) are not visible here.
-    `kernels` equal the kernels of a program, except that they have no functions.
+    `kernels` equal the kernels of a program, except that they have no functions. `plan` is the
+    plan of the program's arena.
     """
 
     thunks: Sequence[Thunk]
     kernels: Sequence[KernelInfo]
+    plan: Plan
 
     @property
     def fallbacks(self) -> list[FallbackThunk]:
@@ -61,7 +64,8 @@ def preview(graph: Graph, target: Target) -> Preview:
     """Preview the execution of an optimised graph of known sizes."""
     options = CodeOptions(target)
     thunks = sharing(graph, grouped(list(Selector(graph, options).thunks())), options.order)
-    thunks = ordered_launches(thunks, needed(graph, thunks), (), options.order).thunks
+    ordered = ordered_launches(thunks, needed(graph, thunks), (), options.order)
+    thunks = ordered.thunks
     launched = [w for w in thunks if not isinstance(w, Unlaunched)]
     nameless = {id(w.scheduled.kernel): "" for w in inner_thunks(thunks)}
     kernels = kernel_infos(launched, graph, {}, {}, nameless)
@@ -71,7 +75,7 @@ def preview(graph: Graph, target: Target) -> Preview:
         for key, closed in compiled_bodies(thunk, graph)
         for k in inner_infos(preview(closed.graph, target).kernels, around.name, key)
     )
-    return Preview(thunks, (*kernels, *inside))
+    return Preview(thunks, (*kernels, *inside), ordered.arrangement.plan)
 
 
 def fates(source: Graph, preview: Preview) -> dict[str, Counter[Fate]]:

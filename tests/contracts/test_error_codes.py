@@ -34,7 +34,7 @@ def codes_in(path: Path) -> set[str]:
 
 @cache
 def named_by_the_source() -> dict[str, Path]:
-    paths = [path for path in sources("compiler", "app", "compilarium") if path != TABLE]
+    paths = [path for path in sources("compiler", "course", "app", "compilarium") if path != TABLE]
     return {code: path for path in paths for code in codes_in(path)}
 
 

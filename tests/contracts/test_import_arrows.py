@@ -46,6 +46,7 @@ ORDER = (
     "figures",
     "diagnosis",
     "sandbox",
+    "course",
     "app",
     "compilarium",
 )
@@ -62,7 +63,7 @@ ALONE = ("sandbox",)
 # The public API and `python -m compiler`: without logic, they may import every folder.
 DOORS = {"compiler", "compiler.__main__"}
 # Packages beside the compiler; each counts as a single folder.
-PACKAGES = ("sandbox", "app", "compilarium")
+PACKAGES = ("sandbox", "course", "app", "compilarium")
 
 # Folders inside folders, whose docstrings draw an order of their files.
 INNER = ("codegen.access",)
@@ -212,6 +213,8 @@ def test_parts_of_a_room_import_only_what_stands_before_them(room: str) -> None:
         ("sandbox.launch", "from compiler.errors import CompileError", ["sandbox imports errors"]),
         ("compiler.tuning.judge", "from sandbox import run", ["tuning imports sandbox"]),
         ("app.jobs.child", "from sandbox import run", []),
+        ("course.blocks.view", "from app.paths import site_folder", ["course imports app"]),
+        ("course.judging.apart", "from sandbox import run", []),
         ("app.jobs.check", "from compilarium.bench import rounds", ["app imports compilarium"]),
         ("compiler.frontend.load", "from compiler.trace import Event", ["frontend imports trace"]),
         ("compiler.runtime.arena", "from compiler.memory.plan import Plan", []),

@@ -1,0 +1,126 @@
+"""`lesson`: begin a lesson, and check lessons."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+
+from compilarium.output import progress, report, reporting, table
+from compiler.errors import CompileError, Where
+from compiler.units import seconds_text
+
+if TYPE_CHECKING:
+    from compiler.ir.graph import Graph
+    from course.checking.report import Report
+
+_PANE = re.compile(r'data-word="pane\.(\w+)"')
+
+
+@click.group()
+def command() -> None:
+    """Write lessons of the course: begin a new one, and check it."""
+
+
+@command.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@reporting
+def new(folder: Path) -> None:
+    """Begin a lesson in FOLDER, whose name is a number and words, such as 75-more-fusion.
+
+    The folder has a text with one block of each important kind, and an exercise.
+    """
+    import course
+    from course.catalogue import PLACES
+    from course.format.front import FOLDER
+    from course.lessons import TEXT
+
+    if not FOLDER.match(folder.name):
+        message = f"{folder.name!r} is not the name of a lesson"
+        hint = "use a number and lower-case words: 75-more-fusion"
+        raise CompileError("E-LESSON-FOLDER", message, where=Where(str(folder)), hint=hint)
+    if folder.exists():
+        message = f"{folder} exists already"
+        raise CompileError("E-LESSON-FOLDER", message, hint="choose another name")
+    number = int(folder.name.split("-")[0])
+    place = PLACES.get(number)
+    try:
+        shutil.copytree(Path(course.__file__).parent / "template", folder)
+        text = (folder / TEXT).read_text("utf-8")
+        text = text.replace("number = 1\n", f"number = {number}\n")
+        if place is not None:
+            text = text.replace("part = 2\n", f"part = {place.part}\n")
+        (folder / TEXT).write_text(text, "utf-8")
+    except OSError as e:
+        raise CompileError("E-OUTPUT-FILE", f"{folder}: {e.strerror or e}") from e
+    files = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+    report(
+        {"ok": True, "folder": str(folder), "files": files},
+        lambda c: c.print(f"began {folder}: {', '.join(files)}"),
+    )
+
+
+@command.command()
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--seconds", default=0.2, show_default=True, type=click.FloatRange(min=0),
+              help="Time for measuring in each experiment; 0 measures nothing.")  # fmt: skip
+@reporting
+@click.pass_context
+def check(ctx: click.Context, folders: Sequence[Path], seconds: float) -> None:
+    """Check the lessons in FOLDERS, by default all lessons of the map.
+
+    All blocks run. Each solution must pass; each skeleton and each wrong solution must fail. The
+    exit code is 1 if there is a problem.
+    """
+    from app.paths import site_folder
+    from course.catalogue import folders_of_lessons, read_catalogue
+    from course.checking.check import check_lesson
+    from course.lessons import LessonFolder
+
+    if folders:
+        lessons = [LessonFolder(path.resolve()) for path in folders]
+    else:
+        found = read_catalogue(folders_of_lessons(site_folder("lessons")))
+        lessons = list(found.lessons.values())
+    reports: list[Report] = []
+    for lesson in lessons:
+        with progress(lesson.name) as tell:
+            made = check_lesson(
+                lesson, load=_sample, panes=_panes(), seconds=seconds,
+                tell=lambda what, tell=tell: tell(what, None),
+            )  # fmt: skip
+        reports.append(made)
+    ok = all(r.ok for r in reports)
+    report({"ok": ok, "lessons": [r.to_json() for r in reports]}, lambda c: _show(c, reports))
+    if not ok:
+        ctx.exit(1)
+
+
+def _panes() -> list[str]:
+    from app.paths import site_folder
+
+    text = (site_folder("templates") / "words" / "panes.html").read_text(encoding="utf-8")
+    return list(dict.fromkeys(_PANE.findall(text)))
+
+
+def _sample(name: str) -> Graph:
+    """Return the graph of a model that ships. Errors: E-REQUEST-UNKNOWN."""
+    import compiler
+    from app.samples import find_sample
+
+    return compiler.load(find_sample(name).path)
+
+
+def _show(console: Console, reports: Sequence[Report]) -> None:
+    rows = [(r.name, t.name, t.kind, seconds_text(t.seconds)) for r in reports for t in r.times]
+    if rows:
+        console.print(table(["lesson", "part", "kind", ">time"], rows))
+    for problem in (p for r in reports for p in r.problems):
+        console.print(str(problem))
+    n = sum(len(r.problems) for r in reports)
+    console.print(f"{len(reports)} lessons, {n} problems")

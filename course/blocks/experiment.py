@@ -1,0 +1,142 @@
+"""The block `experiment`: compile cases of a model, count, and measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError, Where
+from compiler.ir.graph import Graph
+from compiler.passes.pipeline.run import run_pipeline
+from compiler.passes.pipeline.text import parse_pipeline
+from course.blocks.results import Results, Run
+from course.format.kind import NAME, block_kind
+from course.format.toml import Table, read_toml
+from course.quantities import Amount, Subject, measured, quantity_named, ratio_of
+
+_CASE = ("of", "pipeline", "threads", "precision", "words")
+MOST_CASES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case: a model (by default that of the experiment), and how it is compiled."""
+
+    of: str
+    pipeline: str
+    threads: int
+    precision: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A quotient of one quantity in two cases."""
+
+    quantity: str
+    over: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What an experiment measures, on which cases, and the quotients that it reports."""
+
+    measure: tuple[str, ...]
+    cases: Mapping[str, Case]
+    ratios: Mapping[str, Ratio]
+
+
+def read_experiment(body: str, where: Where) -> Experiment:
+    """Read the body of an experiment. Errors: E-LESSON-BLOCK."""
+    table = read_toml(body, where).only("measure", "case", "ratio")
+    measure = table.texts("measure")
+    _known(table, measure)
+    cases = {name: _case(t) for name, t in table.each("case").items()}
+    ratios = {name: _ratio(t, measure, cases) for name, t in table.each("ratio").items()}
+    if not measure or not cases or len(cases) > MOST_CASES:
+        raise table.fail(f"an experiment has a measure, and from 1 to {MOST_CASES} cases")
+    for name in (*cases, *ratios):
+        if not NAME.match(name) or (name in cases and name in ratios):
+            raise table.fail(f"{name!r:.40} must be a word, and name one case or one ratio")
+    return Experiment(measure, cases, ratios)
+
+
+def _known(table: Table, names: tuple[str, ...]) -> None:
+    for name in names:
+        try:
+            quantity_named(name)
+        except CompileError as e:
+            raise table.fail(e.message) from None
+
+
+def _case(t: Table) -> Case:
+    t.only(*_CASE)
+    return Case(
+        t.text("of", ""),
+        t.text("pipeline", "none"),
+        t.integer("threads", 1),
+        t.text("precision", "f32"),
+        t.text("words", ""),
+    )
+
+
+def _ratio(t: Table, measure: tuple[str, ...], cases: Mapping[str, Case]) -> Ratio:
+    t.only("quantity", "over")
+    quantity, over = t.text("quantity"), t.texts("over")
+    if quantity not in measure or len(over) != 2 or not set(over) <= set(cases):
+        raise t.fail("a ratio has a measured quantity, and two cases in `over`")
+    return Ratio(quantity, (over[0], over[1]))
+
+
+@block_kind(body="toml", read=read_experiment)
+def experiment(
+    run: Run,
+    plan: Experiment,
+    *,
+    name: str,
+    of: str = "",
+    draw: Literal["table", "bars", "roofline"] = "table",
+) -> Results:
+    """Compile each case, and count or measure the quantities that the experiment lists.
+
+    Results are `case.quantity`, and the ratios by name. The rounds of all timed cases are
+    interleaved, so noise affects all cases alike.
+    """
+    subjects = {name: _subject(run, case, of) for name, case in plan.cases.items()}
+    chosen = [quantity_named(q) for q in plan.measure]
+    amounts: dict[str, Amount] = {}
+    for q in chosen:
+        if not q.is_timed:
+            amounts |= {f"{case}.{q.name}": q.of(s) for case, s in subjects.items()}
+    data: dict[str, Any] = {
+        "cases": {n: {"pipeline": c.pipeline, "words": c.words} for n, c in plan.cases.items()},
+        "draw": draw,
+    }
+    timed = [q.name for q in chosen if q.is_timed]
+    if timed and run.seconds:
+        times, rounds = measured(subjects, run.seconds)
+        amounts |= {f"{case}.{q}": a for q in timed for case, a in times.items()}
+        data["rounds"] = rounds
+    for name_, r in plan.ratios.items():
+        over, under = (amounts.get(f"{case}.{r.quantity}") for case in r.over)
+        if over is not None and under is not None:
+            amounts[name_] = ratio_of(over, under)
+    return Results(amounts, data=data)
+
+
+def _subject(run: Run, case: Case, of: str) -> Subject:
+    source = _model(run, case.of or of)
+    try:
+        lines = parse_pipeline(case.pipeline)
+    except CompileError as e:
+        raise e.at(run.where) from None
+    options = {"pipeline": lines, "threads": case.threads, "precision": case.precision}
+    return Subject(run_pipeline(source, lines)[0], options, source)
+
+
+def _model(run: Run, name: str) -> Graph:
+    if not name:
+        message = "the experiment names no model: give it the option of=NAME"
+        raise CompileError("E-LESSON-BLOCK", message, where=run.where)
+    return run.graph(name)

@@ -1,0 +1,43 @@
+"""The block `pipeline`: passes over a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.errors import CompileError, Where
+from compiler.passes.pipeline.run import run_pipeline
+from compiler.passes.pipeline.text import parse_pipeline
+from compiler.trace import Event
+from course.blocks.results import Results, Run
+from course.format.kind import block_kind
+from course.quantities import QUANTITIES, Amount, Subject
+
+
+@block_kind(body="text")
+def pipeline(run: Run, text: str, *, name: str, of: str) -> Results:
+    """Run passes on a graph, and show each step with its reason.
+
+    Results are the quantities `before.X` and `after.X`, and the numbers of rewrites `applied` and
+    `declined`. Other blocks see the graph after the passes.
+    """
+    before = run.graph(of)
+    try:
+        lines = parse_pipeline(text.strip())
+    except CompileError as e:
+        raise e.at(Where(run.lesson.source, run.first_line, 1)) from None
+    after, trace = run_pipeline(before, lines)
+    amounts: dict[str, Amount] = {}
+    for part, made in (("before", before), ("after", after)):
+        subject = Subject(made)
+        chosen = (q for q in QUANTITIES.values() if not q.is_timed)
+        amounts |= {f"{part}.{q.name}": q.of(subject) for q in chosen}
+    outcomes = [s.outcome for e in trace.events for s in e.steps]
+    amounts |= {o: Amount(outcomes.count(o)) for o in ("applied", "declined")}
+    data = {"passes": [_shown(e) for e in trace.events]}
+    return Results(amounts, {"before": str(before), "after": str(after)}, data, after)
+
+
+def _shown(event: Event) -> dict[str, Any]:
+    steps = [{"rule": s.rule, "outcome": s.outcome, "at": s.at, "because": s.because}
+             for s in event.steps]  # fmt: skip
+    return {"name": event.name, "words": event.words, "changed": event.changed, "steps": steps}

@@ -1,0 +1,44 @@
+"""The block `schedule`: moves on the loops of a kernel."""
+
+from __future__ import annotations
+
+from compiler.errors import CompileError
+from course.blocks.results import Results, Run
+from course.format.kind import block_kind
+from course.graphs import moved
+from course.loop_counts import counts, loops_text, scheduled
+from course.quantities import Amount, Subject
+
+
+@block_kind(body="text")
+def schedule(
+    run: Run, text: str, *, name: str, of: str, kernel: int = 0, expect: str = ""
+) -> Results:
+    """Apply a schedule to a kernel of a graph, and show its loops.
+
+    Results are `loops`, `depth`, `iterations` and `moves`. With `expect`, the schedule must be
+    refused with this error code.
+    """
+    kernels = [k for k in Subject(run.graph(of)).preview.kernels if k.computation is not None]
+    if not 0 <= kernel < len(kernels):
+        message = f"{of} has {len(kernels)} kernels with loops; kernel={kernel} is not one of them"
+        raise CompileError("E-LESSON-RESULT", message, where=run.where)
+    computation = kernels[kernel].computation
+    assert computation is not None, "chosen above"
+    try:
+        made = scheduled(text, computation, kernels[kernel].constants)
+    except CompileError as e:
+        if e.code != expect:
+            raise moved(e, run.first_line - 1) from None
+        return Results(texts={"error": str(e)}, data={"error": e.to_json()})
+    if expect:
+        message = f"the schedule was accepted, but the block expects {expect}"
+        raise CompileError("E-LESSON-RESULT", message, where=run.where)
+    found = counts(made.kernel)
+    amounts = {
+        "loops": Amount(found.loops),
+        "depth": Amount(found.depth),
+        "iterations": Amount(found.iterations),
+        "moves": Amount(len(made.moves)),
+    }
+    return Results(amounts, {"loops": loops_text(made.kernel), "schedule": made.text})

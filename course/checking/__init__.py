@@ -1,0 +1,1 @@
+"""Checks of lessons for their authors: `compilarium lesson check`."""

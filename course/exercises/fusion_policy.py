@@ -1,0 +1,61 @@
+"""The exercise to write a fusion policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.passes.fusion.fuse import carried_out
+from compiler.passes.fusion.policy import Limits, Plan
+from compiler.trace import Log
+from course.exercises.declaration import exercise_kind
+from course.format.toml import Table
+from course.judging.graphs import GraphCase, GraphJudge, read_cases, reply_to
+from course.judging.judgement import Judgement
+from course.student.execute import Student
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """The graphs, the limit on nodes of a group, and the allowed relative error of results."""
+
+    cases: tuple[GraphCase, ...]
+    max_nodes: int
+    error: float
+
+
+def read_policy(t: Table) -> PolicySettings:
+    """Read the settings; every graph also has the goal of no fallback. Errors: E-EXERCISE-FORM."""
+    t.only("graph", "max_nodes", "error")
+    cases = tuple(
+        GraphCase(c.name, c.text, c.types, c.sizes, {**c.goals, "fallbacks": 0}, c.same)
+        for c in read_cases(t)
+    )
+    return PolicySettings(cases, t.integer("max_nodes", 32), t.number("error", 1e-6))
+
+
+def reply_of_policy(student: Student, settings: PolicySettings, question: Mapping[str, Any]) -> Any:
+    """Fuse the graph of a question by the student's `policy(graph, limits, log)`."""
+    policy, limits = student.function("policy"), Limits(settings.max_nodes, True)
+
+    def transform(graph: Graph, log: Log) -> Graph:
+        plan = policy(graph, limits, log)
+        if not isinstance(plan, Plan):
+            message = f"expected a Plan, got {type(plan).__name__}"
+            raise CompileError("E-ANSWER-FORM", message)
+        return carried_out(plan, log)
+
+    return reply_to(transform, question, settings.error)
+
+
+@exercise_kind(read=read_policy, reply=reply_of_policy)
+def write_policy(j: Judgement, settings: PolicySettings, text: str) -> None:
+    """Write a fusion policy: a function `policy(graph, limits, log)` that returns a `Plan`.
+
+    Every group must be a kernel that the compiler can generate, results must stay the same, and
+    each graph must reach its goals.
+    """
+    GraphJudge(j, settings.error).judge(settings.cases)

@@ -1,0 +1,67 @@
+"""The exercise to predict a number."""
+
+from __future__ import annotations
+
+import re
+
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError, Where
+from compiler.figures.figure import TEXTS
+from compiler.passes.pipeline.run import run_pipeline
+from compiler.passes.pipeline.text import parse_pipeline
+from course.exercises.declaration import TEXT, exercise_kind
+from course.format.toml import Table
+from course.judging.graphs import GraphCase, read_case
+from course.judging.judgement import Judgement
+from course.quantities import Quantity, Subject, quantity_named
+
+_NUMBER = re.compile(r"-?\d[\d,_ ]{0,30}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class PredictSettings:
+    """A graph, its passes, the quantity to predict, and the allowed relative error."""
+
+    case: GraphCase
+    pipeline: str
+    quantity: Quantity
+    within: float
+
+
+def read_prediction(t: Table) -> PredictSettings:
+    """Read the settings. Errors: E-EXERCISE-FORM."""
+    t.only("graph", "pipeline", "quantity", "within")
+    pipeline, name = t.text("pipeline", "none"), t.text("quantity")
+    try:
+        parse_pipeline(pipeline)
+        quantity = quantity_named(name)
+    except CompileError as e:
+        raise t.fail(e.message) from None
+    if quantity.is_timed:
+        raise t.fail(f"{name} differs between machines; use a predict block instead")
+    case = read_case(t.table("graph"), 1)
+    return PredictSettings(case, pipeline, quantity, t.number("within", 0.0))
+
+
+@exercise_kind(read=read_prediction, file=TEXT)
+def predict(j: Judgement, settings: PredictSettings, text: str) -> None:
+    """Predict a quantity of a graph after passes, as a number in the base unit.
+
+    The compiler computes the quantity, and the relative error decides.
+    """
+    words = text.strip()
+    if not _NUMBER.match(words):
+        message = f"expected a number, got {words[:40]!r}"
+        j.refused("the number", CompileError("E-ANSWER-FORM", message, where=Where(TEXT, 1, 1)))
+        return
+    guess = float(re.sub(r"[,_ ]", "", words))
+    q = settings.quantity
+    for name, _, graph in settings.case.graphs()[:1]:
+        after = run_pipeline(graph, parse_pipeline(settings.pipeline))[0]
+        amount = q.of(Subject(after))
+        away = abs(guess - amount.value)
+        if away <= settings.within * abs(amount.value):
+            j.passed(name, f"{q.name.replace('_', ' ')}: {amount.text()}")
+        else:
+            more = "more" if guess > amount.value else "less"
+            j.failed(name, f"{TEXTS[q.unit](guess)} is {more} than the compiler counts")

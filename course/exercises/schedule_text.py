@@ -1,0 +1,116 @@
+"""The exercise to edit the schedule of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.computation import Computation
+from compiler.compute.evaluate import evaluate
+from compiler.compute.text import parse_computation
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError
+from compiler.loops.interpret import interpret
+from compiler.loops.nodes import Kernel
+from course.exercises.declaration import TEXT, exercise_kind
+from course.format.toml import Table
+from course.judging.arrays import arrays_to_json
+from course.judging.judgement import Judgement, Score
+from course.loop_counts import counts, loops_text, scheduled, unscheduled
+
+MOST_ITERATIONS = 200_000
+"""Maximum number of statements that a judge interprets."""
+
+_GOALS = ("loops", "iterations", "depth")
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleSettings:
+    """A computation, the largest counts of loops, and moves that the answer must contain."""
+
+    computation: Computation
+    goals: Mapping[str, float]
+    uses: tuple[str, ...]
+
+
+def read_schedule(t: Table) -> ScheduleSettings:
+    """Read the settings. Errors: E-EXERCISE-FORM."""
+    t.only("computation", "goals", "uses")
+    goals = t.table("goals", {}).only(*_GOALS)
+    try:
+        computation = parse_computation(t.text("computation").strip())
+        kernel = unscheduled(computation, frozenset()).kernel
+    except CompileError as e:
+        raise t.fail(f"the computation: {e.message}") from None
+    if counts(kernel).iterations > MOST_ITERATIONS:
+        raise t.fail(f"the computation has more than {MOST_ITERATIONS:,} iterations")
+    found = {k: goals.number(k) for k in goals.values}
+    return ScheduleSettings(computation, found, t.texts("uses", ()))
+
+
+@exercise_kind(read=read_schedule, file=TEXT)
+def edit_schedule(j: Judgement, settings: ScheduleSettings, text: str) -> None:
+    """Edit the schedule of a kernel until its loops reach a goal.
+
+    Each move must be legal, and the loops must compute the same numbers. The scores are counts of
+    loops and of executed statements; the lanes of a vector loop are one statement.
+    """
+    try:
+        made = scheduled(text, settings.computation, frozenset())
+    except CompileError as e:
+        where = replace(e.where, source=TEXT)
+        placed = CompileError(e.code, e.message, where=where, notes=e.notes, hint=e.hint)
+        j.refused("the moves", placed)
+        return
+    moves = [line.call.move for line in made.lines]
+    missing = [m for m in settings.uses if m not in moves]
+    if missing:
+        j.failed("the moves", f"the schedule has no move {', '.join(missing)}")
+    else:
+        j.passed("the moves", f"{len(moves)} moves, all legal")
+    wrong = wrong_numbers(settings.computation, made.kernel, j.seed)
+    if wrong is not None:
+        j.failed("the numbers", wrong["differs"], {**wrong, "answer": loops_text(made.kernel)})
+        return
+    j.passed("the numbers", "the loops compute the same")
+    found = counts(made.kernel)
+    for goal, most in settings.goals.items():
+        j.score(goal, Score(goal, getattr(found, goal), "count", most))
+
+
+def wrong_numbers(computation: Computation, kernel: Kernel, seed: int) -> dict[str, Any] | None:
+    """Return the first difference between a kernel and its computation on random integers.
+
+    Sums of small integers have no rounding errors, so every order of terms gives the same result.
+    """
+    chance = np.random.default_rng(seed)
+    given = {
+        n: chance.integers(-3, 4, computation.tensors[n].static_shape).astype(
+            computation.tensors[n].dtype.numpy
+        )
+        for n in computation.inputs
+    }
+    wanted = evaluate(computation, given)
+    memory = {
+        b.name: given[b.name].copy() if b.name in given else np.zeros(b.shape, b.dtype.numpy)
+        for b in kernel.params
+    }
+    with np.errstate(all="ignore"):
+        interpret(kernel, memory)
+    for name, right in wanted.items():
+        got = memory[name]
+        same = np.isclose(got, right, rtol=1e-5, atol=1e-6, equal_nan=True)
+        if not same.all():
+            place = tuple(int(i) for i in np.argwhere(~same)[0])
+            differs = f"{name}{list(place)} is {got[place]} instead of {right[place]}"
+            return {
+                "inputs": arrays_to_json(given),
+                "expected": arrays_to_json({name: right}),
+                "got": arrays_to_json({name: got}),
+                "differs": differs,
+                "step": None,
+            }
+    return None

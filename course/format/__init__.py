@@ -1,0 +1,1 @@
+"""The text form of lessons: front matter, prose, blocks and references to results."""

@@ -1,0 +1,241 @@
+"""Named quantities of a graph and of its program, with units; most of them are deterministic.
+
+Counts of kernels and bytes are those of the program for one fixed target, so that they are equal on
+every machine and in the browser. Timed quantities need machine code, and have intervals.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from math import sqrt
+from typing import Any
+
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError
+from compiler.figures.figure import TEXTS, Unit
+from compiler.ir.graph import Graph, all_nodes
+from compiler.ir.operator import Cost
+from compiler.passes.engine.cost import CORE, graph_cost
+from compiler.runtime.preview import Preview, preview
+from compiler.targets.target import Target, by_name
+
+TARGET = "x86-64-v3"
+"""The target of deterministic quantities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A value with its unit; a measured value has an interval."""
+
+    value: float
+    unit: Unit = "count"
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether another run would give another value."""
+        return self.low is not None
+
+    def text(self, filter: str = "") -> str:
+        """Return the value with its unit, and with its interval if it has one."""
+        write = FILTERS[filter] if filter else TEXTS[self.unit]
+        if self.low is None or self.high is None:
+            return write(self.value)
+        return f"{write(self.value)} ({write(self.low)} to {write(self.high)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the amount as data, with its text."""
+        found = {"value": self.value, "unit": self.unit, "text": self.text()}
+        return found if self.low is None else {**found, "low": self.low, "high": self.high}
+
+
+FILTERS: Mapping[str, Callable[[Any], str]] = {
+    "bytes": TEXTS["B"],
+    "seconds": TEXTS["s"],
+    "flops": TEXTS["flop"],
+    "rate": TEXTS["flop/s"],
+    "count": TEXTS["count"],
+    "percent": TEXTS["share"],
+    "ratio": TEXTS["ratio"],
+    "error": TEXTS["error"],
+}
+"""The filters of references, by name."""
+
+
+@dataclass
+class Subject:
+    """A graph after its passes, with all that is derived from it on demand."""
+
+    graph: Graph
+    options: Mapping[str, Any] = field(default_factory=dict)
+    source: Graph | None = None
+
+    @cached_property
+    def preview(self) -> Preview:
+        """The execution of the graph on the fixed target."""
+        return preview(self.graph, fixed_target())
+
+    @cached_property
+    def cost(self) -> Cost:
+        """The cost of all nodes whose cost is known."""
+        return graph_cost(self.graph)[0]
+
+
+def fixed_target() -> Target:
+    """Return the target of deterministic quantities."""
+    return by_name(TARGET)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantity:
+    """A quantity: name, unit and description; `compute` is None for timed quantities."""
+
+    name: str
+    unit: Unit
+    words: str
+    compute: Callable[[Subject], float] | None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the quantity is measured by running programs."""
+        return self.compute is None
+
+    def of(self, subject: Subject) -> Amount:
+        """Return the quantity of a graph. Timed quantities need `measured`."""
+        assert self.compute is not None, f"{self.name} is measured"
+        return Amount(self.compute(subject), self.unit)
+
+
+QUANTITIES: dict[str, Quantity] = {}
+
+
+def quantity(
+    unit: Unit, timed: bool = False
+) -> Callable[[Callable[[Subject], float]], Callable[[Subject], float]]:
+    """Declare a function from a subject to a number as the quantity named after it."""
+
+    def declare(fn: Callable[[Subject], float]) -> Callable[[Subject], float]:
+        words = inspect.getdoc(fn) or ""
+        QUANTITIES[fn.__name__] = Quantity(fn.__name__, unit, words, None if timed else fn)
+        return fn
+
+    return declare
+
+
+def quantity_named(name: str) -> Quantity:
+    """Return a quantity by name. Errors: E-LESSON-BLOCK."""
+    if name not in QUANTITIES:
+        message = f"no quantity is named {name!r:.40}; quantities: {', '.join(QUANTITIES)}"
+        raise CompileError("E-LESSON-BLOCK", message)
+    return QUANTITIES[name]
+
+
+@quantity("count")
+def nodes(subject: Subject) -> float:
+    """The number of nodes of the graph; the nodes inside a fusion count, the fusion does not."""
+    return sum(1 for n in all_nodes(subject.graph) if n.op != "fusion")
+
+
+@quantity("count")
+def kernels(subject: Subject) -> float:
+    """The number of launches of one run: generated kernels and fallbacks."""
+    return sum(not k.inside for k in subject.preview.kernels)
+
+
+@quantity("count")
+def fallbacks(subject: Subject) -> float:
+    """The number of nodes that the reference implementation runs."""
+    return len(subject.preview.fallbacks)
+
+
+@quantity("flop")
+def flops(subject: Subject) -> float:
+    """The floating-point operations of one run, as the operators declare them."""
+    return subject.cost.flops
+
+
+@quantity("B")
+def bytes(subject: Subject) -> float:
+    """The bytes that kernels read and write in one run, if every operand comes from memory."""
+    return subject.cost.bytes_moved
+
+
+@quantity("flop/B")
+def intensity(subject: Subject) -> float:
+    """The arithmetic intensity: operations per byte of memory traffic."""
+    return subject.cost.flops / max(subject.cost.bytes_moved, 1)
+
+
+@quantity("B")
+def peak_bytes(subject: Subject) -> float:
+    """The size of the arena in which all intermediate values live."""
+    return subject.preview.plan.peak_bytes
+
+
+@quantity("B")
+def weight_bytes(subject: Subject) -> float:
+    """The bytes of all constants of the graph."""
+    return sum(c.type.nbytes for c in subject.graph.constants.values())
+
+
+@quantity("s")
+def modelled_seconds(subject: Subject) -> float:
+    """The time of one run by the roofline model of a typical core."""
+    return CORE.seconds(subject.cost, int(kernels(subject)))
+
+
+@quantity("s", timed=True)
+def seconds(subject: Subject) -> float:
+    """The median time of one run on this machine; the interval has 95 % confidence."""
+    raise AssertionError("measured together with other subjects")
+
+
+def measured(
+    subjects: Mapping[str, Subject], budget_s: float
+) -> tuple[dict[str, Amount], dict[str, tuple[float, ...]]]:
+    """Time the programs of several subjects in interleaved rounds, for `budget_s` seconds.
+
+    Returns the time of each, and all its rounds. Errors: those of compiling and running.
+    """
+    from compiler.bench.timing import interleaved
+    from compiler.cached import compile as compile_program
+    from compiler.runtime.inputs import random_inputs
+
+    calls: dict[str, Callable[[], object]] = {}
+    for name, s in subjects.items():
+        program = compile_program(s.source or s.graph, **s.options)
+        inputs = random_inputs(s.source or s.graph, 0)
+        calls[name] = lambda program=program, inputs=inputs: program.run(inputs)
+    times = interleaved(calls, budget_s)
+    rounds = {name: t.seconds for name, t in times.items()}
+    return {name: median_of(t) for name, t in rounds.items()}, rounds
+
+
+def median_of(rounds: Sequence[float]) -> Amount:
+    """Return the median of times, with the interval between two ranks.
+
+    The ranks are those of a 95 % confidence interval (Conover 1999, section 3.2).
+    """
+    ordered = sorted(rounds)
+    n, half = len(ordered), 0.98 * sqrt(len(ordered))
+    low, high = max(0, int(n / 2 - half)), min(n - 1, int(n / 2 + half))
+    middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
+    return Amount(middle, "s", ordered[low], ordered[high])
+
+
+def ratio_of(over: Amount, under: Amount) -> Amount:
+    """Return a quotient; the interval of a measured one contains all quotients of the intervals."""
+    value = over.value / under.value if under.value else float("inf")
+    if over.low is None and under.low is None:
+        return Amount(value, "ratio")
+    low = (over.low if over.low is not None else over.value) / (
+        under.high if under.high is not None else under.value
+    )
+    high = (over.high if over.high is not None else over.value) / (
+        under.low if under.low is not None else under.value
+    )
+    return Amount(value, "ratio", low, high)

@@ -1,0 +1,12 @@
+"""Fusion policies in student code: a function `(graph, limits, log) -> Plan`."""
+
+from __future__ import annotations
+
+from compiler.ir.graph import Graph, Node
+from compiler.passes.fusion.fits import why_not_into
+from compiler.passes.fusion.kinds import why_alone
+from compiler.passes.fusion.policy import Group, Limits, Plan
+from compiler.passes.fusion.units import Units
+from compiler.trace import Log
+
+__all__ = ["Graph", "Group", "Limits", "Log", "Node", "Plan", "Units", "why_alone", "why_not_into"]

@@ -1,0 +1,34 @@
+"""Tests of the commands `lesson new` and `lesson check`."""
+
+from pathlib import Path
+
+from tests.compilarium.commands import invoke, told
+
+
+def test_a_new_lesson_can_be_checked(tmp_path: Path) -> None:
+    folder = tmp_path / "130-packing"
+    facts = told("lesson", "new", folder)
+    assert "exercise-1/exercise.toml" in facts["files"]
+    text = (folder / "lesson.md").read_text()
+    assert "number = 130" in text
+    assert "part = 3" in text
+    found = told("lesson", "check", folder, "--seconds", 0, code=1)
+    (lesson,) = found["lessons"]
+    assert lesson["lesson"] == "130-packing"
+    assert {"1 blocks of kind experiment; a lesson has at least 3"} < {
+        p["message"] for p in lesson["problems"]
+    }
+    assert all(p["source"] for p in lesson["problems"])
+
+
+def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
+    error = told("lesson", "new", tmp_path / "Packing", code=1)["error"]
+    assert error["code"] == "E-LESSON-FOLDER"
+    (tmp_path / "75-x").mkdir()
+    assert "exists already" in told("lesson", "new", tmp_path / "75-x", code=1)["error"]["message"]
+
+
+def test_check_without_folders_checks_the_map(tmp_path: Path) -> None:
+    shown = invoke("lesson", "check", "--seconds", 0.02).output
+    assert "70-fusion/exercise-2" in shown
+    assert "0 problems" in shown
