@@ -1,4 +1,7 @@
-"""A Dask cluster of processes on this machine: a scheduler, and workers with one thread each."""
+"""A Dask cluster of processes on this machine: a scheduler, and workers with one thread each.
+
+All connections have TLS.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,16 @@ from tests.app.conftest import PATIENCE_S, until
 from tests.app.server_process import REPOSITORY, descendants_of
 from tests.app.test_kills import start_time
 
+CERTIFICATE, KEY = (
+    Path(__file__).parent / "tls" / f"{name}.pem" for name in ("certificate", "key")
+)
+FILES = {
+    "scheduler_authority": CERTIFICATE,
+    "scheduler_certificate": CERTIFICATE,
+    "scheduler_key": KEY,
+}
+"""The settings of a server that uses the cluster: its certificate is its own authority."""
+_TLS = ("--tls-ca-file", str(CERTIFICATE), "--tls-cert", str(CERTIFICATE), "--tls-key", str(KEY))
 _QUIET = {
     "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
     "DASK_LOGGING__DISTRIBUTED": "error",
@@ -25,17 +38,17 @@ class DaskProcesses:
     def __init__(self, folder: Path, variables: Mapping[str, str]) -> None:
         self.folder, self.variables = folder, variables
         self.port = free_port()
-        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.address = f"tls://127.0.0.1:{self.port}"
         self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
 
     def start(self, n_workers: int, **variables: str) -> None:
         """Start what is missing: the scheduler, and workers up to this number."""
         if self.scheduler is None or self.scheduler.poll() is not None:
-            local = ("--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+            local = ("--host", "tls://127.0.0.1", "--port", str(self.port), "--no-dashboard")
             self.scheduler = self._started({}, "scheduler", *local)
         self.workers = [each for each in self.workers if each.poll() is None]
-        place = ("--host", "127.0.0.1", "--local-directory", str(self.folder / "dask"))
+        place = ("--local-directory", str(self.folder / "dask"))
         alone = ("--no-nanny", "--no-dashboard", "--nthreads", "1", "--memory-limit", "0")
         while len(self.workers) < n_workers:
             options = (*place, *alone, "--resources", "bench=1")
@@ -71,7 +84,7 @@ class DaskProcesses:
     ) -> subprocess.Popen[bytes]:
         with (self.folder / f"dask-{role}.txt").open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "dask", role, *arguments],
+                [sys.executable, "-m", "dask", role, *arguments, *_TLS],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

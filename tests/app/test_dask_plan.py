@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,17 +19,20 @@ from sqlalchemy import update
 from app import readiness
 from app.config import Settings
 from app.jobs.supervisor_process import from_line, to_line
+from app.jobs.transport import cluster as cluster_module
 from app.jobs.transport import roster as roster_module
 from app.jobs.transport.cluster import Cluster, DaskWorker, Ticket
 from app.jobs.transport.plan import Place, choices
 from app.jobs.transport.roster import Roster
 from app.jobs.transport.scheduler import require_scheduler, security_of
+from app.jobs.transport.tasks import enlist, run_job
 from app.store.jobs import supervisors
 from app.store.jobs.claiming import Attempt, Owner, claim
 from app.store.jobs.reading import Line, Live
 from app.store.jobs.record import State
 from app.store.jobs.supervisors import Machine
 from app.store.models import SupervisorRow
+from app.wire import form
 from compilarium.group import commands
 from compiler.errors import CompileError
 from tests.app.conftest import MakeApp, jobs_of, submit
@@ -202,6 +207,29 @@ def test_the_problem_of_a_sender_is_that_of_the_queue(
     with jobs.database.changing() as connection:
         connection.execute(update(SupervisorRow).values(heartbeat_s=time.time() - 16))
     assert queue_problem(client) == silence
+
+
+def test_an_absent_scheduler_costs_no_threads_and_descriptors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster_module, "_CONNECT_S", 0.2)
+    settings, found = Settings(engine="dask", scheduler="tcp://127.0.0.1:1"), list[int]()
+    with cluster_module.event_loop() as loop:
+        for _ in range(3):
+            with pytest.raises(OSError, match="Timed out"):
+                Cluster(settings, loop)
+            found.append(threading.active_count() + len(os.listdir("/proc/self/fd")))
+    assert found[2] == found[1]
+
+
+def test_a_worker_without_settings_of_a_server_refuses_jobs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("COMPILARIUM_DATABASE_URL", "COMPILARIUM_DATA_FOLDER"):
+        monkeypatch.delenv(name, raising=False)
+    assert "neither COMPILARIUM_DATABASE_URL nor" in enlist(form())["problem"]
+    assert "another version" in enlist("another form")["problem"]
+    assert run_job("20261127-0123456789abcdef0123", 1) == "CompileError"
 
 
 # The scheduler.

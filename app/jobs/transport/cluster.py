@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,14 +53,31 @@ class Ticket:
         return "error"
 
 
+@contextmanager
+def event_loop() -> Generator[Any]:
+    """Run an event loop for connections in a thread during the block.
+
+    A connection of Dask that cannot be opened would leave the thread of a loop of its own.
+    """
+    from distributed.utils import LoopRunner
+
+    runner = LoopRunner()
+    runner.start()
+    try:
+        yield runner.loop
+    finally:
+        runner.stop()
+
+
 class Cluster:
     """An open connection. Errors: OSError and others if the scheduler does not answer."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, loop: Any) -> None:
         from distributed import Client
 
         self.client = Client(
             settings.scheduler,
+            loop=loop,
             timeout=_CONNECT_S,
             security=security_of(settings),
             set_as_default=False,

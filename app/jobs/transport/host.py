@@ -17,7 +17,8 @@ from distributed import get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from app.blob_store import blobs_of
-from app.configuration import read_configuration
+from app.config import Settings
+from app.configuration import DEFAULT, read_configuration
 from app.jobs.supervisor import Supervisor
 from app.jobs.supervisor_process import supervisor_of
 from app.jobs.transport.tasks import OWNER, PROBLEM, RAN, REFUSED
@@ -62,7 +63,7 @@ def _started() -> Supervisor:
     global _supervisor
     with _lock:
         if _supervisor is None:
-            settings = read_configuration({}, os.environ).settings
+            settings = _settings()
             blobs_of(settings).require()
             database = Database(settings.database_url or sqlite_url(settings.data_folder))
             database.prepare()
@@ -71,6 +72,16 @@ def _started() -> Supervisor:
             made.runner.fork_server.warm_up()
             _supervisor = made
         return _supervisor
+
+
+def _settings() -> Settings:
+    """Return the settings of the environment. Errors: E-OPTION-VALUE if it names no server: the
+    worker may belong to other programs."""
+    found = read_configuration({}, os.environ)
+    if all(found.sources[name] == DEFAULT for name in ("data_folder", "database_url")):
+        message = "its environment has neither COMPILARIUM_DATABASE_URL nor COMPILARIUM_DATA_FOLDER"
+        raise CompileError("E-OPTION-VALUE", message)
+    return found.settings
 
 
 def _stop() -> None:

@@ -18,7 +18,7 @@ from time import monotonic
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.config import Settings
-from app.jobs.transport.cluster import BENCH, Cluster, Ticket
+from app.jobs.transport.cluster import BENCH, Cluster, Ticket, event_loop
 from app.jobs.transport.plan import Choice, choices
 from app.jobs.transport.roster import Roster
 from app.jobs.transport.tasks import RAN, REFUSED
@@ -107,19 +107,20 @@ class Sender:
     # The connection.
 
     def _send(self) -> None:
-        while not self.stopping.is_set():
-            self._round_s = monotonic()
-            try:
-                cluster = Cluster(self.settings)
-            except Exception as e:  # of the network, of TLS, or of another version of Dask
-                self._problem = self._absent(f"({type(e).__name__})")
-                self.stopping.wait(_LOOK_S)
-                continue
-            try:
-                self._use(cluster)
-            finally:
-                self._sent.clear()
-                cluster.close()
+        with event_loop() as loop:
+            while not self.stopping.is_set():
+                self._round_s = monotonic()
+                try:
+                    cluster = Cluster(self.settings, loop)
+                except Exception as e:  # of the network, of TLS, or of another version of Dask
+                    self._problem = self._absent(f"({type(e).__name__})")
+                    self.stopping.wait(_LOOK_S)
+                    continue
+                try:
+                    self._use(cluster)
+                finally:
+                    self._sent.clear()
+                    cluster.close()
 
     def _use(self, cluster: Cluster) -> None:
         """Send jobs until the connection is lost."""
