@@ -13,6 +13,7 @@ from app.store.blobs.remote import is_remote, public_url
 from app.wire.shapes.facts import Limits
 
 MB = 1_000_000
+Engine = Literal["local", "dask"]
 LogFormat = Literal["auto", "text", "json"]
 
 
@@ -126,6 +127,21 @@ class Settings:
     supervisor: Literal["inside", "outside"] = "inside"
     """Where jobs run: `inside` the server, which then has a supervisor of its own, or `outside` in
     processes of `compilarium work` alone."""
+    engine: Engine = "local"
+    """Who runs jobs: supervisors of this program (`local`), or the workers of a Dask cluster, to
+    which jobs are sent (`dask`)."""
+    scheduler: str = ""
+    """Address of the scheduler of the Dask cluster: `tls://HOST:PORT`, or `tcp://HOST:PORT` on this
+    machine."""
+    scheduler_authority: Path | None = None
+    """File with the certificate of the authority of a `tls://` cluster, as PEM."""
+    scheduler_certificate: Path | None = None
+    """File with the certificate of this server for a `tls://` cluster, as PEM."""
+    scheduler_key: Path | None = None
+    """File with the private key of `scheduler_certificate`, as PEM."""
+    insecure_scheduler: bool = False
+    """Whether a scheduler without TLS may be at a private address of a network. Whoever reaches it
+    can run programs on all machines of the cluster."""
     lease_s: float = 15.0
     """The jobs of a supervisor that is silent for this long are run again."""
     stop_grace_s: float = 3.0
@@ -187,6 +203,11 @@ class Settings:
     def has_folder(self) -> bool:
         """Whether the blob store is a folder."""
         return not is_remote(self.blob_store)
+
+    @property
+    def has_supervisor(self) -> bool:
+        """Whether jobs run in a supervisor of the server itself."""
+        return self.supervisor == "inside" and self.engine == "local"
 
     def limits(self) -> Limits:
         """Return the limits relevant to users, for the page."""

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from app.blob_store import blobs_of
 from app.config import Settings
+from app.jobs.transport.scheduler import require_scheduler
 from app.logs import configure_logs
 from app.metrics.folder import shared_counts
 from app.paths import site_folder
@@ -30,12 +31,14 @@ def serve(settings: Settings, *, say: Callable[[str], None] = print) -> None:
     """Serve the playground until interrupted; report its URL once through `say`.
 
     Errors: E-OPTION-VALUE if the server cannot, or must not, listen at this address, or if a
-    package of the blob store is absent; E-SERVER-PLATFORM on Windows.
+    package of the blob store is absent; E-SERVER-PLATFORM on Windows; and those of
+    `require_scheduler`.
     """
     require_unix(sys.platform)
     settings = completed(settings)
     require_protection(settings)
     blobs_of(settings).require()
+    require_scheduler(settings)
     configure_logs(settings.log_format, requests=settings.log_requests)
     if not (site_folder("static") / "dist" / "main.js").is_file():
         log.warning("the page is not bundled and will stay empty: run `python hatch_build.py`")

@@ -24,6 +24,14 @@ import click
                    "s3://bucket/prefix; default: the data folder.")  # fmt: skip
 @click.option("--workers", "n_workers", type=click.IntRange(1, 256), metavar="N",
               help="Number of jobs that run at a time; default: 2.")  # fmt: skip
+@click.option("--engine", type=click.Choice(["local", "dask"]),
+              help="Who runs jobs: supervisors of this program, or the workers of a Dask cluster; "
+                   "default: local.")  # fmt: skip
+@click.option("--scheduler", metavar="ADDRESS",
+              help="Scheduler of the Dask cluster: tls://HOST:PORT, or tcp://HOST:PORT on this "
+                   "machine.")  # fmt: skip
+@click.option("--insecure-scheduler", is_flag=True, default=None,
+              help="Permit a scheduler without TLS at a private address of a network.")  # fmt: skip
 @click.option("--config", "file", type=click.Path(dir_okay=False, path_type=Path),
               help="TOML file with settings.")  # fmt: skip
 def command(file: Path | None, **options: Any) -> None:
@@ -39,5 +47,6 @@ def command(file: Path | None, **options: Any) -> None:
     configure_logs(settings.log_format)
     stopping = threading.Event()
     set_at_signals(stopping)
-    click.echo(f"jobs of {settings.stored_place} run here (Ctrl+C ends this)")
+    where = "run here" if settings.engine == "local" else f"are sent to {settings.scheduler}"
+    click.echo(f"jobs of {settings.stored_place} {where} (Ctrl+C ends this)")
     work(settings, stopping)

@@ -34,9 +34,14 @@ def trouble(queue: JobQueue) -> str:
     """Return why no job can run; "" if jobs can run."""
     if queue.stopped.is_set():
         return "the server is stopping"
-    if queue.settings.supervisor == "inside" and queue.supervisor is None:
+    if queue.settings.has_supervisor and queue.supervisor is None:
         return ""  # it starts with the first job
     lease_s = queue.settings.lease_s
     with queue.database.looking() as connection:
         n = supervisors.n_at_work(connection, lease_s)
+        problems = supervisors.senders(connection, lease_s)
+    if queue.settings.engine == "dask":
+        # One sender that has a cluster is enough.
+        silence = f"no process that sends jobs to Dask has reported within {lease_s:g} s"
+        return min(problems, default=silence)
     return "" if n else f"no supervisor of jobs has reported within {lease_s:g} s"

@@ -135,7 +135,7 @@ class JobQueue:
         """Return the machines that run jobs."""
         with self.database.looking() as connection:
             found = supervisors.machines(connection, max(SEEN_S, self.settings.lease_s))
-        own = this_machine(self.settings) if self.settings.supervisor == "inside" else None
+        own = this_machine(self.settings) if self.settings.has_supervisor else None
         is_new = own is not None and own.name not in {each.name for each in found}
         return [own, *found] if own is not None and is_new else found
 
@@ -314,8 +314,11 @@ class JobQueue:
     def _start(self) -> None:
         self._start_watcher()
         with self._starting:
-            is_inside = self.settings.supervisor == "inside"
-            if is_inside and self.supervisor is None and not self.stopped.is_set():
+            if (
+                self.settings.has_supervisor
+                and self.supervisor is None
+                and not self.stopped.is_set()
+            ):
                 self.supervisor = Supervisor(self.database, self.settings, self.runner)
                 self.supervisor.start()
 

@@ -39,7 +39,7 @@ from app.quotas import tree_bytes
 from app.store.database import Database
 from app.store.dialects import lock_queue
 from app.store.jobs import leases, queueing, reading, supervisors
-from app.store.jobs.claiming import Owner, claim, has_work
+from app.store.jobs.claiming import Attempt, Owner, claim, has_work
 from app.store.jobs.leases import Held, Lease
 from app.store.jobs.record import JOBS, Job, State, failed_state
 from compiler.errors import CompileError
@@ -67,10 +67,16 @@ class _StoppingError(Exception):
 
 
 class Supervisor:
-    """Runs the jobs of a table with `settings.n_workers` workers, until `stop`."""
+    """Runs the jobs of a table with `settings.n_workers` workers, until `stop`.
 
-    def __init__(self, database: Database, settings: Settings, runner: Runner) -> None:
+    Without `takes_next`, it runs only the jobs that were sent to it (`run_sent`).
+    """
+
+    def __init__(
+        self, database: Database, settings: Settings, runner: Runner, *, takes_next: bool = True
+    ) -> None:
         self.database, self.settings, self.runner = database, settings, runner
+        self.takes_next = takes_next
         self.blobs = blobs_of(settings)
         self.folder: Path = self.blobs.path(JOBS)
         self.stopping = threading.Event()
@@ -129,6 +135,17 @@ class Supervisor:
                 supervisors.leave(connection, self.lock.name)
             self.lock.release()
 
+    def run_sent(self, job_id: str, attempt: int) -> bool:
+        """Run this attempt of a job to its end; return False if it cannot be claimed."""
+        if self.stopping.is_set() or monotonic() < self._rest_until_s:
+            return False
+        running = self._take(Attempt(job_id, attempt))
+        if running is None:
+            return False
+        with self._changed:
+            self._changed.wait_for(lambda: running not in self.running.values())
+        return True
+
     # Claims.
 
     def _claims(self) -> None:
@@ -140,7 +157,7 @@ class Supervisor:
             seen = watch.n
             try:
                 self._hear_wishes()
-                if self._take_next():
+                if self.takes_next and self._take_next():
                     continue
             except Exception as e:
                 _warn("the table of jobs cannot be read", e)
@@ -164,13 +181,17 @@ class Supervisor:
         with self.database.looking() as connection:  # most changes bring no new job
             if not has_work(connection, self.owner):
                 return False
+        return self._take() is not None
+
+    def _take(self, sent: Attempt | None = None) -> Running | None:
+        """Claim a job and start it; None if there is none."""
         running: Running | None = None
         try:
             with self.database.changing() as connection:
-                lease = claim(connection, self.owner, self.estimates)
+                lease = claim(connection, self.owner, self.estimates, sent)
                 job = lease and reading.find(connection, self.folder, lease.job_id)
                 if lease is None or job is None:
-                    return False
+                    return None
                 # The commit waits for the disk for longer than a child needs to start.
                 running = self._begin(job, lease)
             running.is_confirmed.set()
@@ -181,7 +202,7 @@ class Supervisor:
                 running.lose()
                 self._await_end(running)  # the next claim has the same folder
             raise
-        return True
+        return running
 
     def _begin(self, job: Job, lease: Lease) -> Running:
         """Start the thread of a job. Errors: _StoppingError, because `stop` would not await it."""

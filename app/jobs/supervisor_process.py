@@ -24,6 +24,7 @@ from app.config import Settings
 from app.configuration import read_configuration
 from app.jobs.runner import Runner
 from app.jobs.supervisor import Supervisor
+from app.jobs.transport.scheduler import SCHEDULER_FILES, require_scheduler
 from app.logs import configure_logs
 from app.store.database import Database, absolute, sqlite_url
 from app.store.jobs import reading
@@ -41,13 +42,37 @@ _LOOK_S = 0.05
 
 
 def work(settings: Settings, stopping: threading.Event) -> None:
-    """Run a supervisor in this process until `stopping` is set.
+    """Run a supervisor in this process until `stopping` is set, or send jobs to a Dask cluster.
 
-    Errors: E-OPTION-VALUE if a package of the blob store is absent.
+    Errors: E-OPTION-VALUE if a package of the blob store is absent; those of `require_scheduler`.
     """
     blobs_of(settings).require()
+    require_scheduler(settings)
     database = Database(settings.database_url or sqlite_url(settings.data_folder))
     database.prepare()
+    (_send if settings.engine == "dask" else _supervise)(settings, database, stopping)
+    database.close()
+
+
+def _send(settings: Settings, database: Database, stopping: threading.Event) -> None:
+    from app.jobs.transport.sender import Sender
+
+    sender = Sender(database, settings)
+    sender.start()
+    stopping.wait()
+    sender.stop()
+
+
+def _supervise(settings: Settings, database: Database, stopping: threading.Event) -> None:
+    supervisor = supervisor_of(settings, database)
+    supervisor.start()
+    supervisor.runner.fork_server.warm_up()
+    stopping.wait()
+    supervisor.stop(settings.stop_grace_s)
+
+
+def supervisor_of(settings: Settings, database: Database, *, takes_next: bool = True) -> Supervisor:
+    """Return a supervisor with a runner of its own, whose sandbox is being tested."""
 
     def find(job_id: str) -> Job:
         with database.looking() as connection:
@@ -57,13 +82,8 @@ def work(settings: Settings, stopping: threading.Event) -> None:
         return job
 
     runner = Runner(settings, settings.data_folder / "logs", find)
-    supervisor = Supervisor(database, settings, runner)
     runner.isolation.begin_self_test()
-    supervisor.start()
-    runner.fork_server.warm_up()
-    stopping.wait()
-    supervisor.stop(settings.stop_grace_s)
-    database.close()
+    return Supervisor(database, settings, runner, takes_next=takes_next)
 
 
 def set_at_signals(stopping: threading.Event) -> None:
@@ -174,8 +194,13 @@ def to_line(settings: Settings) -> bytes:
         if settings.blob_store and settings.has_folder
         else settings.blob_store,
         database_url=absolute(settings.database_url),
+        **{name: _whole(getattr(settings, name)) for name in SCHEDULER_FILES},
     )
     return json.dumps(asdict(whole), default=str).encode() + b"\n"
+
+
+def _whole(file: Path | None) -> Path | None:
+    return file and file.resolve()
 
 
 def from_line(line: bytes) -> Settings:

@@ -32,19 +32,30 @@ class Owner:
     queues: Sequence[str] = ("interactive", "grade", "bench")
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt of a job that was sent to a supervisor."""
+
+    job_id: str
+    number: int
+
+
 def has_work(connection: Connection, owner: Owner) -> bool:
     """Return whether `claim` would find a job now."""
     return _next(reading.line(connection), owner) is not None
 
 
-def claim(connection: Connection, owner: Owner, waits: Waits) -> Lease | None:
+def claim(
+    connection: Connection, owner: Owner, waits: Waits, sent: Attempt | None = None
+) -> Lease | None:
     """Take the next job that may start on the owner's machine; None if there is none.
 
+    With `sent`, only this attempt of this job: a second delivery of the same attempt takes nothing.
     The event `started` belongs to this transaction, which is the beginning of an attempt.
     """
     lock_queue(connection)
     line = reading.line(connection)
-    found = _next(line, owner)
+    found = _next(line, owner, sent)
     if found is None:
         return None
     clock = now(connection)
@@ -75,9 +86,11 @@ def claim(connection: Connection, owner: Owner, waits: Waits) -> Lease | None:
     return Lease(found.id, row.attempt, owner.name, n_events=row.n_events)
 
 
-def _next(line: Line, owner: Owner) -> Live | None:
+def _next(line: Line, owner: Owner, sent: Attempt | None = None) -> Live | None:
     suits = ("", owner.processor)
     queued = [job for job in line.queued if job.queue in owner.queues and job.needs in suits]
+    if sent is not None:
+        queued = [job for job in queued if Attempt(job.id, job.attempt + 1) == sent]
     running = line.running_by_client
     return startable(
         fair_order(queued, running),

@@ -99,6 +99,7 @@ class Live(Waiting):
     position: int = 0
     machine: str = ""
     needs: str = ""
+    attempt: int = 0
     seconds: float = 0.0
 
 
@@ -134,10 +135,10 @@ def line(connection: Connection) -> Line:
     rows = connection.execute(
         select(
             _J.id, _J.serial, _J.client, _J.queue, _J.priority, _J.kind, _J.state, _J.position,
-            _J.machine, _J.needs, seconds,
+            _J.machine, _J.needs, _J.attempt, seconds,
         ).where(_J.state.in_(UNFINISHED)).order_by(_J.serial)
     )  # fmt: skip
-    return Line([Live(*row[:10], max(0.0, row.seconds)) for row in rows])
+    return Line([Live(*row[:11], seconds=max(0.0, row.seconds)) for row in rows])
 
 
 def recent_seconds(connection: Connection) -> list[tuple[str, float]]:

@@ -1,4 +1,7 @@
-"""The supervisors that are at work, and their machines: an idle supervisor has no lease."""
+"""The supervisors that are at work, and their machines: an idle supervisor has no lease.
+
+The senders, which send jobs to the workers of a Dask cluster, have rows without a machine.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import Connection, Table, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, update
 
 from app.store.dialects import now
 from app.store.models import SupervisorRow
 
 _SUPERVISORS = cast(Table, SupervisorRow.__table__)
 _S = _SUPERVISORS.c
+_IS_SUPERVISOR = _S.machine != ""
 _FORGET_S = 86_400.0
 
 
@@ -40,6 +44,11 @@ def report(connection: Connection, name: str, machine: Machine) -> None:
     connection.execute(delete(_SUPERVISORS).where(_S.heartbeat_s < late))
 
 
+def report_sender(connection: Connection, name: str, problem: str) -> None:
+    """Note that a sender is at work, and why it sends no jobs; "" if it does."""
+    report(connection, name, Machine("", "", {"problem": problem}))
+
+
 def leave(connection: Connection, name: str) -> None:
     """Note that a supervisor has ended."""
     connection.execute(delete(_SUPERVISORS).where(_S.name == name))
@@ -47,15 +56,32 @@ def leave(connection: Connection, name: str) -> None:
 
 def n_at_work(connection: Connection, within_s: float) -> int:
     """Return the number of supervisors that have reported within this time in seconds."""
-    recent = _S.heartbeat_s > now(connection) - within_s
+    recent = _recent(connection, within_s) & _IS_SUPERVISOR
     return connection.scalar(select(func.count()).select_from(_SUPERVISORS).where(recent)) or 0
 
 
 def machines(connection: Connection, within_s: float) -> list[Machine]:
     """Return the machines whose supervisors have reported within this time, by name."""
-    recent = _S.heartbeat_s > now(connection) - within_s
-    wanted = select(_S.machine, _S.processor, _S.facts).where(recent).order_by(_S.machine, _S.name)
-    found: dict[str, Machine] = {}
-    for row in connection.execute(wanted):
-        found[row.machine] = Machine(row.machine, row.processor, json.loads(row.facts))
-    return list(found.values())
+    ordered = at_work(connection, within_s).values()
+    return list({machine.name: machine for machine in ordered}.values())
+
+
+def at_work(connection: Connection, within_s: float) -> dict[str, Machine]:
+    """Return the machines of the supervisors that have reported within this time, by the names of
+    the supervisors; sorted by the name of the machine."""
+    recent = _recent(connection, within_s) & _IS_SUPERVISOR
+    wanted = select(_S.name, _S.machine, _S.processor, _S.facts).where(recent)
+    return {
+        row.name: Machine(row.machine, row.processor, json.loads(row.facts))
+        for row in connection.execute(wanted.order_by(_S.machine, _S.name))
+    }
+
+
+def senders(connection: Connection, within_s: float) -> list[str]:
+    """Return the problem of each sender that has reported within this time; "" for none."""
+    wanted = select(_S.facts).where(_recent(connection, within_s) & ~_IS_SUPERVISOR)
+    return [json.loads(facts)["problem"] for facts in connection.scalars(wanted)]
+
+
+def _recent(connection: Connection, within_s: float) -> ColumnElement[bool]:
+    return _S.heartbeat_s > now(connection) - within_s

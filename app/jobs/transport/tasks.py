@@ -1,0 +1,25 @@
+"""The tasks that Dask starts on a worker. They return texts, never objects of the program.
+
+The scheduler imports this module too, so it imports the rest of the program only inside functions.
+"""
+
+from __future__ import annotations
+
+OWNER, PROBLEM = "owner", "problem"
+"""What `enlist` returns: the name of the worker's supervisor, or why it has none."""
+RAN, REFUSED = "ran", "refused"
+"""What `run_job` returns, beside the type of an error."""
+
+
+def run_job(job_id: str, attempt: int) -> str:
+    """Claim this attempt of a job and run it to its end, or refuse a job that cannot be claimed."""
+    from app.jobs.transport import host
+
+    return host.run(job_id, attempt)
+
+
+def enlist(form: str) -> dict[str, str]:
+    """Start the supervisor of this worker, if its results have this form."""
+    from app.jobs.transport import host
+
+    return host.enlist(form)
