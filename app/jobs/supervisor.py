@@ -196,7 +196,7 @@ class Supervisor:
                 running = self._begin(job, lease)
             running.is_confirmed.set()
         except _StoppingError:
-            return False
+            return None
         except BaseException:
             if running is not None:
                 running.lose()
