@@ -69,6 +69,15 @@ def test_a_buffer_that_fills_the_peak_tells_who_takes_over_its_place(
     expect(largest).to_have_attribute("data-selected", "")
     expect(selected_rows(pane).first).to_contain_text(largest.inner_text())
     expect(pane.locator("[data-part=says]")).to_contain_text("Its memory is reused by")
+    expect(pane.get_by_text("a hole is a part below the extent")).to_be_visible()
+
+
+def test_the_table_of_kernels_fits_beside_the_graph(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    table = Playground(page).walk("digits_transformer").show_pane("kernels")
+    expect(table.locator("tbody tr").first).to_be_visible()
+    inside = table.locator("[data-part=table]")
+    assert inside.evaluate("table => table.scrollWidth <= table.clientWidth")
 
 
 def test_choosing_a_kernel_selects_the_nodes_it_came_from(page: Page) -> None:

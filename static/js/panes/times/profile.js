@@ -123,7 +123,7 @@ function figuresOf(profile) {
     figures[1].lastElementChild?.append(el("small", {}, word(how)));
   }
   figures[4].lastElementChild?.append(share(least));
-  figures[5].lastElementChild?.append(share(worth));
+  figures[5].lastElementChild?.append(el("small", {}, word("profile.of-run", { share: formatPercent(worth / profile.run.median_s) })));
   return figures;
 }
 
