@@ -157,6 +157,15 @@ PASSES_AND_RULES = Section(
             "pass", "a function from graph to graph", "`compiler/passes/`", "LLVM, MLIR, XLA: pass"
         ),
         Term(
+            "specialise",
+            "the stage that replaces open sizes by numbers; it precedes the passes, and no "
+            "pipeline lists it",
+            "`compiler/ir/infer.py`",
+            "PyTorch: shape specialization",
+            forms=("specialised", "specialises"),
+            is_marked=False,
+        ),
+        Term(
             "pipeline",
             "a list of passes with their options, and a reason per line",
             "`compiler/passes/pipeline/pipeline.py`",

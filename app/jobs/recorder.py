@@ -22,7 +22,10 @@ from compiler.ir.graph import Graph
 from compiler.machine.machine import Machine
 from compiler.trace import Event, Step
 
-_SPECIALISE = "Open sizes were replaced by numbers, and types inferred again."
+_SPECIALISE = (
+    "Open sizes were replaced by numbers, and types inferred again. The compiler inserts this "
+    "stage before the passes of the pipeline, so their numbers here are higher by 1 than in the pipeline."
+)
 
 
 class Recorder:

@@ -88,3 +88,7 @@ def test_the_playground_has_the_definitions_and_a_link(client: FlaskClient) -> N
 
 def test_code_is_the_only_markup_of_a_definition() -> None:
     assert code("a `b` <i>`c`") == "a <code>b</code> &lt;i&gt;<code>c</code>"
+
+
+def test_the_stage_that_no_pipeline_lists_is_a_term() -> None:
+    assert "specialise" in {t.name for t in terms()} - set(PASSES)
