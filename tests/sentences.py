@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-CODE = ("compiler", "app", "compilarium", "sandbox")
+CODE = ("compiler", "course", "app", "compilarium", "sandbox")
 FEWEST_WORDS = 5
 LONGEST_PLACE = 100
 

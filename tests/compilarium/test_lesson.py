@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.compilarium.commands import invoke, told
 
 
@@ -28,7 +30,17 @@ def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
     assert "exists already" in told("lesson", "new", tmp_path / "75-x", code=1)["error"]["message"]
 
 
-def test_check_without_folders_checks_the_map(tmp_path: Path) -> None:
+def test_check_without_folders_checks_the_map() -> None:
     shown = invoke("lesson", "check", "--seconds", 0.02).output
     assert "70-fusion/exercise-2" in shown
     assert "0 problems" in shown
+
+
+def test_lessons_may_live_outside_of_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told("lesson", "new", tmp_path / "75-more-fusion")
+    monkeypatch.setenv("COMPILARIUM_LESSONS", str(tmp_path))
+    found = told("lesson", "check", "--seconds", 0.02, code=1)
+    assert [r["lesson"] for r in found["lessons"]] == ["70-fusion", "75-more-fusion"]
+    assert [r["ok"] for r in found["lessons"]] == [True, False]

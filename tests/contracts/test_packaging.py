@@ -87,6 +87,8 @@ def test_the_wheel_holds_templates_bundle_samples_and_lessons(wheel: Path) -> No
             if path.is_file() and "__pycache__" not in path.parts:
                 expected.add(f"app/_site/{path.relative_to(REPOSITORY).as_posix()}")
     expected |= {f"sandbox/{path.name}" for path in (REPOSITORY / "sandbox").glob("*.py")}
+    course = (path for path in (REPOSITORY / "course").rglob("*.*") if path.suffix != ".pyc")
+    expected |= {path.relative_to(REPOSITORY).as_posix() for path in course if path.is_file()}
     assert any(name.endswith(".html") for name in expected)
     assert expected <= names
     assert not [name for name in names if "node_modules" in name or name.startswith("tests/")]

@@ -55,6 +55,10 @@ def a_choice(other: list[Any]) -> Graph:
     return compiler.load(made.SerializeToString())
 
 
+def test_the_plan_is_that_of_the_program(shufflenet: Graph) -> None:
+    assert of(shufflenet).plan == compiler.compile(shufflenet).memory
+
+
 def test_the_kernels_are_those_of_the_program(shufflenet: Graph) -> None:
     for g in (shufflenet, a_choice(NEGATIVE)):
         told, made = of(g), compiler.compile(g).kernels
