@@ -29,7 +29,7 @@ export function madeOf({ result, provenance, selection, at, graph }) {
       "section",
       { class: "section" },
       el("h3", {}, word("node.made-of")),
-      how ? el("p", { class: "muted" }, word(`node.in-place-${how}`)) : null,
+      how ? el("p", { class: "muted" }, word(`in-place.${how}`)) : null,
       el("ul", { class: "value-list" }, ...kernels.map((each) => kernelItem(each, at))),
       ...(inside.length
         ? [
