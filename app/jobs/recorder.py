@@ -24,7 +24,8 @@ from compiler.trace import Event, Step
 
 _SPECIALISE = (
     "Open sizes were replaced by numbers, and types inferred again. The compiler inserts this "
-    "stage before the passes of the pipeline, so their numbers here are higher by 1 than in the pipeline."
+    "stage before the passes of the pipeline, so their numbers here are higher by 1 than in the "
+    "pipeline."
 )
 
 
