@@ -69,7 +69,7 @@ class Isolation:
                 self._start()
 
     def await_self_test(self) -> Verdict:
-        """Return the verdict, after the end of the first self-test, if one has begun."""
+        """Return the verdict. If the first self-test is running, wait for its end."""
         with self.lock:
             is_first = self.again_s == 0.0
             if self.thread is not None and self.verdict.state == "absent" and not is_first:

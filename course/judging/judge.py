@@ -19,7 +19,7 @@ SECONDS = 30.0
 """The time for judging an answer."""
 
 Open = Callable[[Exercise, str], Session]
-"""A function from an exercise and the text of the answer to the session that runs it."""
+"""A function that takes an exercise and an answer, and returns the session that runs the answer."""
 
 Find = Callable[[str], Exercise]
 """A function from the name of an exercise to the exercise. Errors: E-LESSON-FOLDER."""

@@ -199,7 +199,8 @@ LEAST_PLACES, MOST_KEPT = 8, 0.85
 after the division.
 
 A part with fewer positions does not fill a register tile (measured: 4 positions halve the speed).
-Each part has an overhead, which does not pay if more than the maximum fraction of products remains.
+Each part has an overhead, so the window is divided only if at most the fraction `MOST_KEPT` of the
+products remains.
 """
 
 

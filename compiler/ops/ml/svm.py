@@ -53,8 +53,8 @@ def couple(pairs: Tensor) -> TensorType:
     """Pairwise coupling: computes class probabilities from the probabilities of pairs of classes.
 
     A pair (i, j), i < j, has the probability of class i, given that the class is i or j. The order
-    of the pairs is (0,1), (0,2), ..., (1,2), ... At most 100 iterations reduce the error below
-    0.005 / (number of classes).
+    of the pairs is (0,1), (0,2), ..., (1,2), ... The iteration ends when the error
+    is below 0.005 / (number of classes), or after 100 steps.
     Shapes: pairs [N, C*(C-1)/2], the result [N, C].
     Errors: E-OP-DTYPE, E-OP-SHAPE.
     Source: Wu, Lin and Weng 2004, second method, as in LIBSVM; ONNX SVMClassifier-1 (ai.onnx.ml).

@@ -22,7 +22,7 @@ from compiler.passes.engine.step_kind import step_kind
 from compiler.trace import Log
 
 VIEWS = with_trait("aliasing")
-"""Data movement without copies: a cast before a view stays in the kernel before the view."""
+"""Data movement without copies: a cast that a view reads is not moved past the view."""
 
 
 @graph_pass(

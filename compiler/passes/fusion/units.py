@@ -50,7 +50,8 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The relation of two units: a path through a third unit, or the reordering for a merge.
+    """The answer to whether two units can merge: a path through a third unit, which prevents it, or
+    the new order of the units between them.
 
     `behind` and `in_front` are the units between the two in topological order: those that depend
     on the first unit, and those on which the second unit depends. `is_long` states that a search

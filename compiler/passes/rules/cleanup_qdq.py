@@ -205,7 +205,7 @@ def clip_before_quantize(
     z: ConstTensor | None,
     **given: Anything,
 ) -> Operand:
-    """Remove a clip before a quantize whose smallest and largest results represent the bounds."""
+    """Remove a clip before a quantize that saturates at the bounds of the clip."""
     _need_kept(x, s, z, _attrs(given), lo, hi)
     return o.quantize(x, *_steps(s, z), **_attrs(given))
 

@@ -240,8 +240,8 @@ class Storage(Checked):
         with large strides. In a packed constant the elements of an iteration are contiguous, so the
         move prefetches all cache lines of these elements.
 
-        If all iterations of an outer loop `over` read the same lines, the lines may be divided into
-        `share` equal parts. Each iteration of `over` then prefetches one part.
+        If all iterations of an outer loop `over` read the same lines, each iteration can prefetch
+        one of `share` equal parts of them.
         """
         read = self._read_of(tensor)
         self.axis(loop)

@@ -43,7 +43,7 @@ def pointwise(nest: Nest, ctx: Context) -> Nest:
 
 
 def _across(nest: Nest, vector: Axis, others: list[Axis], lanes: int) -> Axis | None:
-    """Return the contiguous loop of an operand that is transposed in the target."""
+    """Return the loop along which an operand is contiguous and the target is not, if any."""
     far = [r for r, s in strides(nest, vector.var)[1] if s is not None and s > 1]
     for a in others:
         near = {r.tensor for r, s in strides(nest, a.var)[1] if s == 1}

@@ -26,7 +26,9 @@ MANNER = Manner(
         ),
         Theirs(
             "GatherNopElimination, SplitSqueezeConcatFusion and further eliminations",
-            line("simplify", "removes no-ops, and splits that are concatenated again"),
+            line(
+                "simplify", "removes no-ops, and Split nodes whose results are concatenated again"
+            ),
         ),
         Theirs(
             "LSTMCellFusion, GRUCellFusion, CommonFusions (Swish, HSwish, Mish, Gelu, MVN, "

@@ -59,7 +59,10 @@ _QUANTIZATION = (
         "decompose_dynamic_quantization",
         "lets a quantized image have the layout that its convolution reads",
     ),
-    line("cleanup_qdq", "removes pairs that cancel, and clips that saturation makes redundant"),
+    line(
+        "cleanup_qdq",
+        "removes pairs of nodes that cancel, and Clip nodes that saturation makes redundant",
+    ),
 )
 _BATCH = line("batch_loop_matmuls", "computes the products of all iterations of a scan at once")
 _HOIST = line(
