@@ -8,7 +8,8 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 CNNS ?= squeezenet resnet50 shufflenet inception_v2
 TESTS ?= tests
-WORKERS ?= 2
+# More than processors: many tests wait for servers, databases and browsers.
+WORKERS ?= 3
 BASE ?= HEAD
 # Workers take test files in collection order: contracts first, browser tests last, the longest of them first.
 # A timeout terminates the worker of a test that does not end, even in native code, and names the test.
