@@ -17,8 +17,12 @@ from typing import Any
 import numpy as np
 import onnx
 
+import compiler
 from app.paths import site_folder
 from compiler.errors import CompileError
+from compiler.frontend.random_weights import random_weights
+from compiler.ir.graph import Graph
+from compiler.ir.infer import specialize
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -68,6 +72,17 @@ def find_sample(sample_id: str) -> Sample:
             hint=f"choose one of {', '.join(known)}",
         )
     return known[sample_id]
+
+
+def sample_graph(sample_id: str) -> Graph:
+    """Return the graph of a sample with its suggested sizes; missing weights are drawn.
+
+    Errors: E-REQUEST-UNKNOWN.
+    """
+    sample = find_sample(sample_id)
+    model = sample.path if sample.seed is None else random_weights(sample.path, sample.seed)
+    graph = compiler.load(model)
+    return specialize(graph, sample.shapes) if sample.shapes else graph
 
 
 @cache

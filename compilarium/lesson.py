@@ -16,7 +16,6 @@ from compiler.errors import CompileError, Where
 from compiler.units import seconds_text
 
 if TYPE_CHECKING:
-    from compiler.ir.graph import Graph
     from course.checking.report import Report
 
 _PANE = re.compile(r'data-word="pane\.(\w+)"')
@@ -78,6 +77,7 @@ def check(ctx: click.Context, folders: Sequence[Path], seconds: float) -> None:
     exit code is 1 if there is a problem.
     """
     from app.paths import site_folder
+    from app.samples import sample_graph
     from course.catalogue import folders_of_lessons, read_catalogue
     from course.checking.check import check_lesson
     from course.lessons import LessonFolder
@@ -91,7 +91,7 @@ def check(ctx: click.Context, folders: Sequence[Path], seconds: float) -> None:
     for lesson in lessons:
         with progress(lesson.name) as tell:
             made = check_lesson(
-                lesson, load=_sample, panes=_panes(), seconds=seconds,
+                lesson, load=sample_graph, panes=_panes(), seconds=seconds,
                 tell=lambda what, tell=tell: tell(what, None),
             )  # fmt: skip
         reports.append(made)
@@ -106,14 +106,6 @@ def _panes() -> list[str]:
 
     text = (site_folder("templates") / "words" / "panes.html").read_text(encoding="utf-8")
     return list(dict.fromkeys(_PANE.findall(text)))
-
-
-def _sample(name: str) -> Graph:
-    """Return the graph of a model that ships. Errors: E-REQUEST-UNKNOWN."""
-    import compiler
-    from app.samples import find_sample
-
-    return compiler.load(find_sample(name).path)
 
 
 def _show(console: Console, reports: Sequence[Report]) -> None:

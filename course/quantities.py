@@ -16,9 +16,9 @@ from typing import Any
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.figures.figure import TEXTS, Unit
-from compiler.ir.graph import Graph, all_nodes
-from compiler.ir.operator import Cost
-from compiler.passes.engine.cost import CORE, graph_cost
+from compiler.ir.graph import Graph, Node, all_nodes
+from compiler.ir.operator import OPERATORS, Cost
+from compiler.passes.engine.cost import CORE, graph_cost, node_cost
 from compiler.runtime.preview import Preview, preview
 from compiler.targets.target import Target, by_name
 
@@ -84,6 +84,14 @@ class Subject:
         """The cost of all nodes whose cost is known."""
         return graph_cost(self.graph)[0]
 
+    @cached_property
+    def contraction_cost(self) -> Cost:
+        """The cost of the contractions outside of fusions whose cost is known."""
+        types = self.graph.types
+        nodes = filter(_is_contraction, self.graph.nodes)
+        costs = (node_cost(n, types.__getitem__) for n in nodes)
+        return sum(filter(None, costs), Cost())
+
 
 def fixed_target() -> Target:
     """Return the target of deterministic quantities."""
@@ -141,6 +149,12 @@ def nodes(subject: Subject) -> float:
 
 
 @quantity("count")
+def parameters(subject: Subject) -> float:
+    """The number of elements of all floating-point constants; the weights of a model."""
+    return sum(c.type.n_elements for c in subject.graph.constants.values() if c.type.dtype.is_float)
+
+
+@quantity("count")
 def kernels(subject: Subject) -> float:
     """The number of launches of one run: generated kernels and fallbacks."""
     return sum(not k.inside for k in subject.preview.kernels)
@@ -162,6 +176,29 @@ def flops(subject: Subject) -> float:
 def bytes(subject: Subject) -> float:
     """The bytes that kernels read and write in one run, if every operand comes from memory."""
     return subject.cost.bytes_moved
+
+
+@quantity("count")
+def contractions(subject: Subject) -> float:
+    """The number of matrix products and convolutions, inside and outside of fusions."""
+    return sum(map(_is_contraction, all_nodes(subject.graph)))
+
+
+@quantity("share")
+def contraction_flops(subject: Subject) -> float:
+    """The share of matrix products and convolutions in the operations of one run."""
+    return subject.contraction_cost.flops / max(subject.cost.flops, 1)
+
+
+@quantity("share")
+def contraction_bytes(subject: Subject) -> float:
+    """The share of matrix products and convolutions in the memory traffic, before any fusion."""
+    return subject.contraction_cost.bytes_moved / max(subject.cost.bytes_moved, 1)
+
+
+def _is_contraction(node: Node) -> bool:
+    operator = OPERATORS.get(node.op)
+    return operator is not None and operator.kind == "contraction"
 
 
 @quantity("flop/B")

@@ -1,4 +1,4 @@
-"""Conditions on results: `trips.saved > 2`, `a.seconds < b.seconds`."""
+"""Conditions on results: `trips.saved > 2`, `a.share > 0.2 and a.share < 0.6`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ValueOf = Callable[[Reference], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Comparison:
     """A comparison of a result with a number or another result."""
 
     left: Reference
@@ -38,12 +38,33 @@ class Condition:
         return _COMPARE[self.sign](value_of(self.left), right)
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Comparisons joined by `and`."""
+
+    parts: tuple[Comparison, ...]
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The results that the condition compares."""
+        sides = (side for c in self.parts for side in (c.left, c.right))
+        return tuple(r for r in sides if isinstance(r, Reference))
+
+    def holds(self, value_of: ValueOf) -> bool:
+        """Return whether all comparisons are true."""
+        return all(c.holds(value_of) for c in self.parts)
+
+
 def parse_condition(text: str, where: Where) -> Condition:
     """Parse a condition. Errors: E-LESSON-BLOCK, E-LESSON-TEXT."""
+    return Condition(tuple(_comparison(part, where) for part in text.split(" and ")))
+
+
+def _comparison(text: str, where: Where) -> Comparison:
     found = _FORM.match(text)
     if found is None:
         message = f"expected a condition such as trips.saved > 2, got {text[:60]!r}"
         raise CompileError("E-LESSON-BLOCK", message, where=where)
     right = found[3]
     number = float(right) if _NUMBER.match(right) else parse_reference(right, where)
-    return Condition(parse_reference(found[1], where), found[2], number)
+    return Comparison(parse_reference(found[1], where), found[2], number)

@@ -8,6 +8,8 @@ from typing import Any, Literal
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph
+from compiler.ir.infer import fix_sizes
+from compiler.ir.types import open_symbols
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import parse_pipeline
 from course.blocks.results import Results, Run
@@ -15,15 +17,19 @@ from course.format.kind import NAME, block_kind
 from course.format.toml import Table, read_toml
 from course.quantities import Amount, Subject, measured, quantity_named, ratio_of
 
-_CASE = ("of", "pipeline", "threads", "precision", "words")
+_CASE = ("of", "sizes", "pipeline", "threads", "precision", "words")
 MOST_CASES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case: a model (by default that of the experiment), and how it is compiled."""
+    """A case: a model (by default that of the experiment), and how it is compiled.
+
+    `sizes` replaces open sizes of the model by numbers.
+    """
 
     of: str
+    sizes: Mapping[str, int]
     pipeline: str
     threads: int
     precision: str
@@ -72,8 +78,13 @@ def _known(table: Table, names: tuple[str, ...]) -> None:
 
 def _case(t: Table) -> Case:
     t.only(*_CASE)
+    sizes = t.table("sizes", {})
+    given = {name: sizes.integer(name) for name in sizes.values}
+    if any(n < 1 for n in given.values()):
+        raise t.fail(f"sizes are positive, got {given}")
     return Case(
         t.text("of", ""),
+        given,
         t.text("pipeline", "none"),
         t.integer("threads", 1),
         t.text("precision", "f32"),
@@ -126,13 +137,25 @@ def experiment(
 
 
 def _subject(run: Run, case: Case, of: str) -> Subject:
-    source = _model(run, case.of or of)
+    source = _with_sizes(run, _model(run, case.of or of), case.sizes)
     try:
         lines = parse_pipeline(case.pipeline)
     except CompileError as e:
         raise e.at(run.where) from None
     options = {"pipeline": lines, "threads": case.threads, "precision": case.precision}
     return Subject(run_pipeline(source, lines)[0], options, source)
+
+
+def _with_sizes(run: Run, graph: Graph, sizes: Mapping[str, int]) -> Graph:
+    if not sizes:
+        return graph
+    known = open_symbols(v.type for v in graph.inputs)
+    for name in sizes:
+        if name not in known:
+            shown = ", ".join(sorted(known)) or "none"
+            message = f"the model has no open size {name!r:.40}; open sizes: {shown}"
+            raise CompileError("E-LESSON-RESULT", message, where=run.where)
+    return fix_sizes(graph, sizes)
 
 
 def _model(run: Run, name: str) -> Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from compiler.errors import CompileError, Where
@@ -18,7 +19,7 @@ def pipeline(run: Run, text: str, *, name: str, of: str) -> Results:
     """Run passes on a graph, and show each step with its reason.
 
     Results are the quantities `before.X` and `after.X`, and the numbers of rewrites `applied` and
-    `declined`. Other blocks see the graph after the passes.
+    `declined`, also for each rule: `applied.RULE`. Other blocks see the graph after the passes.
     """
     before = run.graph(of)
     try:
@@ -31,8 +32,10 @@ def pipeline(run: Run, text: str, *, name: str, of: str) -> Results:
         subject = Subject(made)
         chosen = (q for q in QUANTITIES.values() if not q.is_timed)
         amounts |= {f"{part}.{q.name}": q.of(subject) for q in chosen}
-    outcomes = [s.outcome for e in trace.events for s in e.steps]
-    amounts |= {o: Amount(outcomes.count(o)) for o in ("applied", "declined")}
+    steps = [s for e in trace.events for s in e.steps]
+    amounts |= {o: Amount(sum(s.outcome == o for s in steps)) for o in ("applied", "declined")}
+    rules = Counter(f"{s.outcome}.{s.rule}" for s in steps)
+    amounts |= {name: Amount(n) for name, n in rules.items()}
     data = {"passes": [_shown(e) for e in trace.events]}
     return Results(amounts, {"before": str(before), "after": str(after)}, data, after)
 

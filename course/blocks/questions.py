@@ -33,10 +33,8 @@ class Predict:
     @property
     def sources(self) -> set[str]:
         """The blocks whose results decide."""
-        conditions = [c.when for c in self.choices]
-        sides = [side for c in conditions for side in (c.left, c.right)]
-        found = [self.about, *sides]
-        return {r.block for r in found if isinstance(r, Reference)}
+        found = [r for c in self.choices for r in c.when.references]
+        return {r.block for r in (*found, *filter(None, [self.about]))}
 
 
 def read_predict(body: str, where: Where) -> Predict:

@@ -19,18 +19,27 @@ _NUMBER = re.compile(r"-?\d[\d,_ ]{0,30}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?\Z")
 
 
 @dataclass(frozen=True, slots=True)
+class Mistake:
+    """A wrong number that a misconception gives, and the words that answer it."""
+
+    value: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class PredictSettings:
-    """A graph, its passes, the quantity to predict, and the allowed relative error."""
+    """A graph, its passes, the quantity to predict, the allowed error, and known mistakes."""
 
     case: GraphCase
     pipeline: str
     quantity: Quantity
     within: float
+    mistakes: tuple[Mistake, ...]
 
 
 def read_prediction(t: Table) -> PredictSettings:
     """Read the settings. Errors: E-EXERCISE-FORM."""
-    t.only("graph", "pipeline", "quantity", "within")
+    t.only("graph", "pipeline", "quantity", "within", "mistake")
     pipeline, name = t.text("pipeline", "none"), t.text("quantity")
     try:
         parse_pipeline(pipeline)
@@ -40,14 +49,19 @@ def read_prediction(t: Table) -> PredictSettings:
     if quantity.is_timed:
         raise t.fail(f"{name} differs between machines; use a predict block instead")
     case = read_case(t.table("graph"), 1)
-    return PredictSettings(case, pipeline, quantity, t.number("within", 0.0))
+    mistakes = tuple(
+        Mistake(m.only("value", "words").number("value"), m.text("words"))
+        for m in t.tables("mistake", ())
+    )
+    return PredictSettings(case, pipeline, quantity, t.number("within", 0.0), mistakes)
 
 
 @exercise_kind(read=read_prediction, file=TEXT)
 def predict(j: Judgement, settings: PredictSettings, text: str) -> None:
     """Predict a quantity of a graph after passes, as a number in the base unit.
 
-    The compiler computes the quantity, and the relative error decides.
+    The compiler computes the quantity, and the relative error decides. A number that follows from
+    a known mistake gets the words for it.
     """
     words = text.strip()
     if not _NUMBER.match(words):
@@ -64,4 +78,5 @@ def predict(j: Judgement, settings: PredictSettings, text: str) -> None:
             j.passed(name, f"{q.name.replace('_', ' ')}: {amount.text()}")
         else:
             more = "more" if guess > amount.value else "less"
-            j.failed(name, f"{TEXTS[q.unit](guess)} is {more} than the compiler counts")
+            words = [m.words for m in settings.mistakes if m.value == guess]
+            j.failed(name, " ".join([f"{TEXTS[q.unit](guess)} is {more} than counted.", *words]))

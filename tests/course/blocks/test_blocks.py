@@ -133,6 +133,66 @@ def test_a_pipeline_reports_its_steps() -> None:
     assert (error.code, error.where.line) == ("E-PIPELINE-PASS", 20)
 
 
+def test_a_pipeline_counts_the_steps_of_each_rule() -> None:
+    graph = """```graph {name=trivial}
+graph g(x: f32[4,5]) {
+  const zero: f32[] = splat(0.0)
+  a = add(x, zero)
+  b = mul(a, zero)
+  c = sub(b, zero)
+  return c
+}
+```
+"""
+    found = values(ran(graph, "```pipeline {name=p of=trivial}\nsimplify\n```\n"), "p")
+    assert found["applied.drop_add_zero"] == found["applied.drop_subtract_zero"] == 1
+    assert found["declined.multiply_by_zero"] == 1
+
+
+PRODUCT = """```graph {name=product}
+graph g(x: f32[N,30]) {
+  const w: f32[30,7] = seeded(1, 0.1)
+  const rows: i64[2] = literal(7,1)
+  y = matmul(x, w)
+  z = exp(y)
+  return z
+}
+```
+"""
+
+BATCHES = """```experiment {name=batches of=product}
+measure = ["parameters", "flops", "contractions", "contraction_flops", "contraction_bytes"]
+
+[case.open]
+
+[case.one]
+sizes = { N = 1 }
+
+[case.four]
+sizes = { N = 4 }
+```
+"""
+
+
+def test_cases_of_an_experiment_may_fix_open_sizes() -> None:
+    found = values(ran(PRODUCT, BATCHES), "batches")
+    assert found["open.flops"] == 0
+    assert found["one.flops"] == 2 * 30 * 7 + 7
+    assert found["four.flops"] == 4 * found["one.flops"]
+    assert {found[f"{case}.parameters"] for case in ("open", "one", "four")} == {210}
+    for size, words in (("M = 1", "no open size 'M'"), ("N = 0", "sizes are positive")):
+        error = error_of(PRODUCT, BATCHES.replace("N = 4", size))
+        assert words in error.message
+
+
+def test_contractions_have_shares_of_operations_and_traffic() -> None:
+    found = values(ran(PRODUCT, BATCHES), "batches")
+    assert found["one.contractions"] == 1
+    assert found["one.contraction_flops"] == 420 / 427
+    product, exponential = 4 * (30 + 210 + 7), 4 * (7 + 7)
+    assert found["one.contraction_bytes"] == product / (product + exponential)
+
+
 def test_a_pipeline_needs_a_graph_above_it() -> None:
     error = error_of("```pipeline {name=p of=chain}\nfuse\n```\n", CHAIN)
     assert (error.code, error.where.line) == ("E-LESSON-RESULT", 10)
@@ -225,7 +285,9 @@ feedback = "Only the ends of the chain remain."
 def test_a_prediction_is_answered_by_a_later_experiment() -> None:
     assert values(ran(CHAIN, PREDICT, EXPERIMENT), "guess") == {"answer": 240}
     assert values(ran(CHAIN, CHOICES, EXPERIMENT), "guess") == {"answer": 2}
-    both = CHOICES.replace("saved <= 1", "saved >= 1")
+    between = CHOICES.replace("saved <= 1", "saved > 1 and trips.saved < 3")
+    assert values(ran(CHAIN, between, EXPERIMENT), "guess") == {"answer": 2}
+    both = CHOICES.replace("saved <= 1", "saved >= 1 and trips.saved <= 3")
     assert "exactly one choice" in error_of(CHAIN, both, EXPERIMENT).message
 
 

@@ -305,8 +305,14 @@ SAMPLES: dict[str, Sample] = {
             "pipeline": "fuse",
             "quantity": "bytes",
             "within": 0.05,
+            "mistake": [{"value": 96, "words": "The value between both nodes stays inside."}],
         },
         "48",
-        [("96", "more than"), ("10", "less than"), ("many", "expected a number")],
+        [
+            ("96", "more than counted. The value between both nodes stays inside."),
+            ("97", "97 B is more than counted."),
+            ("10", "less than"),
+            ("many", "expected a number"),
+        ],
     ),
 }
