@@ -278,6 +278,7 @@ class _Alarm:
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._end = end
+        self._has_raised = False
         with suppress(RuntimeError):  # no threads, as in a browser
             threading.Thread(target=self._wait, name="time limit", daemon=True).start()
 
@@ -288,19 +289,26 @@ class _Alarm:
         while not self._over.wait(GRACE_SECONDS):
             with self._lock:
                 if not self._over.is_set():
-                    _raise_in(self._thread, ctypes.py_object(_Interrupt))
+                    self._has_raised = True
+                    _raise_in(self._thread)
 
     def end(self) -> None:
-        """Stop interrupting."""
+        """Stop interrupting, and receive an interrupt that may be pending.
+
+        Cancelling it instead would leave the flag of pending interrupts set in CPython 3.11: all
+        later code would be slower, and a profiler or debugger would not return.
+        """
         while True:
             try:
+                if self._over.is_set():
+                    return
                 with self._lock:
                     self._over.set()
-                    _raise_in(self._thread, None)
-                return
+                while self._has_raised:  # no other interrupt follows this one
+                    _raise_in(self._thread)
             except _Interrupt:
                 continue
 
 
-def _raise_in(thread: ctypes.c_ulong, error: ctypes.py_object[type[_Interrupt]] | None) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)
+def _raise_in(thread: ctypes.c_ulong) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_Interrupt))

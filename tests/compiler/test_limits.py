@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -147,6 +149,30 @@ def test_python_between_two_checks_is_interrupted(monkeypatch: pytest.MonkeyPatc
     assert e.value.code == "E-LIMIT-SECONDS"
     assert "spinning" in e.value.message
     time.sleep(0.6)  # no interrupt arrives afterwards
+
+
+@pytest.mark.parametrize(("seconds", "code"), [(1000, "pass"), (0.1, "while True: pass")])
+def test_a_profiler_works_after_a_deadline_whether_it_passed_or_not(
+    seconds: float, code: str
+) -> None:
+    """A flag of CPython that stays set would end no call under a profiler."""
+    program = f"""
+import cProfile
+from compiler.errors import CompileError
+from compiler.limits import Limits, limited
+
+def profiled():
+    return 1
+
+try:
+    with limited(Limits(seconds={seconds})):
+        {code}
+except CompileError as e:
+    assert e.code == "E-LIMIT-SECONDS"
+print(cProfile.Profile().runcall(profiled))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=100)
+    assert done.stdout == b"1\n", done.stderr
 
 
 def test_inner_limits_hold_within_outer_ones() -> None:
