@@ -334,3 +334,24 @@ def load_model(path: Path, weights_seed: int | None = None, limits: Limits = OWN
     from compiler.frontend import load
 
     return load(model_bytes(path, weights_seed), limits)
+
+
+def cluster_options() -> Decorator:
+    """Return the options about who runs jobs: `--engine`, `--scheduler`, `--insecure-scheduler`."""
+    options = (
+        click.option("--engine", type=click.Choice(["local", "dask"]),
+                     help="Who runs jobs: supervisors of this program, or the workers of a Dask "
+                          "cluster; default: local."),
+        click.option("--scheduler", metavar="ADDRESS",
+                     help="Scheduler of the Dask cluster: tls://HOST:PORT, or tcp://HOST:PORT on "
+                          "this machine."),
+        click.option("--insecure-scheduler", is_flag=True, default=None,
+                     help="Permit a scheduler without TLS at a private address of a network."),
+    )  # fmt: skip
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from compilarium.options import Bytes
+from compilarium.options import Bytes, cluster_options
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -39,14 +39,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--unsandboxed-local", is_flag=True, default=None,
               help="Where no sandbox can be built, run your own models without one; "
                    "only for a server at 127.0.0.1.")  # fmt: skip
-@click.option("--engine", type=click.Choice(["local", "dask"]),
-              help="Who runs jobs: supervisors of this program, or the workers of a Dask cluster; "
-                   "default: local.")  # fmt: skip
-@click.option("--scheduler", metavar="ADDRESS",
-              help="Scheduler of the Dask cluster: tls://HOST:PORT, or tcp://HOST:PORT on this "
-                   "machine.")  # fmt: skip
-@click.option("--insecure-scheduler", is_flag=True, default=None,
-              help="Permit a scheduler without TLS at a private address of a network.")  # fmt: skip
+@cluster_options()
 @click.option("--config", "file", type=_FILE, help="TOML file with settings.")
 @click.option("--show-config", is_flag=True, help="Print all settings with their sources, and end.")
 def command(file: Path | None, show_config: bool, **options: Any) -> None:

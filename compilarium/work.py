@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from compilarium.options import cluster_options
+
 
 @click.command()
 @click.option(
@@ -24,14 +26,7 @@ import click
                    "s3://bucket/prefix; default: the data folder.")  # fmt: skip
 @click.option("--workers", "n_workers", type=click.IntRange(1, 256), metavar="N",
               help="Number of jobs that run at a time; default: 2.")  # fmt: skip
-@click.option("--engine", type=click.Choice(["local", "dask"]),
-              help="Who runs jobs: supervisors of this program, or the workers of a Dask cluster; "
-                   "default: local.")  # fmt: skip
-@click.option("--scheduler", metavar="ADDRESS",
-              help="Scheduler of the Dask cluster: tls://HOST:PORT, or tcp://HOST:PORT on this "
-                   "machine.")  # fmt: skip
-@click.option("--insecure-scheduler", is_flag=True, default=None,
-              help="Permit a scheduler without TLS at a private address of a network.")  # fmt: skip
+@cluster_options()
 @click.option("--config", "file", type=click.Path(dir_okay=False, path_type=Path),
               help="TOML file with settings.")  # fmt: skip
 def command(file: Path | None, **options: Any) -> None:

@@ -56,8 +56,10 @@ class CompileError(Exception):
 
     def at(self, where: Where) -> CompileError:
         """Return the same error with this position, unless the error already has a position."""
-        if str(self.where):
-            return self
+        return self if str(self.where) else self.moved_to(where)
+
+    def moved_to(self, where: Where) -> CompileError:
+        """Return a copy of the error with this position."""
         return CompileError(self.code, self.message, where=where, notes=self.notes, hint=self.hint)
 
     def noting(self, note: str) -> CompileError:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where
-from course.format.front import FOLDER, Front, parse_front
+from course.format.front import FOLDER, Front, split_front
 from course.format.limits import checked
 from course.judging.exercise import Exercise
 from course.lessons import TEXT, LessonFolder, read_text
@@ -178,12 +178,7 @@ def front_of(path: Path) -> Front:
     """Read only the front matter of a lesson. Errors: E-LESSON-FRONT, E-LESSON-FOLDER."""
     source = f"{path.name}/{TEXT}"
     text = checked(read_text(path / TEXT), source)
-    lines = text.split("\n")
-    ends = [i for i, line in enumerate(lines) if line.strip() == "+++"]
-    if len(ends) < 2 or ends[0] != 0:
-        message = "expected front matter between two lines +++"
-        raise CompileError("E-LESSON-FRONT", message, where=Where(source, 1, 1))
-    return parse_front("\n".join(lines[1 : ends[1]]), Where(source, 2, 1))
+    return split_front(text.splitlines(keepends=True), source)[0]
 
 
 def _fail(path: Path, message: str) -> CompileError:

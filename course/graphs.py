@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 
 from compiler.errors import CompileError, Where
 from compiler.ir.draft import Draft, parse_draft
@@ -29,9 +30,8 @@ def read_graph(text: str, source: str = "graph", first_line: int = 1) -> Graph:
     """
     importlib.import_module("compiler.ops")  # Registers the operators that the text names.
     try:
-        return _read(text, source)
-    except CompileError as e:
-        raise moved(e, first_line - 1) from None
+        with lines_from(first_line):
+            return _read(text, source)
     except RecursionError:
         where = Where(source, first_line, 1)
         raise CompileError("E-ANSWER-SIZE", "the text is nested too deeply", where=where) from None
@@ -58,7 +58,7 @@ def _placed(error: CompileError, draft: Draft) -> CompileError:
     where = draft.where(("operator", name), ("output", name), ("type", name))
     if not where.line:
         return error
-    return CompileError(error.code, error.message, where=where, notes=error.notes, hint=error.hint)
+    return error.moved_to(where)
 
 
 def _limit(what: str, found: int, most: int, source: str) -> None:
@@ -74,13 +74,17 @@ def _n_elements(graph: Graph) -> int:
     return sum(t.n_elements for t in types if isinstance(t, TensorType) and t.is_static)
 
 
-def moved(error: CompileError, n_lines: int) -> CompileError:
-    """Return the error with its position moved down by some lines."""
-    w = error.where
-    if not w.line or not n_lines:
-        return error
-    where = Where(w.source, w.line + n_lines, w.column, w.length, w.node)
-    return CompileError(error.code, error.message, where=where, notes=error.notes, hint=error.hint)
+@contextmanager
+def lines_from(first_line: int) -> Generator[None]:
+    """Let errors of the block count lines from the line of the file in which the text begins."""
+    try:
+        yield
+    except CompileError as e:
+        w = e.where
+        if not w.line:
+            raise
+        line = w.line + first_line - 1
+        raise e.moved_to(Where(w.source, line, w.column, w.length, w.node)) from None
 
 
 def filled_in(text: str, values: Mapping[str, object]) -> str:

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from math import sqrt
+from statistics import median
 from typing import Any
 
 from compiler.dataclass import dataclass
@@ -142,6 +142,11 @@ def quantity_named(name: str) -> Quantity:
     return QUANTITIES[name]
 
 
+def counted(subject: Subject) -> dict[str, Amount]:
+    """Return all deterministic quantities of a graph by name."""
+    return {q.name: q.of(subject) for q in QUANTITIES.values() if not q.is_timed}
+
+
 @quantity("count")
 def nodes(subject: Subject) -> float:
     """The number of nodes of the graph; the nodes inside a fusion count, the fusion does not."""
@@ -253,15 +258,10 @@ def measured(
 
 
 def median_of(rounds: Sequence[float]) -> Amount:
-    """Return the median of times, with the interval between two ranks.
+    """Return the median of times in seconds, with its 95 % confidence interval."""
+    from compiler.runtime.profile import median_interval
 
-    The ranks are those of a 95 % confidence interval (Conover 1999, section 3.2).
-    """
-    ordered = sorted(rounds)
-    n, half = len(ordered), 0.98 * sqrt(len(ordered))
-    low, high = max(0, int(n / 2 - half)), min(n - 1, int(n / 2 + half))
-    middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-    return Amount(middle, "s", ordered[low], ordered[high])
+    return Amount(median(rounds), "s", *median_interval(rounds))
 
 
 def ratio_of(over: Amount, under: Amount) -> Amount:

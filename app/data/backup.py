@@ -139,8 +139,7 @@ def restore(backup: Path, settings: Settings) -> Manifest:
 
 def _move_blobs(partial: Path, manifest: Manifest, blobs: Blobs) -> None:
     """Move uploads and results from a restored folder into the blob store."""
-    for key in filter(is_elsewhere, manifest.files):
-        blobs.put(key, (partial / key).read_bytes())
+    blobs.put_copies({key: partial / key for key in filter(is_elsewhere, manifest.files)})
     for name in (UPLOADS, JOBS):
         shutil.rmtree(partial / name, ignore_errors=True)
 

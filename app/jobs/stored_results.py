@@ -20,7 +20,8 @@ from pathlib import Path
 from app.jobs.parts import PARTS, Parts, part_file
 from app.quotas import Item, Quota, excess, tree_bytes
 from app.store.blobs.interface import Blobs
-from app.store.jobs.record import Job, is_id
+from app.store.jobs.record import JOBS, Job, is_id
+from app.uploads import UPLOADS
 from compiler.errors import CompileError
 
 OWN, COMPLETE = ".own", ".complete"
@@ -122,8 +123,8 @@ def prune_copies(folder: Path, limit_bytes: int) -> int:
 
 def _copies(folder: Path) -> Iterator[Item]:
     now_s = time.time()
-    uploads = (folder / "uploads").glob("*.onnx")
-    attempts = (path for path in (folder / "jobs").glob("*/*") if is_id(path.parent.name))
+    uploads = (folder / UPLOADS).glob("*.onnx")
+    attempts = (path for path in (folder / JOBS).glob("*/*") if is_id(path.parent.name))
     for path in (*uploads, *attempts):
         with suppress(OSError):
             times = [each.stat().st_mtime for each in (path, path / PARTS) if each.exists()]

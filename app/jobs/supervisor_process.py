@@ -46,12 +46,21 @@ def work(settings: Settings, stopping: threading.Event) -> None:
 
     Errors: E-OPTION-VALUE if a package of the blob store is absent; those of `require_scheduler`.
     """
-    blobs_of(settings).require()
     require_scheduler(settings)
-    database = Database(settings.database_url or sqlite_url(settings.data_folder))
-    database.prepare()
+    database = opened(settings)
     (_send if settings.engine == "dask" else _supervise)(settings, database, stopping)
     database.close()
+
+
+def opened(settings: Settings) -> Database:
+    """Open the database of an installation, and check that its blob store can be used.
+
+    Errors: E-OPTION-VALUE.
+    """
+    blobs_of(settings).require()
+    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    database.prepare()
+    return database
 
 
 def _send(settings: Settings, database: Database, stopping: threading.Event) -> None:

@@ -48,9 +48,7 @@ def _load_any(source: str | os.PathLike[str] | bytes, limits: Limits) -> Graph:
         return _load(_contents(path, limits), path, limits)
     except CompileError as e:
         where = Where(name, e.where.line, e.where.column, e.where.length, e.where.node)
-        raise CompileError(
-            e.code, e.message, where=where, notes=e.notes, hint=e.hint
-        ) from e.__cause__
+        raise e.moved_to(where) from e.__cause__
 
 
 def _contents(path: str, limits: Limits) -> Any:

@@ -11,7 +11,7 @@ from compiler.passes.pipeline.text import parse_pipeline
 from compiler.trace import Event
 from course.blocks.results import Results, Run
 from course.format.kind import block_kind
-from course.quantities import QUANTITIES, Amount, Subject
+from course.quantities import Amount, Subject, counted
 
 
 @block_kind(body="text")
@@ -29,9 +29,7 @@ def pipeline(run: Run, text: str, *, name: str, of: str) -> Results:
     after, trace = run_pipeline(before, lines)
     amounts: dict[str, Amount] = {}
     for part, made in (("before", before), ("after", after)):
-        subject = Subject(made)
-        chosen = (q for q in QUANTITIES.values() if not q.is_timed)
-        amounts |= {f"{part}.{q.name}": q.of(subject) for q in chosen}
+        amounts |= {f"{part}.{name}": a for name, a in counted(Subject(made)).items()}
     steps = [s for e in trace.events for s in e.steps]
     amounts |= {o: Amount(sum(s.outcome == o for s in steps)) for o in ("applied", "declined")}
     rules = Counter(f"{s.outcome}.{s.rule}" for s in steps)

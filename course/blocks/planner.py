@@ -12,7 +12,7 @@ from compiler.memory.problem import Problem
 from compiler.memory.text import parse_plan
 from course.blocks.results import Results, Run
 from course.format.kind import block_kind
-from course.graphs import moved
+from course.graphs import lines_from
 from course.quantities import Amount
 
 MOST_BUFFERS = 2_000
@@ -44,9 +44,7 @@ def read_problem(text: str, first_line: int = 1) -> Problem:
     if text.count("\n") > MOST_BUFFERS:
         message = f"the text has {text.count(chr(10)):,} lines; the limit is {MOST_BUFFERS:,}"
         raise CompileError("E-ANSWER-SIZE", message)
-    try:
+    with lines_from(first_line):
         plan = parse_plan(text)
-    except CompileError as e:
-        raise moved(e, first_line - 1) from None
     buffers = tuple(replace(b, offset=-1) for b in plan.buffers)
     return Problem(buffers, plan.alignment_bytes)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from compiler.errors import CompileError
-from course.blocks.results import Results, Run
+from course.blocks.results import Results, Run, or_error
 from course.format.kind import block_kind
-from course.graphs import moved
-from course.student.execute import load
+from course.graphs import lines_from
+from course.student.execute import Student, load
 from course.student.show import collected
 
 
@@ -16,10 +15,12 @@ def python(run: Run, code: str, *, name: str, expect: str = "") -> Results:
 
     With `expect`, the code must raise an error with this code.
     """
-    try:
-        student = load(code, run.lesson.source)
-    except CompileError as e:
-        if e.code != expect:
-            raise moved(e, run.first_line - 1) from None
-        return Results(texts={"error": str(e)}, data={"error": e.to_json()})
+
+    def make() -> Student:
+        with lines_from(run.first_line):
+            return load(code, run.lesson.source)
+
+    student = or_error(run, expect, "the code", make)
+    if isinstance(student, Results):
+        return student
     return Results(collected(), output=student.output.text)

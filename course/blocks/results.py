@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, TypeVar
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where
@@ -41,6 +41,26 @@ class Results:
             "data": dict(self.data),
             "output": self.output,
         }
+
+
+T = TypeVar("T")
+
+
+def or_error(run: Run, expect: str, what: str, make: Callable[[], T]) -> T | Results:
+    """Return what `make` returns; with `expect`, results that show the error with this code.
+
+    Errors: those of `make`, and E-LESSON-RESULT if an expected error does not occur.
+    """
+    try:
+        made = make()
+    except CompileError as e:
+        if e.code != expect:
+            raise
+        return Results(texts={"error": str(e)}, data={"error": e.to_json()})
+    if expect:
+        message = f"{what} was accepted, but the block expects {expect}"
+        raise CompileError("E-LESSON-RESULT", message, where=run.where)
+    return made
 
 
 def no_samples(name: str) -> Graph:

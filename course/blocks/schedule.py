@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from compiler.errors import CompileError
-from course.blocks.results import Results, Run
+from compiler.schedule.assemble import Scheduled
+from course.blocks.results import Results, Run, or_error
 from course.format.kind import block_kind
-from course.graphs import moved
+from course.graphs import lines_from
 from course.loop_counts import counts, loops_text, scheduled
 from course.quantities import Amount, Subject
 
@@ -25,15 +26,14 @@ def schedule(
         raise CompileError("E-LESSON-RESULT", message, where=run.where)
     computation = kernels[kernel].computation
     assert computation is not None, "chosen above"
-    try:
-        made = scheduled(text, computation, kernels[kernel].constants)
-    except CompileError as e:
-        if e.code != expect:
-            raise moved(e, run.first_line - 1) from None
-        return Results(texts={"error": str(e)}, data={"error": e.to_json()})
-    if expect:
-        message = f"the schedule was accepted, but the block expects {expect}"
-        raise CompileError("E-LESSON-RESULT", message, where=run.where)
+
+    def make() -> Scheduled:
+        with lines_from(run.first_line):
+            return scheduled(text, computation, kernels[kernel].constants)
+
+    made = or_error(run, expect, "the schedule", make)
+    if isinstance(made, Results):
+        return made
     found = counts(made.kernel)
     amounts = {
         "loops": Amount(found.loops),

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from compiler.check.rounds import make_rounds
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import all_nodes
-from compiler.ops.evaluation.meaning import evaluate_graph
 from course.exercises.declaration import TEXT, exercise_kind
 from course.format.toml import Table
 from course.graphs import filled_in, read_graph
-from course.judging.arrays import arrays_to_json
-from course.judging.graphs import GraphCase, objection_to_signature, read_case
-from course.judging.judgement import Judgement, Score
-from course.quantities import Subject, quantity_named
-
-SECONDS = 3.0
+from course.judging.graphs import (
+    GraphCase,
+    counterexample,
+    objection_to_signature,
+    read_case,
+    score_goals,
+    wrong_round,
+)
+from course.judging.judgement import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +57,11 @@ def write_graph(j: Judgement, settings: GraphSettings, text: str) -> None:
         if objection:
             j.failed(name, objection, {"graph": str(wanted), "answer": str(made)})
             continue
-        for r in make_rounds(wanted, j.seed, SECONDS):
-            result, verdict = r.objection(made, settings.error)
-            if verdict.objection:
-                shown = {
-                    "graph": str(wanted),
-                    "answer": str(made),
-                    "inputs": arrays_to_json(r.feeds),
-                    "expected": arrays_to_json(r.own),
-                    "got": arrays_to_json(evaluate_graph(made, r.feeds)),
-                    "differs": verdict.objection,
-                    "step": None,
-                }
-                j.failed(name, f"wrong result {result}: {verdict.objection}", shown)
-                break
-        else:
-            j.passed(name, "the results are the same")
-            subject = Subject(made)
-            for goal, most in case.goals.items():
-                amount = quantity_named(goal).of(subject)
-                j.score(f"{name}: {goal}", Score(goal, amount.value, amount.unit, most))
+        wrong = wrong_round(wanted, made, j.seed, settings.error)
+        if wrong is not None:
+            r, result, verdict = wrong
+            shown = counterexample(wanted, made, r.feeds, verdict.objection, None)
+            j.failed(name, f"wrong result {result}: {verdict.objection}", shown)
+            continue
+        j.passed(name, "the results are the same")
+        score_goals(j, name, case, made)

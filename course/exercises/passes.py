@@ -9,9 +9,8 @@ from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import parse_pipeline
 from course.exercises.declaration import TEXT, exercise_kind
 from course.format.toml import Table
-from course.judging.graphs import GraphCase, read_cases
-from course.judging.judgement import Judgement, Score
-from course.quantities import Subject, quantity_named
+from course.judging.graphs import GraphCase, read_cases, score_goals
+from course.judging.judgement import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,4 @@ def order_passes(j: Judgement, settings: OrderSettings, text: str) -> None:
             except PassBug as e:
                 j.failed(name, str(e))
                 continue
-            subject = Subject(after)
-            for goal, most in case.goals.items():
-                amount = quantity_named(goal).of(subject)
-                j.score(f"{name}: {goal}", Score(goal, amount.value, amount.unit, most))
+            score_goals(j, name, case, after)

@@ -63,20 +63,19 @@ def predict(j: Judgement, settings: PredictSettings, text: str) -> None:
     The compiler computes the quantity, and the relative error decides. A number that follows from
     a known mistake gets the words for it.
     """
-    words = text.strip()
-    if not _NUMBER.match(words):
-        message = f"expected a number, got {words[:40]!r}"
+    given = text.strip()
+    if not _NUMBER.match(given):
+        message = f"expected a number, got {given[:40]!r}"
         j.refused("the number", CompileError("E-ANSWER-FORM", message, where=Where(TEXT, 1, 1)))
         return
-    guess = float(re.sub(r"[,_ ]", "", words))
+    guess = float(re.sub(r"[,_ ]", "", given))
     q = settings.quantity
-    for name, _, graph in settings.case.graphs()[:1]:
-        after = run_pipeline(graph, parse_pipeline(settings.pipeline))[0]
-        amount = q.of(Subject(after))
-        away = abs(guess - amount.value)
-        if away <= settings.within * abs(amount.value):
-            j.passed(name, f"{q.name.replace('_', ' ')}: {amount.text()}")
-        else:
-            more = "more" if guess > amount.value else "less"
-            words = [m.words for m in settings.mistakes if m.value == guess]
-            j.failed(name, " ".join([f"{TEXTS[q.unit](guess)} is {more} than counted.", *words]))
+    name, _, graph = settings.case.graphs()[0]
+    after = run_pipeline(graph, parse_pipeline(settings.pipeline))[0]
+    amount = q.of(Subject(after))
+    if abs(guess - amount.value) <= settings.within * abs(amount.value):
+        j.passed(name, f"{q.name.replace('_', ' ')}: {amount.text()}")
+        return
+    more = "more" if guess > amount.value else "less"
+    known = [m.words for m in settings.mistakes if m.value == guess]
+    j.failed(name, " ".join([f"{TEXTS[q.unit](guess)} is {more} than counted.", *known]))

@@ -61,9 +61,7 @@ def edit_schedule(j: Judgement, settings: ScheduleSettings, text: str) -> None:
     try:
         made = scheduled(text, settings.computation, frozenset())
     except CompileError as e:
-        where = replace(e.where, source=TEXT)
-        placed = CompileError(e.code, e.message, where=where, notes=e.notes, hint=e.hint)
-        j.refused("the moves", placed)
+        j.refused("the moves", e.moved_to(replace(e.where, source=TEXT)))
         return
     moves = [line.call.move for line in made.lines]
     missing = [m for m in settings.uses if m not in moves]

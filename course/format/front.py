@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from compiler.dataclass import dataclass
-from compiler.errors import Where
+from compiler.errors import CompileError, Where
 from course.format.toml import Table, read_toml, write_toml
 
 FENCE = "+++"
@@ -64,6 +64,21 @@ def parse_front(text: str, where: Where) -> Front:
         if not FOLDER.match(name):
             raise table.fail(f"{name!r:.60} is not the name of a lesson, such as 70-fusion")
     return front
+
+
+def split_front(lines: Sequence[str], source: str) -> tuple[Front, int]:
+    """Return the front matter of a lesson's lines, and the position of the line after it.
+
+    Errors: E-LESSON-FRONT.
+    """
+    hint = f"begin the file with {FENCE}, the front matter in TOML, and {FENCE}"
+    message = f"expected front matter between two lines {FENCE}"
+    if lines and lines[0].strip() == FENCE:
+        for i, line in enumerate(lines[1:], 1):
+            if line.strip() == FENCE:
+                return parse_front("".join(lines[1:i]), Where(source, 2, 1)), i + 1
+        message = f"the front matter has no end: no second line {FENCE}"
+    raise CompileError("E-LESSON-FRONT", message, where=Where(source, 1, 1), hint=hint)
 
 
 def _terms(table: Table) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where
-from course.format.front import FENCE, Front, parse_front
+from course.format.front import split_front
 from course.format.kind import Kind, Value
 from course.format.lesson import WORD, Block, Lesson, Part, Prose
 from course.format.limits import LONGEST_VALUE, MOST_BLOCKS, MOST_OPTIONS, checked
@@ -42,7 +42,7 @@ class _Parser:
         lines = self.text.splitlines(keepends=True)
         if lines and not lines[-1].endswith("\n"):
             lines[-1] += "\n"
-        front, first = self.front(lines)
+        front, first = split_front(lines, self.source)
         parts = self.parts(lines, first)
         names: dict[str, int] = {}
         for b in parts:
@@ -52,20 +52,6 @@ class _Parser:
                     raise self.fail(f"{message}{names[b.name]}", b.line, "E-LESSON-BLOCK")
                 names[b.name] = b.line
         return Lesson(front, tuple(parts), self.source)
-
-    def front(self, lines: Sequence[str]) -> tuple[Front, int]:
-        """Return the front matter, and the position of the line after it."""
-        hint = f"begin the file with {FENCE}, the front matter in TOML, and {FENCE}"
-        if not lines or lines[0].strip() != FENCE:
-            raise self.fail(
-                f"expected front matter between two lines {FENCE}", 1, "E-LESSON-FRONT", hint
-            )
-        for i, line in enumerate(lines[1:], 1):
-            if line.strip() == FENCE:
-                return parse_front("".join(lines[1:i]), Where(self.source, 2, 1)), i + 1
-        raise self.fail(
-            f"the front matter has no end: no second line {FENCE}", 1, "E-LESSON-FRONT", hint
-        )
 
     def parts(self, lines: Sequence[str], at: int) -> list[Part]:
         parts, prose, begin = list[Part](), list[str](), at

@@ -211,18 +211,11 @@ class GraphJudge:
             j.failed(name, "this graph must stay unchanged, but it changed", shown)
             return
         j.passed(name, "the results stay the same")
-        subject = Subject(after)
-        for goal, most in case.goals.items():
-            amount = quantity_named(goal).of(subject)
-            j.score(f"{name}: {goal}", Score(goal, amount.value, amount.unit, most))
+        score_goals(j, name, case, after)
 
     def wrong_round(self, before: Graph, after: Graph) -> tuple[Round, str, Verdict] | None:
         """Return the first random inputs on which a result differs."""
-        for r in make_rounds(before, self.j.seed, ROUND_SECONDS):
-            name, verdict = r.objection(after, self.budget)
-            if verdict.objection:
-                return r, name, verdict
-        return None
+        return wrong_round(before, after, self.j.seed, self.budget)
 
     def numbers(
         self, test: str, before: Graph, after: Graph, step: Any, r: Round, name: str, v: Verdict
@@ -231,7 +224,7 @@ class GraphJudge:
         words = f"wrong result {name}: {v.objection}" if name else v.objection
         shown = None if self.has_shown else self.smallest(before, r)
         self.has_shown = True
-        shown = shown or _counterexample(before, after, r.feeds, v.objection, step)
+        shown = shown or counterexample(before, after, r.feeds, v.objection, step)
         self.j.failed(test, words, shown)
 
     def smallest(self, before: Graph, r: Round) -> Mapping[str, Any] | None:
@@ -251,12 +244,38 @@ class GraphJudge:
         verdict = made.objection(after, self.budget)[1] if made else Verdict()
         if not verdict.objection:
             return None
-        return _counterexample(small, after, feeds, verdict.objection, _last_step(reply))
+        return counterexample(small, after, feeds, verdict.objection, _last_step(reply))
 
 
-def _counterexample(
+def wrong_round(
+    before: Graph, after: Graph, seed: int, budget: float
+) -> tuple[Round, str, Verdict] | None:
+    """Return the first random inputs on which a result differs, the result, and the verdict.
+
+    Errors: E-EXERCISE-FORM if no inputs suit the first graph: then nothing would be compared.
+    """
+    rounds = make_rounds(before, seed, ROUND_SECONDS)
+    if not rounds:
+        raise CompileError("E-EXERCISE-FORM", "the graph of the exercise refuses random inputs")
+    for r in rounds:
+        name, verdict = r.objection(after, budget)
+        if verdict.objection:
+            return r, name, verdict
+    return None
+
+
+def score_goals(j: Judgement, name: str, case: GraphCase, graph: Graph) -> None:
+    """Record the scores of a graph that the answer made of a graph of the exercise."""
+    subject = Subject(graph)
+    for goal, most in case.goals.items():
+        amount = quantity_named(goal).of(subject)
+        j.score(f"{name}: {goal}", Score(goal, amount.value, amount.unit, most))
+
+
+def counterexample(
     before: Graph, after: Graph, feeds: Mapping[str, Any], differs: str, step: Any
 ) -> dict[str, Any]:
+    """Return a counterexample as data: both graphs, the inputs, and both results."""
     try:
         got = arrays_to_json(evaluate_graph(after, feeds))
     except CompileError as e:

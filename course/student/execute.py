@@ -96,7 +96,7 @@ def error_in(e: BaseException, source: str) -> CompileError:
         return CompileError("E-ANSWER-PYTHON", f"{e.msg}", where=where, hint=hint)
     where = Where(source, _line_in(e, source), 1)
     if isinstance(e, CompileError):
-        return CompileError(e.code, e.message, where=where, notes=e.notes, hint=e.hint)
+        return e.moved_to(where)
     words = f"{type(e).__name__}: {e}" if str(e) else type(e).__name__
     return CompileError("E-ANSWER-PYTHON", words[:2_000], where=where)
 

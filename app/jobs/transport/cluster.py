@@ -11,7 +11,7 @@ from app.config import Settings
 from app.jobs.transport.scheduler import security_of
 from app.jobs.transport.tasks import enlist, run_job
 
-BENCH = "bench"
+RESOURCE = "bench"
 """The resource of a worker that measures."""
 _CONNECT_S = 5.0
 _CLOSE_S = 2.0
@@ -95,7 +95,7 @@ class Cluster:
         if found is None or not self.is_connected:
             raise ConnectionError("the connection to the Dask scheduler is lost")
         return {
-            address: DaskWorker(facts["nthreads"], facts.get("resources", {}).get(BENCH, 0) >= 1)
+            address: DaskWorker(facts["nthreads"], facts.get("resources", {}).get(RESOURCE, 0) >= 1)
             for address, facts in found.items()
         }
 
@@ -120,7 +120,7 @@ class Cluster:
                 attempt,
                 key=f"job-{job_id}-{attempt}",
                 workers=sorted(addresses),
-                resources={BENCH: 1} if measures else None,
+                resources={RESOURCE: 1} if measures else None,
                 retries=0,
                 pure=False,
             )

@@ -16,13 +16,11 @@ from typing import Any
 from distributed import get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from app.blob_store import blobs_of
 from app.config import Settings
 from app.configuration import DEFAULT, read_configuration
 from app.jobs.supervisor import Supervisor
-from app.jobs.supervisor_process import supervisor_of
+from app.jobs.supervisor_process import opened, supervisor_of
 from app.jobs.transport.tasks import OWNER, PROBLEM, RAN, REFUSED
-from app.store.database import Database, sqlite_url
 from app.wire import form as own_form
 from compiler.errors import CompileError
 
@@ -64,10 +62,7 @@ def _started() -> Supervisor:
     with _lock:
         if _supervisor is None:
             settings = _settings()
-            blobs_of(settings).require()
-            database = Database(settings.database_url or sqlite_url(settings.data_folder))
-            database.prepare()
-            made = supervisor_of(settings, database, takes_next=False)
+            made = supervisor_of(settings, opened(settings), takes_next=False)
             made.start()
             made.runner.fork_server.warm_up()
             _supervisor = made

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.store.jobs.order import fair_order
+from app.store.jobs.order import BENCH, fair_order
 from app.store.jobs.reading import Line, Live
 
 
@@ -67,4 +67,4 @@ def choices(
 def _suits(place: Place, job: Live, line: Line) -> bool:
     if job.needs not in ("", place.processor):
         return False
-    return job.queue != "bench" or (place.measures and not line.is_measuring(place.machine))
+    return job.queue != BENCH or (place.measures and not line.is_measuring(place.machine))

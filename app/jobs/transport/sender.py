@@ -18,12 +18,13 @@ from time import monotonic
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.config import Settings
-from app.jobs.transport.cluster import BENCH, Cluster, Ticket, event_loop
+from app.jobs.transport.cluster import Cluster, Ticket, event_loop
 from app.jobs.transport.plan import Choice, choices
 from app.jobs.transport.roster import Roster
 from app.jobs.transport.tasks import RAN, REFUSED
 from app.store.database import Database
 from app.store.jobs import leases, reading, supervisors
+from app.store.jobs.order import BENCH
 from app.store.jobs.reading import Line
 
 log = logging.getLogger("compilarium.jobs")

@@ -125,17 +125,18 @@ class RemoteBlobs(Blobs):
 
     def put_copies(self, keys: Mapping[str, Path]) -> None:
         """Store the contents of files, the small ones of them together."""
-        small: dict[str, bytes] = {}
+        small, n_bytes = dict[str, bytes](), 0
         with self._errors() as (system, root):
             for key, file in keys.items():
                 if file.stat().st_size > _TOGETHER_BYTES:
                     with self._place(system, f"{root}/{key}") as place:
                         system.put_file(str(file), place)
                     continue
-                small[f"{root}/{key}"] = file.read_bytes()
-                if sum(map(len, small.values())) > _TOGETHER_BYTES:
+                small[f"{root}/{key}"] = content = file.read_bytes()
+                n_bytes += len(content)
+                if n_bytes > _TOGETHER_BYTES:
                     self._put_all(system, small)
-                    small = {}
+                    small, n_bytes = {}, 0
             self._put_all(system, small)
 
     def _put_all(self, system: Any, contents: Mapping[str, bytes]) -> None:

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+BENCH = "bench"
+"""The queue of jobs that measure: one of them at a time runs on a machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
@@ -57,6 +60,6 @@ def startable(
     for job in ordered:
         if running.get(job.client, 0) >= per_client:
             continue
-        if job.queue != "bench" or not is_measuring:
+        if job.queue != BENCH or not is_measuring:
             return job
     return None

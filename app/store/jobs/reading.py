@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select, true
 
 from app.store.dialects import now
-from app.store.jobs.order import Waiting
+from app.store.jobs.order import BENCH, Waiting
 from app.store.jobs.record import UNFINISHED, Event, Job, State, attempt_folder
 from app.store.models import JobEventRow, JobRow
 
@@ -126,7 +126,7 @@ class Line:
 
     def is_measuring(self, machine: str) -> bool:
         """Return whether a job of the queue `bench` runs on a machine."""
-        return any(job.queue == "bench" and job.machine == machine for job in self.running)
+        return any(job.queue == BENCH and job.machine == machine for job in self.running)
 
 
 def line(connection: Connection) -> Line:

@@ -46,9 +46,7 @@ def model(
     except CompileError as e:
         if e.where.line:
             raise
-        raise CompileError(
-            e.code, e.message, where=_place(e, fn), notes=e.notes, hint=e.hint
-        ) from e.__cause__
+        raise e.moved_to(_place(e, fn)) from e.__cause__
     finally:
         current.reset(token)
 

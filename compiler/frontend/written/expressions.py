@@ -137,9 +137,7 @@ class Expressions(ABC):
         except CompileError as e:
             if e.where.line:
                 raise
-            raise CompileError(
-                e.code, e.message, where=self.place(node), notes=e.notes, hint=e.hint
-            ) from e.__cause__
+            raise e.moved_to(self.place(node)) from e.__cause__
         except RecursionError:
             message = "this is nested too deeply"
             raise CompileError("E-WRITE-LIMIT", message, where=self.place(node)) from None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from compiler.compute.computation import Computation
 from compiler.compute.scalar import reads
 from compiler.dataclass import dataclass
-from compiler.errors import CompileError, Where
+from compiler.errors import CompileError
 from compiler.schedule.assemble import assemble
 from compiler.schedule.language.between import Stages
 from compiler.schedule.language.call import Line
@@ -102,11 +102,7 @@ def _lines(text: str) -> tuple[list[Line], list[CompileError]]:
 def _widened(error: CompileError, row: str) -> CompileError:
     """Extend the position of an error to the whole word."""
     word = re.compile(r"[\w.#']+").match(row, error.where.column - 1)
-    return _at_place(error, replace(error.where, length=len(word.group()) if word else 1))
-
-
-def _at_place(error: CompileError, where: Where) -> CompileError:
-    return CompileError(error.code, error.message, where=where, notes=error.notes, hint=error.hint)
+    return error.moved_to(replace(error.where, length=len(word.group()) if word else 1))
 
 
 class _Reader:
@@ -172,7 +168,7 @@ class _Reader:
             where = replace(where, length=len(head.strip()))
         elif found is not None:
             where = replace(where, column=begin + found.start() + 1, length=len(found.group()))
-        return _at_place(error, where)
+        return error.moved_to(where)
 
 
 def _at(name: str, line: int, nest: Nest) -> NestAt:

@@ -260,6 +260,13 @@ def test_python_reports_values_and_output() -> None:
     assert error_of(PYTHON.replace("print(", "print((")).where.line == 13
 
 
+def test_an_error_that_python_code_must_raise_is_shown_and_must_occur() -> None:
+    expecting = PYTHON.replace("{name=code}", "{name=code expect=E-ANSWER-PYTHON}")
+    run = ran(expecting.replace('show("nodes", 3)', "1/0"))
+    assert "division by zero" in results(run, "code").texts["error"]
+    assert error_of(expecting).code == "E-LESSON-RESULT"
+
+
 PREDICT = """```predict {name=guess}
 ask = "How many bytes move?"
 about = "trips.fused.bytes"

@@ -57,6 +57,28 @@ def test_a_wrong_answer_fails_with_its_message(kind: str, text: str, words: str)
     assert words in messages(answer)
 
 
+@pytest.mark.parametrize("kind", ["write_graph", "write_pass"])
+def test_a_graph_that_refuses_all_inputs_never_passes(kind: str) -> None:
+    text = """
+graph g(x: i64[2]) {
+  const w: f32[0,3] = splat(1.0)
+  y = gather(w, x, axis=0)
+  return y
+}
+"""
+    given = {"text": text}
+    settings = {"graph": given if kind == "write_graph" else [given], "without": []}
+    if kind == "write_pass":
+        del settings["without"]
+    answer = judged(kind, text if kind == "write_graph" else KEEP, **settings)
+    assert answer["verdict"] == "error"
+    assert "refuses random inputs" in answer["error"]["message"]
+
+
+KEEP = "def run(graph, log):\n    return graph\n"
+"""A pass that changes nothing."""
+
+
 def test_the_same_seed_gives_the_same_answer() -> None:
     wrong = SAMPLES["write_rule"].wrong[0][0]
     assert judged("write_rule", wrong) == judged("write_rule", wrong)
