@@ -45,6 +45,10 @@ SAMPLE_SECONDS = 2e-5
 """Duration below which several runs are timed together."""
 LEAST_BLOCKS = 8
 """Minimum number of blocks: fewer give no interval with this significance."""
+WIDE = 0.02
+"""Relative width of an interval above which a comparison takes further blocks."""
+EXTENSION = 3.0
+"""Maximum number of blocks and duration of an extended comparison, relative to the usual ones."""
 
 Pause = Callable[[], None]
 """Called between blocks, when no program runs."""
@@ -128,6 +132,9 @@ def versus(
 
     In a block, each copy runs several times, and its minimum counts: a preemption of one run does
     not affect the block. Slow changes of the machine's speed affect all copies of a block alike.
+    While the interval is wide, the comparison continues, at most `EXTENSION` times as long. Only the
+    width decides, so equal programs are not called different more often.
+    Source: Chow and Robbins 1965, fixed-width sequential confidence intervals.
     """
     assert len(a) == len(b), "equally many copies"
     calls = (*a, *b)
@@ -139,8 +146,8 @@ def versus(
     size = max(1, int(seconds / BLOCKS / (runs + (not is_long)) / max(sum(ones), 1e-7)))
     times: list[list[float]] = [[] for _ in calls]
     order, chance = list(range(len(calls))), random.Random(0)
-    end = perf_counter() + seconds
-    while len(times[0]) < LEAST_BLOCKS or (len(times[0]) < BLOCKS and perf_counter() < end):
+    start = perf_counter()
+    while _needs_more(times, len(a), (perf_counter() - start) / seconds):
         least = [inf] * len(calls)
         for _ in range(size):
             chance.shuffle(order)
@@ -151,8 +158,25 @@ def versus(
         for each, found in zip(times, least, strict=True):
             each.append(found)
         pause()
+    return _parted(times, len(a))
+
+
+def _parted(times: Sequence[Sequence[float]], n: int) -> Versus:
     rows = tuple(tuple(each) for each in times)
-    return Versus(rows[: len(a)], rows[len(a) :])
+    return Versus(rows[:n], rows[n:])
+
+
+def _needs_more(times: Sequence[Sequence[float]], n: int, spent: float) -> bool:
+    """Return whether a comparison takes another block; `spent` is the used share of its time."""
+    done = len(times[0])
+    if done < LEAST_BLOCKS:
+        return True
+    if done < BLOCKS and spent < 1:
+        return True
+    if done >= EXTENSION * BLOCKS or spent >= EXTENSION:
+        return False
+    _, low, high = _parted(times, n).ratio
+    return high - low > WIDE
 
 
 def _is_long(one_run_seconds: float) -> bool:
