@@ -132,8 +132,8 @@ def versus(
 
     In a block, each copy runs several times, and its minimum counts: a preemption of one run does
     not affect the block. Slow changes of the machine's speed affect all copies of a block alike.
-    While the interval is wide, the comparison continues, at most `EXTENSION` times as long. Only the
-    width decides, so equal programs are not called different more often.
+    While the interval is wide, the comparison continues, at most `EXTENSION` times as long. Only
+    the width decides, so equal programs are not called different more often.
     Source: Chow and Robbins 1965, fixed-width sequential confidence intervals.
     """
     assert len(a) == len(b), "equally many copies"
