@@ -25,11 +25,11 @@ from compiler.units import (
 )
 
 CALLS = 4
-"""A kernel that takes longer than this number of calls has another cause than its call."""
+"""Greatest ratio of a kernel's time to the time of a call that call overhead can explain."""
 BUSY = 1.5
-"""A kernel that takes this many times its estimates was measured on a busy machine."""
+"""Least ratio of a kernel's time to its estimate that indicates a measurement under other load."""
 NEAR_ROOF = 0.7
-"""Least share of the roofline from which the machine, not the code, is the limit."""
+"""Least share of the roofline at which the machine, not the code, is the limit."""
 EXPLAINED = 0.5
 """Least share of the time above the roofline that the work of a cause must explain."""
 
@@ -119,7 +119,7 @@ def _applicable(actions: tuple[Action, ...], facts: Facts) -> tuple[Action, ...]
     return tuple(a for a in actions if a not in unfit)
 
 
-@cause("runs by the reference implementation", "reference")
+@cause("runs in the reference implementation", "reference")
 def reference_implementation(facts: Facts) -> str | None:
     """No code was generated for the node, so numpy computes it, node by node."""
     return None if facts.kernel.native else f"{facts.kernel.because}."
@@ -138,7 +138,7 @@ def launch_overhead(facts: Facts) -> str | None:
     """The kernel computes for less time than its call takes.
 
     Kernels are called separately only for measurements. A run launches all kernels in one call,
-    so that most of this overhead disappears.
+    so most of this overhead disappears.
     """
     if facts.prediction is None or facts.times["median_s"] > CALLS * facts.call_s:
         return None

@@ -42,7 +42,7 @@ class Facts:
 
     @property
     def computing_s(self) -> float:
-        """A lower estimate of the time without the call. Units: seconds.
+        """An estimate of the time without the call, from below. Units: seconds.
 
         The roofline counts a function as one operation, and an access with a stride as a part of a
         vector; work of these kinds may take longer.

@@ -125,8 +125,8 @@ def saved_flops(step: Step) -> int | None:
 def saved_bytes(step: Step) -> int | None:
     """The bytes read and written by matched nodes, minus those of the created nodes.
 
-    A value that is no longer stored saves a write and a read, about twice its size. So the
-    savings of all steps do not add up to the change of the bytes of all values.
+    Not storing a value saves a write and a read, about twice its size. So the savings of all steps
+    do not add up to the change of the bytes of all values.
     """
     return bytes_saved(step.cost_before, step.cost_after)
 

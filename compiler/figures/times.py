@@ -152,7 +152,7 @@ def run_interval(times: Sequence[float]) -> tuple[float, float]:
 
 @figure("slow run", "s", "profile.run.slow_s")
 def run_slow(times: Sequence[float]) -> float:
-    """The time that a tenth of the runs exceed.
+    """The 90th percentile of the times of whole runs.
 
     A time far above the fastest run is a sign of other load on the machine.
     """
@@ -307,8 +307,8 @@ def run_bound(predictions: Sequence[Prediction], machine: Machine) -> float:
 def bound_ratio(median_s: float, bound_s: float | None) -> float | None:
     """The time of a kernel divided by its lower bound with a separate call.
 
-    If the ratio is below 1, the speeds of the machine are too low: they are estimated, or were
-    measured under load.
+    If the ratio is below 1, the assumed speeds of the machine are too low: they are estimated, or
+    were measured under load.
     """
     return median_s / bound_s if bound_s else None
 
@@ -317,8 +317,8 @@ def bound_ratio(median_s: float, bound_s: float | None) -> float | None:
 def potential(median_s: float, least_s: float | None) -> float | None:
     """The time of a kernel above its roofline and its call: the most that a schedule can save.
 
-    The separate call counts as measured, or as in the lower bound if that is more. It is 0 for a
-    kernel that takes no longer.
+    The cost of the call is the measured cost or the cost in the lower bound, whichever is larger.
+    The potential is 0 for a kernel that takes no longer than its roofline and its call.
     """
     return None if least_s is None else max(0.0, median_s - least_s)
 
@@ -354,7 +354,8 @@ def kernel_intensity(n_flops: int, nbytes: int) -> float | None:
 def ceiling(n_flops: int, roof_s: float | None) -> float | None:
     """The operations per second that the roofline allows a kernel, without any call.
 
-    It follows from the memory levels that supply the operands, so it may lie between drawn lines.
+    It follows from the memory levels that supply the operands, so it may lie between the lines of
+    the plot.
     """
     return n_flops / roof_s if roof_s else None
 

@@ -95,7 +95,7 @@ def sink_elementwise(graph: Graph, log: Log) -> Graph:
 
     An operator before a slice or gather also computes the elements that are dropped. An increasing
     operator may move behind a maximum. NaN stays NaN in either order. An operator that is fused
-    into the kernel of its operand costs next to nothing, and stays. Source: Glow's SinkCode, TVM's
+    into the kernel of its operand adds almost no time, and stays. Source: Glow's SinkCode, TVM's
     ReorderTakeAfterMatmul.
     """
     ed = Editor(graph)
@@ -158,7 +158,7 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
         if dict(m.attrs) != dict(first.attrs) or m.inputs[1:] != first.inputs[1:]:
             return f"{m.output} and {first.output} are different computations"
         if root := _computed_with(ed, m):
-            return f"{m.op} fuses into the kernel of {root}, where it costs next to nothing"
+            return f"{m.op} fuses into the kernel of {root}, where it adds almost no time"
     if node.op == "concat":
         return "" if len(made) > 1 else "the concatenation has a single operand"
     before, after = first.tensor, node.tensor

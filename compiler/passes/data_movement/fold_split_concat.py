@@ -28,7 +28,7 @@ from compiler.trace import Log
 from compiler.units import count_text
 
 ROUNDS = 8
-"""Limit on the number of walks over all nodes: one rewrite may enable another rewrite before it."""
+"""Limit on the number of walks over all nodes: a rewrite may enable a rewrite of earlier nodes."""
 
 
 @graph_pass(
@@ -116,7 +116,7 @@ def fold_split_concat(graph: Graph, log: Log) -> Graph:
     """Remove splits and concatenations that cancel, and read slices from their source.
 
     Concatenating adjacent slices gives a larger slice. A slice of a concatenation is a slice of an
-    operand. Slices that cover a tensor are a single split. Each rewrite saves a copy.
+    operand. Slices that together cover a tensor become one split. Each rewrite saves a copy.
     """
     joiner = _Joiner(graph, log)
     for _ in range(ROUNDS):

@@ -67,8 +67,9 @@ class Grouping:
     def from_anchors(self) -> None:
         """Grow groups around contractions, then pools and reductions, each in reverse node order.
 
-        An addition that reads two anchors joins the later anchor; the earlier result is then in
-        memory. Nodes between a contraction and a reduction join the contraction.
+        An addition that reads two anchors joins the later anchor, and reads the result of the
+        earlier anchor from memory. Nodes between a contraction and a reduction join the
+        contraction.
         """
         nodes = list(reversed(self.graph.nodes))
         for node in nodes:

@@ -1,8 +1,7 @@
 """Costs of layouts: times of kernels and copies by the roofline model, in whole picoseconds.
 
-Only differences between layouts matter. The cost of a kernel therefore depends only on two factors.
-One is the bytes moved, including the padding of blocks. The other is the share of peak vector
-throughput that a convolution reaches.
+Only differences between layouts matter. The cost of a kernel therefore depends on two factors only:
+the bytes moved, including the padding of blocks, and a convolution's share of peak throughput.
 """
 
 from __future__ import annotations

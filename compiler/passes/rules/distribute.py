@@ -96,7 +96,7 @@ def difference_of_scaled(x: Tensor, y: Tensor, a: ConstTensor) -> Operand:
 
 def _factored(operator: Operator, x: Tensor, y: Tensor, a: ConstTensor) -> Operand:
     if x.dtype is DType.f16:
-        return Skip("the sum may overflow f16 where the scaled terms do not")
+        return Skip("the sum may overflow f16, unlike the scaled terms")
     if x.dtype.is_float and not is_finite(a.stored):
         return Skip(f"{a.name} contains infinity or NaN")
     return o.mul(operator(x, y), a)

@@ -34,7 +34,7 @@ exp_of_log = folds_to_operand(
 log_of_exp = folds_to_operand(
     "log_of_exp",
     o.log(o.exp(Known("x", MODEST))),
-    """Fold `log(exp(x))` to `x`, where exp cannot overflow.
+    """Fold `log(exp(x))` to `x`, if exp cannot overflow.
 
     exp(89) is infinite in f32, and so is its logarithm.
     """,

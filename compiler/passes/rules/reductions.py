@@ -1,4 +1,4 @@
-"""Rules for reductions over axes of size 1, and of reduced, negated or equal elements."""
+"""Rules for reductions: over axes of size 1, and of reduced, negated or equal elements."""
 
 from __future__ import annotations
 
