@@ -29,9 +29,9 @@ CALLS = 4
 BUSY = 1.5
 """Least ratio of a kernel's time to its estimate that indicates a measurement under other load."""
 NEAR_ROOF = 0.7
-"""Least share of the roofline at which the machine, not the code, is the limit."""
+"""Least ratio of the roofline time to the time at which the machine, not the code, is the limit."""
 EXPLAINED = 0.5
-"""Least share of the time above the roofline that the work of a cause must explain."""
+"""Least share of the time above the roofline time that the work of a cause must explain."""
 
 Find = Callable[[Facts], str | None]
 
@@ -208,7 +208,7 @@ def _near_roof(facts: Facts) -> str:
 
 
 def _explains(facts: Facts, seconds: float) -> bool:
-    """Return whether an estimated time explains most of the time above the roofline."""
+    """Return whether an estimated time explains most of the time above the roofline time."""
     roof_s = facts.prediction.roof_seconds if facts.prediction else 0.0
     return seconds >= EXPLAINED * max(facts.busy_s - roof_s, 0.0) > 0
 
@@ -220,7 +220,7 @@ def _by_work(facts: Facts, kind: Kind, what: str) -> str | None:
 
 
 def _share(facts: Facts, seconds: float) -> str:
-    """Return an estimated time in words, without a number above the measured time."""
+    """Return an estimated time in words; an estimate above the measured time gets no number."""
     if seconds >= facts.busy_s:
         return "all of this time, by an estimate"
     return f"about {seconds_text(seconds)}"

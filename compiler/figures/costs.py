@@ -107,8 +107,8 @@ def activation_bytes(work: Work) -> int | None:
 def bound_of_nodes(work: Work, machine: Machine) -> float | None:
     """A lower bound of the time of a run on this machine if each node of the model is a kernel.
 
-    It is the sum of the rooflines of all nodes, each with a launch inside the run. Each node reads
-    its bytes from the smallest cache that can contain them.
+    It is the sum of the roofline times of all nodes, plus a launch inside the run for each node.
+    Each node reads its bytes from the smallest cache that can contain them.
     """
     if work.costs is None:
         return None

@@ -1,4 +1,4 @@
-"""Figures of the division of a run into generated code and fallbacks, and of its work."""
+"""Figures of the work of a run, and of its division into generated code and fallbacks."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def kernel_bytes(kernel: KernelInfo) -> int:
 def kernel_bound(prediction: Prediction | None) -> float | None:
     """A lower bound of a kernel's time inside a run on this machine.
 
-    It is the roofline of the kernel, plus the cost of one more kernel in a native call. Measured
+    It is the roofline time of the kernel, plus a launch inside a native call. Measured
     kernels are called separately: see the lower bound with a separate call.
     """
     return prediction.seconds if prediction else None

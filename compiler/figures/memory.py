@@ -111,7 +111,7 @@ def idle_share(plan: Plan) -> float:
 
 @figure("weights", "B", "compile.weight_bytes = result.running.weight_bytes")
 def weight_bytes(program: Program) -> int:
-    """The size of the constants of the program, in the order in which kernels read them.
+    """The size of the constants of the program, stored as kernels read them.
 
     It differs from the bytes of constants, because packing pads constants, and passes fold or
     remove constants.

@@ -23,7 +23,7 @@ class Supply(NamedTuple):
     level: Level
 
     def seconds(self, cost: Cost) -> float:
-        """Return the roofline of a cost on one core, without a launch."""
+        """Return the roofline time of a cost on one core, without a launch."""
         traffic: dict[Level, float] = {self.level: cost.bytes_moved}
         return predicted(cost.flops, traffic, self.machine, 0.0).roof_seconds
 
@@ -135,7 +135,7 @@ def saved_bytes(step: Step) -> int | None:
 def saved_seconds(step: Step, supply: Supply) -> float | None:
     """The estimated time of the matched nodes minus that of the created nodes, without launches.
 
-    The estimate is the roofline of one core of this machine. Values lie in the smallest cache that
+    The estimate is a roofline time on one core. Values lie in the smallest cache that
     can hold all values of the graph before the pass, or in DRAM if no cache can.
     """
     a, b = step.cost_before, step.cost_after

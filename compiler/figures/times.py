@@ -266,7 +266,7 @@ def kernel_share(median_s: float, kernels_s: float) -> float:
 def separate_bound(prediction: Prediction | None) -> float | None:
     """A lower bound of a kernel's time on this machine, with a separate call as in measurements.
 
-    It is the roofline of the kernel plus the cost of a call from Python.
+    It is the roofline time of the kernel plus the cost of a call from Python.
     """
     return prediction.seconds if prediction else None
 
@@ -295,8 +295,8 @@ def separate_bounds(predictions: Iterable[Prediction]) -> float:
 def run_bound(predictions: Sequence[Prediction], machine: Machine) -> float:
     """A lower bound of the time of a whole run on this machine, with one call for all kernels.
 
-    It is the sum of the rooflines of all kernels, plus one call from Python. Each kernel after the
-    first adds the cost of a launch inside a run. Kernels without a bound add nothing.
+    It is the sum of the roofline times of all kernels, plus one call from Python. Each kernel after
+    the first adds the cost of a launch inside a run. Kernels without a bound add nothing.
     """
     further = max(len(predictions) - 1, 0)
     launches = further * machine.launch_seconds + machine.call_seconds
@@ -315,10 +315,10 @@ def bound_ratio(median_s: float, bound_s: float | None) -> float | None:
 
 @figure("potential", "s", "profile.kernels[].potential_s", "run.profile[].potential_s")
 def potential(median_s: float, least_s: float | None) -> float | None:
-    """The time of a kernel above its roofline and its call: the most that a schedule can save.
+    """The time of a kernel above its roofline time and its call: the most that a schedule can save.
 
     The cost of the call is the measured cost or the cost in the lower bound, whichever is larger.
-    The potential is 0 for a kernel that takes no longer than its roofline and its call.
+    The potential is 0 for a kernel that takes no longer than its roofline time and its call.
     """
     return None if least_s is None else max(0.0, median_s - least_s)
 
@@ -362,9 +362,9 @@ def ceiling(n_flops: int, roof_s: float | None) -> float | None:
 
 @figure("share of the ceiling", "share", "profile.kernels[].reached")
 def reached(median_s: float, roof_s: float | None) -> float | None:
-    """The roofline of a kernel divided by its time.
+    """The roofline time of a kernel divided by its measured time.
 
-    It is low for short kernels, whose time is mostly the separate call. Above 100 %, the speeds
-    of the machine are too low: they are estimated, or were measured under load.
+    It is low for short kernels, whose time is mostly the separate call. Above 100 %, the
+    assumed speeds of the machine are too low: they are estimated, or were measured under load.
     """
     return roof_s / median_s if roof_s and median_s else None

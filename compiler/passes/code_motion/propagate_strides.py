@@ -131,7 +131,7 @@ def _is_moved(node: Node) -> bool:
 
 @dataclass
 class _Cone:
-    """The nodes before a value that shrink with it, and the operands that are sliced instead."""
+    """The producers that shrink together with a value, and operands that are sliced instead."""
 
     ed: Editor
     value: str

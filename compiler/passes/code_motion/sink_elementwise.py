@@ -170,7 +170,7 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
 
 
 def _computed_with(ed: Editor, node: Node) -> str:
-    """Return the earlier value whose kernel also computes the chain from it to a node, or ""."""
+    """Return the value whose kernel also computes the elementwise chain up to a node, or ""."""
     value = node.inputs[0]
     while True:
         maker = ed.producer(value)

@@ -18,7 +18,7 @@ MANNER = Manner(
         Theirs("EliminateCast, EliminateIdentity", line("remove_noops")),
         Theirs(
             "ExtractConstToInitializer",
-            line("fold_constants", "turns nodes that are constants into stored constants"),
+            line("fold_constants", "turns Constant nodes into stored constants"),
         ),
         Theirs("PropagateConstWithDiffShape", line("fold_constants")),
         Theirs(
