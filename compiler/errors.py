@@ -175,7 +175,7 @@ CODES: dict[str, Code] = {
         "compare the front matter with the table in docs/lessons.md",
     ),
     "E-LESSON-TEXT": Code(
-        "The text of a lesson does not follow its grammar: a fence, an option or a reference.",
+        "A fence, an option or a reference in a lesson does not follow the grammar of lessons.",
         "compare the line with the examples in docs/lessons.md",
     ),
     "E-LESSON-BLOCK": Code(

@@ -65,7 +65,7 @@ def model_flops(work: Work) -> int | None:
     """The number of arithmetic operations of one run of the imported model, before any pass.
 
     Each operator declares its operations. Passes may remove operations, so the operations of the
-    program differ. All branches count; loop bodies count as they do for the multiply-adds.
+    program differ. All branches count; loop bodies count as for the multiply-adds.
     """
     total = work.total()
     return None if total is None else total.flops

@@ -148,7 +148,7 @@ def flops(kernels: Sequence[KernelInfo]) -> int:
     "inspect.running.native_flops = compile.native_flops = result.running.native_flops",
 )
 def native_flops(kernels: Sequence[KernelInfo]) -> int:
-    """The operations of one run that machine code executes.
+    """The operations that machine code executes in one run.
 
     It is the operations of the program minus the operations that the reference runs.
     """

@@ -106,7 +106,7 @@ def n_applied(steps: Sequence[Step]) -> int:
 def n_declined(steps: Sequence[Step]) -> int:
     """The number of rewrites that a pass considered and rejected, each with a reason.
 
-    Places where no rule matches do not count.
+    Nodes that match no rule do not count.
     """
     return sum(s.outcome == "declined" for s in steps)
 

@@ -1,4 +1,4 @@
-"""Motion of elementwise operators behind slices, gathers, maxima and concatenations."""
+"""Code motion of elementwise operators past slices, gathers, maxima and concatenations."""
 
 from __future__ import annotations
 
@@ -91,10 +91,10 @@ NEARLY_INCREASING = with_trait("nearly_increasing")
     ],
 )
 def sink_elementwise(graph: Graph, log: Log) -> Graph:
-    """Move elementwise operators behind slices and concatenations.
+    """Move elementwise operators after slices and concatenations.
 
     An operator before a slice or gather also computes the elements that are dropped. An increasing
-    operator may move behind a maximum. NaN stays NaN in either order. An operator that is fused
+    operator may move after a maximum. NaN stays NaN in either order. An operator that is fused
     into the kernel of its operand adds almost no time, and stays. Source: Glow's SinkCode, TVM's
     ReorderTakeAfterMatmul.
     """

@@ -122,7 +122,7 @@ def _obstacle(node: Node) -> str:
 
 
 def _price(ed: Editor, node: Node) -> str:
-    """Return the reason that computing both branches does not pay, or "" if it does."""
+    """Return the reason that computing both branches is unprofitable, or ""."""
     seconds: list[float] = []
     for region in node.regions.values():
         facts = {**{n: ed.type(n) for n in region.free_names}, **region.types}

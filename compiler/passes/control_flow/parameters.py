@@ -80,7 +80,7 @@ def _deciding(node: Node) -> tuple[str, ...]:
 def _behind(
     graph: Graph, small: set[str], follows: Callable[[Node], bool]
 ) -> dict[str, frozenset[str]]:
-    """Map each value to the small inputs that it depends on through nodes accepted by `follows`."""
+    """Map values to the small inputs on which they depend through nodes that `follows` accepts."""
     behind = {name: frozenset({name}) for name in small}
     for node in graph.nodes:
         sources = frozenset(s for i in node.inputs for s in behind.get(i, ()))

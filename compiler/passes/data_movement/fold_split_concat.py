@@ -215,7 +215,7 @@ class _Joiner:
         return users[0].op if len(users) == 1 == self.ed.n_uses(node.output) else ""
 
     def repeat(self, node: Node, values: list[str], axis: int) -> None:
-        """Replace a concatenation of one tensor with itself by a tile, which reads it once."""
+        """Replace a concatenation of copies of a tensor with a tile, which reads it once."""
         x = self.ed.tensor(values[0])
         times = np.array([len(values) if a == axis else 1 for a in range(x.rank)], np.int64)
         because = f"{x.name} is repeated {len(values)} times along axis {axis}"

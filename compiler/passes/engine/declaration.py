@@ -34,7 +34,7 @@ class Option:
     choices: tuple[str, ...] = ()
 
     def check(self, pass_name: str, value: Any) -> Any:
-        """Check and return a value; integers become floats where floats are required.
+        """Check and return a value; integers become floats if floats are required.
 
         Errors: E-PIPELINE-OPTION.
         """

@@ -113,8 +113,8 @@ class Grouping:
     def add_weights(self, group: Group, anchor: Node) -> None:
         """Add the dequantization of constant weights of a product.
 
-        Each tile of rows dequantizes the weights in vector registers, so it loads one byte per
-        weight instead of four.
+        The kernel dequantizes the weights in vector registers, for each tile of rows. So it loads
+        one byte per weight instead of four.
         """
         made = self.graph.producers.get(anchor.inputs[1]) if len(anchor.inputs) > 1 else None
         if made is None or anchor.op != "matmul" or made.op != "dequantize":

@@ -21,7 +21,7 @@ ALONG_PIXELS, UNALIGNED, STRIDED = 0.9, 0.65, 0.5
 
 `ALONG_PIXELS` accounts for scalar loads of weights (measured: 0.84 to 0.98). `UNALIGNED` is for
 windows: their vectors are unaligned, and rows end within vectors (measured: 0.55 to 0.75).
-`STRIDED` is for strides, which load every other pixel (measured: 0.4 to 0.6).
+`STRIDED` is for strided windows, which load every other pixel (measured: 0.4 to 0.6).
 """
 
 STRIDED_ALONE, SHORT_ALONE = 0.15, 0.2

@@ -255,7 +255,7 @@ def log_of_rest_of_sigmoid(x: Tensor) -> Operand:
     """,
 )
 def log_of_softmax(x: Tensor, axis: int) -> Operand:
-    """Rewrite `log(softmax(x))` as log_softmax(x), finite where softmax underflows to 0."""
+    """Rewrite `log(softmax(x))` as log_softmax(x), finite even if softmax underflows to 0."""
     return o.log_softmax(x, axis=axis)
 
 

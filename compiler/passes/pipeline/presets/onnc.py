@@ -41,7 +41,7 @@ MANNER = Manner(
             "FuseConvRelu, FuseInplaceValue",
             line(
                 "fuse",
-                "fuses only the node directly behind an anchor",
+                "fuses only the node directly after an anchor",
                 max_nodes=2,
                 duplicate=False,
             ),

@@ -123,7 +123,7 @@ _FIXPOINT = Repeat(
         *_MOVEMENT,
         line("cleanup_qdq", "removes quantize and dequantize pairs that cancel"),
         line("fold_affine", "scales and shifts fold into weights"),
-        line("absorb_affine", "also folds scales and shifts behind sums and concatenations"),
+        line("absorb_affine", "also folds scales and shifts after sums and concatenations"),
         line("fold_constants", "evaluates nodes with newly constant operands", keep_codes=True),
         line("common_subexpression_elimination", "rewrites create equal nodes"),
         line("dead_code_elimination", "old weights and shapes are dead"),
