@@ -5,8 +5,8 @@ number below `shares`. Each thread, including the caller, has a range of share n
 from other ranges when its range is empty. The caller waits only for shares that have started. If a
 worker has no processor, other threads steal its shares, and the caller cancels its assignment. The
 caller maintains a balance: the time that workers save, minus the time spent waiting for preempted
-workers. While the balance is negative, the caller runs all shares itself, which bounds the loss on
-a busy machine.
+workers. While the balance is negative, the caller runs all shares itself. This bounds the loss on a
+busy machine.
 
     worker   0 no thread | 1 spins | 2 sleeps | 3 works | 5 must end | address of an assigned desk
     desk     next and end of its remaining numbers, its job, its index, its worker
