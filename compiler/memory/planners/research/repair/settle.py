@@ -85,7 +85,8 @@ def _cheapest(
     block: int,
     capacity: int,
 ) -> int:
-    """Return an offset for a block at which the neighbors that it overlaps have the least cost.
+    """Return the offset for a block with the least cost: the cost of the neighbors overlapped
+    there.
 
     Return -1 if pinned neighbors leave no offset. As the offset increases, an overlap with a
     neighbor begins just above the neighbor's offset minus the block's size, and stops at the
