@@ -1,4 +1,4 @@
-"""The roles of open dimensions of inputs, from the operators that read them and from their names.
+"""The roles of open dimensions of inputs, derived from operators and from dimension names.
 
 Inference has propagated the symbol of each open dimension through the graph. The operators whose
 operands contain a symbol determine its role, for example the channels or the height of a

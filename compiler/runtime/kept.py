@@ -131,7 +131,7 @@ class ProgramStore:
     """
 
     writing: ClassVar[dict[tuple[Path | None, str], Thread]] = {}
-    """Programs that this process is about to write."""
+    """For each program that this process has yet to write: the writing thread."""
 
     def __init__(self, directory: Path | None, limit_bytes: int = LIMIT_BYTES) -> None:
         self.directory = directory

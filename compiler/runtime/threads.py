@@ -1,4 +1,4 @@
-"""Threads of a program: checks of the requested number, and this machine's support."""
+"""Threads of a program: the check of their number, and this machine's threading runtime."""
 
 from __future__ import annotations
 

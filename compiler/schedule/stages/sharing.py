@@ -162,7 +162,7 @@ def _common(
 ) -> list[tuple[str, ...]]:
     """Return the axes that all parts of a sequence can share, outermost first.
 
-    Each tuple has the names that the parts have for one axis.
+    Each tuple has the names of one axis in all parts.
     """
     made: dict[str, tuple[str, ...]] = {}
     alive = [a for a in run[0][0].axes if a not in done and run[0][0].extents[a] != 1]

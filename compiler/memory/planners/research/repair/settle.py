@@ -21,7 +21,7 @@ TABU = 20.0
 MOST_TABU_MOVES = 10
 
 TOP = 8
-"""The next block to place is one of this number of most recently ejected blocks, so a chain of
+"""Number of most recently ejected blocks from which the next block is chosen, so that a chain of
 ejections stays local."""
 
 MOVE = 20
@@ -90,7 +90,7 @@ def _cheapest(
 
     Return -1 if pinned neighbors leave no offset. As the offset increases, an overlap with a
     neighbor begins just above the neighbor's offset minus the block's size, and stops at the
-    neighbor's end. The cost changes only there; both offsets are rounded to the alignment.
+    neighbor's end. The cost changes only at these two offsets, which are rounded to the alignment.
     """
     size, mask, move = blocks.size[block], blocks.mask[block], state.counts[1]
     top = (capacity - size) & ~mask

@@ -113,7 +113,7 @@ def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) 
     """Return the bytes that stay unused where the skyline changes height from `low` to `high` at t.
 
     If the height increases, only blocks that end at t can fill the lower side up to the edge. If
-    the height decreases, only blocks that begin at t can.
+    the height decreases, only blocks that begin at t can fill it.
     """
     if low == high:
         return 0
