@@ -42,7 +42,7 @@ class Clock:
 
 
 def optimise(graph: Graph, options: Options, clock: Clock) -> tuple[Graph, Trace | None]:
-    """Run the passes; return the optimised graph, and the trace if it is wanted."""
+    """Run the passes; return the optimised graph, and the trace if `options.trace` is set."""
     with clock.stage("passes"):
         optimised, trace = run_pipeline(
             graph,

@@ -89,7 +89,7 @@ def has_bits_of(a: Any, b: Any) -> bool:
 
 
 def _once(a: Array, b: Array) -> tuple[Array, Array]:
-    """Cut axes with stride 0 in both arrays to length 1, since they only repeat elements."""
+    """Cut axes with stride 0 in both arrays to length 1, since such axes only repeat elements."""
     both = zip(a.strides, b.strides, strict=True)
     cut = tuple(slice(0, 1) if s == t == 0 else slice(None) for s, t in both)
     return a[cut], b[cut]

@@ -63,7 +63,7 @@ def body_of(
 def _stated(
     schema: Any, node: Any, attributes: Mapping[str, Any], types: Sequence[Type | None]
 ) -> Any | None:
-    """Return the precise body, else the schema's fixed body or body for these types, else None."""
+    """Return the precise body, else the schema's body (fixed or for these types), else None."""
     import onnx
 
     precise = precise_body(schema.name) if not normal_domain(schema.domain) else None

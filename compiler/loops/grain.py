@@ -120,5 +120,5 @@ def part_steps(part: Scalar, buffers: Mapping[str, Buffer]) -> int:
 
 
 def least_steps(threads: int) -> int:
-    """Return the least steps for which sharing among threads saves twice the cost of a fork."""
+    """Return the smallest number of steps for which threads save twice the cost of a fork."""
     return 2 * FORK_CYCLES * STEPS_PER_CYCLE * threads // (threads - 1)

@@ -40,7 +40,7 @@ def key_of(target: Target) -> str:
 
 
 def kind_of(target: Target) -> str:
-    """Return the kind of a machine: times and code of machines of another kind differ."""
+    """Return the digest of a kind of machine; measured times and code are valid for one kind."""
     facts = map(str, (processor(), *_facts(target)))
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
 

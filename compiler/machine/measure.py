@@ -1,8 +1,8 @@
 """Measurement of a machine by probes, which our code generator compiles.
 
 The measurement takes about two seconds. Rounds of all probes are interleaved, and the fastest round
-of each probe counts. Two logical processors of a core share the units of the core, so a probe is at
-times half as fast; the fastest round shows the full speed.
+of each probe counts. Two logical processors of a core share the units of the core, so a probe may
+run at half speed. The fastest round shows the full speed.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _sizes(target: Target) -> dict[str, int]:
 
 
 def _iterations(nbytes: int) -> int:
-    """Return how often a probe reads its memory per call, so that a call reads 4 MiB."""
+    """Return the number of passes of a call over a probe's memory, to read 4 MiB in total."""
     return max((4 << 20) // nbytes, 1)
 
 

@@ -121,7 +121,7 @@ def _(scores: Tensor, classes: Tensor) -> Operand | None:
 
 
 def _loss(n: OnnxCall, scores: Operand, x: Tensor, classes: Tensor) -> Operand:
-    """Compute the loss at each position, weighted by class, and combine by `reduction`."""
+    """Compute the losses of all positions, weighted by class, and combine them by `reduction`."""
     weight = _weights(n, x, classes)
     lost: Operand = neg(take_class(scores, classes))
     if weight is not None:

@@ -215,7 +215,7 @@ class TapPart:
 
 
 def tap_parts(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> list[list[TapPart]] | None:
-    """Divide each axis into parts of equal taps, for dilated windows; None if this does not pay.
+    """Divide each axis into parts of equal taps, for dilated windows; None if unprofitable.
 
     The division into parts avoids products with padding zeros.
     """

@@ -110,8 +110,8 @@ def span(size: int, cut: slice) -> range:
 def _from_front(position: Dim, size: Dim) -> Dim:
     """Convert a start or end to an index from the front of the axis.
 
-    A symbolic position is a size or a negated size; a size is nonnegative, and a negated size is
-    never -0 at run time.
+    A symbolic position is a size or a negated size. A negated size counts from the end, so it is
+    assumed to be nonzero at run time.
     """
     if isinstance(position, int) and position >= LARGEST_SIZE:
         return size

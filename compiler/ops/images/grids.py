@@ -59,7 +59,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @slice_.onnx("CenterCropPad")
 def _(n: OnnxCall) -> Operand | None:
-    """Import CenterCropPad: crop or zero-pad both ends; of an odd number, one more at the end."""
+    """Import CenterCropPad: crop or zero-pad both ends; an odd number takes one more at the end."""
     x, wanted = n.operand(0), _sizes(n.operand(1))
     assert x is not None
     if wanted is None or not x.type.is_static:

@@ -15,7 +15,7 @@ from compiler.ops import protos
 from compiler.ops.onnx_import import contrib
 
 OF_ANY_OPSET = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
-"""Operators that the optimiser of ONNX Runtime adds to models in the standard domain, whatever the
+"""Operators that the optimiser of ONNX Runtime adds to models in the standard domain, for every
 opset."""
 
 
@@ -55,7 +55,7 @@ def check_call(
     n_outputs: int,
     kinds: Mapping[str, str],
 ) -> None:
-    """Check a call of an operator: false `inputs` are omitted; `kinds` has the kinds of attributes.
+    """Check a call of an operator; `inputs` is false for an omitted operand, `kinds` by attribute.
 
     Errors: E-MODEL-INVALID, E-MODEL-ATTRIBUTE.
     """
