@@ -42,7 +42,7 @@ NOTES_BYTES = 4 << 20
 """Maximum total size in bytes of the cached digests of model files."""
 
 NOT_OF_THE_PROGRAM = {"tier", "limits"}
-"""Options that are not part of the cache key; optimised code also serves requests for tier 0."""
+"""Options that are not part of the cache key; a request for tier 0 also accepts optimised code."""
 
 COLLECT_AFTER = 500_000
 """Number of new objects between two garbage collections while a model is compiled."""
@@ -97,9 +97,10 @@ def compile(
     by a value that the kernel computes.
     `limits` bounds the time and the memory of this call, but not of runs (docs/limits.md).
     A program compiled earlier is loaded from disk if the model's bytes, the options, the compiler's
-    code and the machine are unchanged. A loaded program runs at once. Access to its trace, or to
-    other facts about the compilation, recompiles the model. A new program is written to disk in the
-    background after the call returns. The program's `settle()` waits for the end of this write.
+    code and the machine are unchanged. A loaded program runs without compilation. Access to its
+    trace, or to other facts about the compilation, recompiles the model. A new program is written
+    to disk in the background after the call returns. The program's `settle()` waits for the end of
+    this write.
     Errors: the errors of reading the model; E-INPUT-* for `inputs`; E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-* and E-LIMIT-*; E-OPTION-VALUE for values that are not supported.
     """

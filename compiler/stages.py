@@ -56,7 +56,7 @@ def optimise(graph: Graph, options: Options, clock: Clock) -> tuple[Graph, Trace
 
 
 def portable(source: Graph, optimised: Graph, options: Options) -> Graph:
-    """Optimise the graph with all passes except those that improve only generated code."""
+    """Optimise the graph without the passes that improve only generated code."""
     pipeline = options.passes.portable
     if pipeline.lines == options.passes.lines:
         return optimised

@@ -1,8 +1,8 @@
 """Entries of a cache folder: files with a keyed digest, checked before anything reads them.
 
 An entry is a line with the keyed digest, then the content. The digest covers the folder's kind, the
-entry's name and the content, so an entry is not valid under another name. Large data can be a file
-of its own, the *bulk* of an entry: the entry has a `Seal` of this file.
+entry's name and the content, so an entry is not valid under another name. Large data can be in a
+separate file, the *bulk* of an entry; the entry contains a `Seal` of this file.
 
 Entries are written to a temporary file and renamed, so concurrent processes and interrupted writes
 leave either the old entry or the new one. An entry with a wrong digest is removed.

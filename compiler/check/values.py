@@ -30,8 +30,8 @@ class StageValues:
 
     Successive graphs share the nodes that a pass did not change. The results of a node with
     unchanged operands are reused. If a value is recomputed and its bits are unchanged, the previous
-    object is kept, so its readers are not recomputed. Build systems call this early cutoff (Mokhov,
-    Mitchell and Peyton Jones 2018, "Build systems a la carte").
+    object is reused, and its readers are not recomputed. Build systems call this early cutoff
+    (Mokhov, Mitchell and Peyton Jones 2018, "Build systems a la carte").
     """
 
     inputs: Mapping[str, Any]

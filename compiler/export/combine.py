@@ -33,7 +33,7 @@ from compiler.ir.types import DType, TensorType
 def combined(graph: Graph, scope: Scope) -> Graph:
     """Replace groups of nodes by standard operators.
 
-    `scope` is the scope in which the graph will be exported; it knows the captured values.
+    `scope` is the scope in which the graph will be exported; it contains the captured values.
     """
     graph = opened(graph, fused=scope.model.fused)
     work = Work(graph, scope)

@@ -1,6 +1,6 @@
 """Function bodies of the ONNX standard, which decompose operators into declared operators.
 
-The onnx package may have a function body for an operator. If an operator has such a body and no
+The onnx package may have a function body for an operator. If an operator has a body and no
 declaration accepts the node, the body is inlined; no foreign node is created.
 """
 
@@ -96,10 +96,9 @@ def _is_wide(t: Type | None) -> bool:
 
 
 def _widened(function: Any, types: Sequence[Type | None]) -> Any:
-    """Remove casts of f64 values to f32, by which ReduceL2 would lose half of its precision.
-
-    Such a cast from f64 to f32 becomes a cast to f64. Return the body unchanged if its operators
-    would otherwise mix types, or if its results would change their type.
+    """Replace casts from f64 to f32 by casts to f64; ReduceL2 would lose half of its digits. Return
+    the body unchanged if its operators would otherwise mix types, or if its results would change
+    their type.
     """
     import onnx
 

@@ -1,7 +1,7 @@
 """A rough estimate of the cycles that statements take, for the grain size of parallel loops.
 
-A precision of microseconds suffices: loops shorter than a few times the cost of waking and joining
-threads run on one thread.
+A precision of microseconds suffices. A loop uses several threads only if it takes a few times as
+long as waking and joining the threads.
 """
 
 from __future__ import annotations

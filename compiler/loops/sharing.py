@@ -79,7 +79,7 @@ class Members:
 def regions(
     body: Sequence[Statement], buffers: Mapping[str, Buffer], outer: Ranges
 ) -> list[Members]:
-    """Partition a body into the largest regions of provably independent pieces, and the rest."""
+    """Partition a body into maximal regions of provably independent pieces, and other pieces."""
     found: list[Members] = []
     for piece in pieces(body):
         shared = is_shareable(piece, buffers, outer)

@@ -79,7 +79,8 @@ def measure(name: str, tell: Tell = lambda what: None) -> Machine:
 
 
 def _sizes(target: Target) -> dict[str, int]:
-    """Return, per memory level, a size that fits in it but in no smaller level. Units: bytes."""
+    """Return, per memory level, a size that fits in the level but in no smaller level. Units:
+    bytes."""
     return {
         "l1_bytes_per_second": target.l1d_bytes // 2,
         "l2_bytes_per_second": max(target.l2_bytes // 2, 2 * target.l1d_bytes),
@@ -144,7 +145,7 @@ def _filled(nbytes: int) -> Any:
 
 
 def _launches(target: Target) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return a function that calls one empty kernel, and a function that calls many of them."""
+    """Return two functions: a call of one empty kernel, and a call of many empty kernels."""
     launch = Launch("probe", (Arg("input", 0), Arg("output", 0)))
     library = Library.compile(
         module_ir(

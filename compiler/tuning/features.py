@@ -31,7 +31,8 @@ N_FEATURES = 11 + 6 * DEPTH
 def features(space: Space, point: Point, target: Target) -> list[float]:
     """Return the features of a point: the sums of the features of its loop nests.
 
-    The number of features is the same for all computations, so one model learns from all of them.
+    The number of features is the same for all computations, so one model learns from all
+    computations.
     """
     calls: dict[str, list[Call]] = {}
     for line in space.rendered(point):

@@ -23,8 +23,8 @@ from compiler.ops.type_rules.requirements import require_elements, require_size,
 def take_class(scores: Tensor, classes: Tensor) -> TensorType:
     """Gather the score of the class at each position; 0 for an invalid class.
 
-    Shapes: scores [N, C, ...], classes [N, ...] of integers. If an axis of scores other than C has
-    size 1, it is broadcast.
+    Shapes: scores [N, C, ...], classes [N, ...] of integers. An axis of scores other than C is
+    broadcast if its size is 1.
     Errors: E-OP-DTYPE, E-OP-SHAPE.
     Source: ONNX NegativeLogLikelihoodLoss-13. The lowering scans the scores of all classes, as the
     softmax before the loss does.

@@ -204,7 +204,7 @@ def _(
 def reach_of_phases(dims: Sequence[Dim], made: Sequence[Dim], spreading: Spreading) -> Ints:
     """Return the distance beyond the image's borders that the phases read, for each spatial axis.
 
-    For open sizes, the distance is 0: such a convolution tests every position.
+    For open sizes, the distance is 0, because the convolution tests every position.
     """
     if not all(isinstance(n, int) for n in (*dims, *made)):
         return (0,) * len(dims)

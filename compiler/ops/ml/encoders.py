@@ -1,4 +1,4 @@
-"""Table lookup, and ONNX's encoders of categories that use it."""
+"""Table lookup, and ONNX's encoders of categories, which are lookups."""
 
 from __future__ import annotations
 
