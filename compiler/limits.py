@@ -61,7 +61,7 @@ class Limits:
     n_nodes: int = 250_000
     """Maximum number of nodes, including nodes of subgraphs, after functions are inlined."""
     n_operands: int = 50_000
-    """Maximum number of operands and results of a node."""
+    """Maximum number of operands and results of a node, in total."""
     n_symbols: int = 2_000
     """Maximum number of distinct symbolic sizes among the inputs."""
     n_initialisers: int = 1_000_000

@@ -15,10 +15,10 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 
 DUPLICATE_LIMIT = 48
-"""A producer with several reads is inlined if reads times operations are at most this number."""
+"""A producer with several reads is inlined if reads x operations is at most this number."""
 
 REPEAT_LIMIT = 256
-"""A producer with one consumer is inlined if reads times operations are at most this number.
+"""A producer with one consumer is inlined if reads x operations is at most this number.
 
 The consumer reads the producer several times, always at the consumer's own point.
 """

@@ -203,7 +203,7 @@ def _are_matrices(work: Work, product: Node) -> bool:
 
 @dataclass(frozen=True)
 class _Search:
-    """The conversion of an operator with results of maximum size to ONNX's, with exact results."""
+    """The conversion of an operator with padded results to an ONNX operator with exact results."""
 
     op_type: str
     count: int

@@ -96,9 +96,10 @@ def _is_wide(t: Type | None) -> bool:
 
 
 def _widened(function: Any, types: Sequence[Type | None]) -> Any:
-    """Replace casts from f64 to f32 by casts to f64; ReduceL2 would lose half of its digits. Return
-    the body unchanged if its operators would otherwise mix types, or if its results would change
-    their type.
+    """Replace casts from f64 to f32 by casts to f64: f32 would halve the digits of ReduceL2.
+
+    Return the body unchanged if its operators would otherwise mix types, or if its results would
+    change their type.
     """
     import onnx
 

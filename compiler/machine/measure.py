@@ -79,8 +79,7 @@ def measure(name: str, tell: Tell = lambda what: None) -> Machine:
 
 
 def _sizes(target: Target) -> dict[str, int]:
-    """Return, per memory level, a size that fits in the level but in no smaller level. Units:
-    bytes."""
+    """Return for each memory level a number of bytes that fits there, but in no smaller level."""
     return {
         "l1_bytes_per_second": target.l1d_bytes // 2,
         "l2_bytes_per_second": max(target.l2_bytes // 2, 2 * target.l1d_bytes),

@@ -24,7 +24,7 @@ from compiler.ir.types import Dim
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
 
 MOST = 2**31 - 1
-"""The maximum of window sizes, strides and pads: kernels with larger values would not end in
+"""The maximum of window sizes, strides and pads; code for larger values would not end in
 practice."""
 
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}

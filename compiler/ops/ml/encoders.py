@@ -1,4 +1,4 @@
-"""Table lookup, and ONNX's encoders of categories, which are lookups."""
+"""Table lookup, and ONNX's encoders of categories, which use the lookup."""
 
 from __future__ import annotations
 

@@ -55,8 +55,9 @@ def check_call(
     n_outputs: int,
     kinds: Mapping[str, str],
 ) -> None:
-    """Check a call of an operator; `inputs` is false for an omitted operand, `kinds` by attribute.
+    """Check a call of an operator.
 
+    An element of `inputs` is false for an omitted operand; `kinds` maps attributes to their kinds.
     Errors: E-MODEL-INVALID, E-MODEL-ATTRIBUTE.
     """
     for what, n, low, high in (
@@ -65,7 +66,7 @@ def check_call(
     ):
         if not low <= n <= high:
             counts = str(low) if low == high else f"{low} to {high}"
-            raise CompileError("E-MODEL-INVALID", f"{op_type} has {counts} {what}, got {n}")
+            raise CompileError("E-MODEL-INVALID", f"{op_type} needs {counts} {what}, got {n}")
     places = [*schema.required]
     if schema.rest is not None:
         places += range(schema.rest, len(inputs))
