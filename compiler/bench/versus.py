@@ -33,7 +33,7 @@ LONG_RUN_SECONDS = 2e-3
 COPIES_OF_LONG_RUNS, SAMPLES_OF_LONG_RUNS = 8, 25
 """`N_COPIES` and `SAMPLES` for long runs, whose times vary less."""
 LONGEST_SECONDS = 10.0
-"""Maximum duration to which a comparison of long runs is extended."""
+"""Maximum duration of an extended comparison of long runs."""
 SIGNIFICANCE = 0.01
 """Probability that equal programs are called different."""
 EQUAL_SHARE = 0.003

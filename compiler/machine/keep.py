@@ -34,7 +34,7 @@ def processor() -> str:
 
 
 def key_of(target: Target) -> str:
-    """Return the key of measured speeds: processor, features, and code generator versions."""
+    """Return the key of measured speeds: processor, features, and versions of code generators."""
     facts = (FORMAT, __version__, llvmlite.__version__, processor(), *_facts(target))
     return hashlib.sha256("\0".join(map(str, facts)).encode()).hexdigest()[:16]
 

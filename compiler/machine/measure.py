@@ -120,7 +120,7 @@ class _Timed:
 
 
 def _call(probe: Probe, target: Target) -> Callable[[], object]:
-    """Return a function that calls a probe on new memory, in which every page has been written."""
+    """Return a function that calls a probe on new memory, after a write to every page."""
     library = Library.compile(module_ir({"probe": probe.kernel}, [], target), target)
     arrays = [_filled(int(b.nbytes)) for b in probe.kernel.params]
     function = library.function("probe", len(arrays))

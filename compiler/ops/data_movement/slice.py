@@ -100,8 +100,8 @@ def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
 def span(size: int, cut: slice) -> range:
     """Return the indices of a slice on an axis of known size.
 
-    A start before the axis is clamped to 0, even for a negative step, where Python's slice would be
-    empty.
+    A start before the axis is clamped to 0. For a negative step, Python's slice would be empty
+    instead.
     """
     start = 0 if cut.start < -size else cut.start
     return range(size)[start : cut.stop : cut.step]

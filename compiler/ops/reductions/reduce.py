@@ -223,7 +223,7 @@ def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Any]) -> Scalar:
 
 
 def _real(dtype: DType) -> DType:
-    """Return the element type in which functions of real numbers are computed."""
+    """Return the element type of arithmetic for functions of real numbers."""
     return wide(dtype) if dtype.is_float else DType.f64
 
 
