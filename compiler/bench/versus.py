@@ -24,27 +24,27 @@ Verdict = Literal["faster", "slower", "same", "unknown"]
 """B compared with A: faster or slower with significance, no difference shown, too few data."""
 
 N_COPIES, LEAST_COPIES = 12, 5
-"""Usual and minimum number of copies of each program; fewer copies give no interval with this
-significance."""
+"""Usual and minimum number of copies of each program; fewer copies give no interval at
+`SIGNIFICANCE`."""
 SAMPLES = 40
-"""Number of runs of each copy to aim for."""
+"""Target number of runs of each copy."""
 LONG_RUN_SECONDS = 2e-3
-"""Duration from which a run loads its data itself, so that no untimed run precedes it."""
+"""Minimum duration of a long run; it loads its own data, so no untimed run precedes it."""
 COPIES_OF_LONG_RUNS, SAMPLES_OF_LONG_RUNS = 8, 25
-"""The same numbers for long runs, whose times vary less."""
+"""`N_COPIES` and `SAMPLES` for long runs, whose times vary less."""
 LONGEST_SECONDS = 10.0
-"""Maximum duration to which a comparison of long runs is extended."""
+"""Maximum duration of an extended comparison of long runs."""
 SIGNIFICANCE = 0.01
 """Probability that equal programs are called different."""
 EQUAL_SHARE = 0.003
 """Relative difference of times below which two programs count as equal."""
 EQUAL_SHARE_OF_ONE = 0.01
-"""The same for a single copy of each program: its addresses alone may cause such a difference."""
+"""`EQUAL_SHARE` for single copies of the programs: addresses alone may cause such a difference."""
 BLOCKS = 25
 SAMPLE_SECONDS = 2e-5
 """Duration below which several runs are timed together."""
 LEAST_BLOCKS = 8
-"""Minimum number of blocks: fewer give no interval with this significance."""
+"""Minimum number of blocks; fewer blocks give no interval at `SIGNIFICANCE`."""
 WIDE = 0.02
 """Relative width of an interval above which a comparison takes further blocks."""
 EXTENSION = 3.0
@@ -103,7 +103,7 @@ class Versus:
 def n_copies(run_seconds: float, copy_bytes: int, seconds: float, limit_bytes: int) -> int:
     """Return the number of copies of each program that time and memory allow.
 
-    `run_seconds` is the total time of one run of A and one run of B, and `copy_bytes` is the total
+    `run_seconds` is the total time of one run of A and one run of B. `copy_bytes` is the total
     memory of one copy of A and one copy of B.
     """
     # Short runs are repeated without timing, too.
@@ -116,8 +116,8 @@ def n_copies(run_seconds: float, copy_bytes: int, seconds: float, limit_bytes: i
 def enough_seconds(run_seconds: float, seconds: float) -> float:
     """Return the duration of a comparison: `seconds`, or longer if runs are long.
 
-    `run_seconds` is the total time of one run of A and one run of B. A single copy of each program
-    cannot tell a difference from the effect of its addresses.
+    `run_seconds` is the total time of one run of A and one run of B. With a single copy of each
+    program, a difference cannot be separated from the effect of addresses.
     """
     if not _is_long(run_seconds / 2):
         return seconds
@@ -196,7 +196,7 @@ def _middle(rows: Sequence[Sequence[float]]) -> float:
 
 
 def _levels(rows: Sequence[Sequence[float]], n: int) -> tuple[list[float], list[float]]:
-    """Return the log time of each copy relative to the block means: the first n copies, the others.
+    """Return the log times of the copies relative to the block means: the first n, then the others.
 
     The mean of a block is subtracted, so slow changes of the machine's speed have no effect.
     """

@@ -64,7 +64,7 @@ def _made(code: _Code, largest: Largest) -> Scalar | None:
 
 
 def _clamped(y: Scalar, code: _Code) -> Scalar:
-    """Clamp y to the limits of the quantized range, after subtracting the zero point from them."""
+    """Clamp y to the limits of the quantized range, each minus the zero point."""
     high, low = float(code.high - code.zero), float(code.low - code.zero)
     return apply("max", apply("min", y, high), low)
 

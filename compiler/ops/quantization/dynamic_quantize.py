@@ -112,7 +112,7 @@ def _(x: Tensor) -> Operand:
 
 @op(traits=("quantized",), kind="reduction", exact=False)
 def quantization_range(x: Tensor) -> tuple[TensorType, TensorType, TensorType, TensorType]:
-    """Compute the scale and the zero point with which dynamic_quantize quantizes a tensor.
+    """Compute the scale and the zero point that dynamic_quantize uses for a tensor.
 
     With the scale known, quantization is an elementwise operator, which can be fused or moved. The
     third and fourth results are the smallest and the largest number of the range, which includes 0.

@@ -1,7 +1,7 @@
 """Quantization and dequantization: small integers or short floats with a scale.
 
-A scale and a zero point apply to a whole tensor, to each index along one axis, or to each block of
-indices along one axis.
+A scale and a zero point apply to a whole tensor, or to each index or block of indices along one
+axis.
 """
 
 from __future__ import annotations
@@ -427,7 +427,7 @@ def _(
     axis: int,
     block_size: int,
 ) -> Operand:
-    """Export with a zero point even if it is 0: its type is read by runtimes that move the node."""
+    """Export with a zero point even if it is 0: runtimes that move the node read its type."""
     point: Operand = zero
     if zero is None and scale.type.is_static and x.dtype.is_integer and x.dtype is not DType.i32:
         point = np.zeros(scale.type.static_shape, x.dtype.numpy)
