@@ -173,7 +173,7 @@ function stoppedAt({ state, error, complete }) {
 
 /** @param {Result} result */
 function summary({ passes: { n_passes: n, n_changed: changed, seconds } }) {
-  return word("passes.summary", { n, changed, time: formatSeconds(seconds).replace(" ", "\u00a0") });
+  return word("passes.summary", { n, changed, time: formatSeconds(seconds) });
 }
 
 /**

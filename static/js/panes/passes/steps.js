@@ -2,7 +2,7 @@
 import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../../state/bindings.js";
 import { breakNames } from "../../elements/breaks.js";
 import { clone, closest, el, listen, part, partOf, revealSoon } from "../../elements/dom.js";
-import { formatCount, formatError, formatSeconds } from "../../text/format.js";
+import { formatCount, formatError, formatSeconds, unbroken } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
 import { appliedFirst, declaredStep, exampleText } from "../../results/rules.js";
 import { valuesOf } from "../../results/levels.js";
@@ -304,7 +304,7 @@ function row(step, index, selected) {
               word("steps.inexact"),
             ),
       ),
-      el("span", { class: "step-because" }, step.because),
+      el("span", { class: "step-because" }, unbroken(step.because)),
       el("br"),
       el(
         "span",

@@ -4,6 +4,7 @@ import { el } from "../../elements/dom.js";
 import { edgeOf } from "../../graph/edge_walk.js";
 import { graphWithEdge, verdictsOn } from "../../results/neighbours.js";
 import { valueOf } from "../../graph/labels.js";
+import { unbroken } from "../../text/format.js";
 import { word } from "../../text/words.js";
 
 /**
@@ -76,7 +77,7 @@ function item(answer, node, other, side, state) {
       el("button", { class: "link-button mono", type: "button", "data-node": other.id }, valueOf(other)),
       el("span", { class: "badge", "data-kind": verdict }, verdictWord(answer, node, other)),
     ),
-    el("p", {}, because.startsWith(`${maker} and ${reader} are not fused: `) ? because.slice(`${maker} and ${reader} are not fused: `.length) : because),
+    el("p", {}, unbroken(because.replace(`${maker} and ${reader} are not fused: `, ""))),
     chapters.length === 1 && because.endsWith(chapters[0].because)
       ? el("p", { class: "muted" }, word("verdict.decided"), " ", chapterButton(chapters[0]))
       : chapters.length
