@@ -328,9 +328,9 @@ function row(step, index, selected) {
  * @param {import("../../state/page.js").PageState} state
  */
 function explain({ took, made, source, error, seconds, saves }, rule, state) {
-  const fold = (/** @type {"example" | "near-miss"} */ kind, /** @type {string} */ text) =>
+  const fold = (/** @type {"example" | "near-miss"} */ kind, /** @type {string} */ text, says = "") =>
     foldOf(
-      el("details", {}, el("summary", {}, word(`steps.${kind}`)), el("pre", { class: "code", tabIndex: 0, role: "region", "aria-label": word(`steps.${kind}`) }, text)),
+      el("details", {}, el("summary", {}, word(`steps.${kind}`)), says ? el("p", { class: "step-unmatched" }, unbroken(says)) : null, el("pre", { class: "code", tabIndex: 0, role: "region", "aria-label": word(`steps.${kind}`) }, text)),
       state,
       kind,
       "rule",
@@ -355,7 +355,7 @@ function explain({ took, made, source, error, seconds, saves }, rule, state) {
       ...facts.flatMap(([key, content]) => [el("dt", {}, word(key)), el("dd", {}, content)]),
     ),
     example ? fold("example", exampleText(example)) : null,
-    rule?.near_miss ? fold("near-miss", rule.near_miss.trim()) : null,
+    rule?.near_miss ? fold("near-miss", rule.near_miss.trim(), rule.near_miss_because && word("steps.near-miss-because", { why: rule.near_miss_because })) : null,
   );
 }
 
