@@ -14,7 +14,7 @@ import { word } from "../../text/words.js";
 import { imported } from "./imported.js";
 import { mountPreview } from "./preview.js";
 import { isCost, savings } from "./savings.js";
-import { mountWithout } from "./without.js";
+import { mountWithoutShown } from "./without.js";
 import { showProblem } from "../shell/problem.js";
 import { asProblem } from "../../jobs/compile.js";
 
@@ -245,7 +245,7 @@ export function mountSteps(root, state) {
     () => (request += 1),
     () => stopMaking(),
     bindButtons(outcomes, state, "outcome", "outcome"),
-    mountWithout(partOf(root, "without", HTMLButtonElement), state),
+    mountWithoutShown(part(root, "without"), state),
     bindSwitch(selectedOnly, state, "steps-selected"),
     listen(rule, { change: () => state.set({ rule: rule.value }) }),
     state.watch(["outcome", "rule"], relist),
