@@ -35,7 +35,7 @@ class Prose:
 class Block:
     """A block: its kind, the options given, and its body.
 
-    `content` is the body as its kind reads it. `line` is the line of the opening fence.
+    `content` is the body as parsed by its kind. `line` is the line of the opening fence.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""The order of the queue: clients take turns, and none has many jobs at a time."""
+"""The order of the queue: round robin over clients, with a limit on the running jobs of each."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 BENCH = "bench"
-"""The queue of jobs that measure: one of them at a time runs on a machine."""
+"""The queue of jobs that measure; a machine runs at most one of them at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What the order depends on: a queued job, its client, and when it was submitted."""
+    """A queued job with the facts that determine the order: client, queue, priority, submission."""
 
     id: str
     serial: int
