@@ -21,7 +21,7 @@ APPARMOR_FIX = """\
 printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile bwrap /usr/bin/bwrap \
 flags=(unconfined) {\\n  userns,\\n}\\n' | sudo tee /etc/apparmor.d/bwrap \
 && sudo apparmor_parser -r /etc/apparmor.d/bwrap"""
-"""Since Ubuntu 23.10, AppArmor permits user namespaces to programs with such a profile only."""
+"""Since Ubuntu 23.10, AppArmor permits user namespaces only to programs with such a profile."""
 
 CONTAINER_FIX = (
     "start the container with a seccomp profile that allows clone, unshare, setns, mount, umount2, "

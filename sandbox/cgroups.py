@@ -40,7 +40,7 @@ class Parents:
 
 
 def usable(hierarchy: Path = HIERARCHY, membership: Path = MEMBERSHIP) -> Parents | None:
-    """Return where this process may create groups that count memory and processes, if anywhere."""
+    """Return the groups below which this process may create groups with limits, or None."""
     return _version_2(hierarchy, membership) or _version_1(hierarchy, membership)
 
 

@@ -28,8 +28,8 @@ ANY_NAMESPACE = sum(bits for kind, bits in NEW_NAMESPACES.items() if kind != "ti
 class Condition:
     """A condition on the low 32 bits of an argument; the kernel ignores its upper bits.
 
-    The call is denied if the word, reduced to `mask`, is one of `values`, or none of them if
-    `is_allow_list`.
+    The call is denied if the word under `mask` is one of `values`; with `is_allow_list`, if it is
+    none of them.
     """
 
     argument: int

@@ -47,8 +47,7 @@ class Enclosure:
         return () if self.holder is None else (self.holder.init_end,)
 
     def exceeded(self, pid: int) -> State | None:
-        """Return the limit that the child exceeds now; None if there is none, or if a cgroup
-        counts."""
+        """Return the limit that the child exceeds now, or None; None also if a cgroup counts."""
         if self.holder is None or self.holder.has_group:
             return None
         return self.holder.exceeded(pid)

@@ -1,6 +1,6 @@
 """The sandbox of a child: its limits, and the complete list of the server's files that it shows.
 
-An input of the task is a file or folder at its own place below `/in`, and read-only. Of the folder
+An input of the task is a file or folder at its own place below `/in`, and read-only. In the folder
 of a job, only the parts of its result are visible. The program's packages keep their places, so a
 forked child can import further modules.
 """

@@ -61,7 +61,7 @@ Part = Prose | Block
 
 
 def value_text(value: Value) -> str:
-    """Return the text of an option's value, with quotes where they are necessary."""
+    """Return the text of an option's value, with quotes if necessary."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

@@ -214,7 +214,7 @@ class RemoteBlobs(Blobs):
             system.rm(f"{root}/{prefix}", recursive=True)
 
     def touch(self, key: str) -> None:
-        """Note the use of a blob, unless this process has just done so."""
+        """Note the use of a blob, unless this process has noted a recent use."""
         now_s = time.monotonic()
         if now_s - self._touched.get(key, -_TOUCH_S) < _TOUCH_S:
             return

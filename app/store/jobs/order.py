@@ -29,7 +29,7 @@ def fair_order(queued: Iterable[W], running: Mapping[str, int] | None = None) ->
     """Return the queued jobs in the order of their starts; `running` counts jobs by client.
 
     Jobs of a higher priority are first. Then the first jobs of all clients precede their second
-    jobs, where running jobs count too. A tie is resolved by the order of submission.
+    jobs; running jobs count too. A tie is resolved by the order of submission.
 
     >>> jobs = [Waiting("a1", 1, "a"), Waiting("a2", 2, "a"), Waiting("b1", 3, "b")]
     >>> [job.id for job in fair_order(jobs)]

@@ -151,7 +151,7 @@ class RuleExample(TypedDict):
 
 
 class StepKind(TypedDict):
-    """A kind of step of a pass that has no rules; `near_miss` is a similar graph without a step.
+    """A kind of step of a pass without rules; `near_miss` is a similar graph without a step.
 
     An analysis changes no graph: both graphs of its example are equal, and it has no near miss.
     """
