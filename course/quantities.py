@@ -1,7 +1,7 @@
 """Named quantities of a graph and of its program, with units; most of them are deterministic.
 
-Counts of kernels and bytes are those of the program for one fixed target, so that they are equal on
-every machine and in the browser. Timed quantities need machine code, and have intervals.
+Kernels and bytes are counted for one fixed target: the counts are equal on every machine and in the
+browser. Timed quantities need machine code, and have intervals.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Amount:
 
     @property
     def is_measured(self) -> bool:
-        """Whether another run would give another value."""
+        """Whether the value varies from run to run."""
         return self.low is not None
 
     def text(self, filter: str = "") -> str:
@@ -68,7 +68,7 @@ FILTERS: Mapping[str, Callable[[Any], str]] = {
 
 @dataclass
 class Subject:
-    """A graph after its passes, with all that is derived from it on demand."""
+    """A graph after its passes; derived data are computed on demand."""
 
     graph: Graph
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Subject:
 
     @cached_property
     def contraction_cost(self) -> Cost:
-        """The cost of the contractions outside of fusions whose cost is known."""
+        """The cost of all contractions of known cost that are outside fusions."""
         types = self.graph.types
         nodes = filter(_is_contraction, self.graph.nodes)
         costs = (node_cost(n, types.__getitem__) for n in nodes)
@@ -241,7 +241,8 @@ def measured(
 ) -> tuple[dict[str, Amount], dict[str, tuple[float, ...]]]:
     """Time the programs of several subjects in interleaved rounds, for `budget_s` seconds.
 
-    Returns the time of each, and all its rounds. Errors: those of compiling and running.
+    Returns the median time of each subject, and the times of its rounds. Errors: those of compiling
+    and running.
     """
     from compiler.bench.timing import interleaved
     from compiler.cached import compile as compile_program
@@ -265,7 +266,8 @@ def median_of(rounds: Sequence[float]) -> Amount:
 
 
 def ratio_of(over: Amount, under: Amount) -> Amount:
-    """Return a quotient; the interval of a measured one contains all quotients of the intervals."""
+    """Return a quotient; its interval, if any, contains all quotients of values in the
+    intervals."""
     value = over.value / under.value if under.value else float("inf")
     if over.low is None and under.low is None:
         return Amount(value, "ratio")

@@ -46,7 +46,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What an experiment measures, on which cases, and the quotients that it reports."""
+    """The measured quantities, the cases and the reported quotients of an experiment."""
 
     measure: tuple[str, ...]
     cases: Mapping[str, Case]

@@ -23,8 +23,7 @@ T = TypeVar("T")
 
 
 class Overtime(BaseException):
-    """Raised in student code at the end of its time; not an Exception, so code cannot catch it
-    by accident."""
+    """Raised in student code at its time limit; `except Exception` does not catch it."""
 
 
 class Output(io.TextIOBase):
@@ -34,7 +33,7 @@ class Output(io.TextIOBase):
         self.text = ""
 
     def writable(self) -> bool:
-        """Return that the stream accepts text."""
+        """Return True: the stream accepts text."""
         return True
 
     def write(self, s: str, /) -> int:
@@ -114,7 +113,7 @@ def _line_in(e: BaseException, source: str) -> int:
 def within(seconds: float) -> Generator[None]:
     """Raise Overtime in the block after some seconds, if this is the main thread of a process.
 
-    In a worker of a page there are no signals: there, the page ends the worker.
+    A web worker has no signals: the page terminates the worker instead.
     """
     timed = hasattr(signal, "setitimer") and seconds > 0
     if not timed or threading.current_thread() is not threading.main_thread():
