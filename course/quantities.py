@@ -19,6 +19,7 @@ from compiler.errors import CompileError
 from compiler.figures.figure import TEXTS, Unit
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.operator import OPERATORS, Cost
+from compiler.passes.cleanup.fold_constants import held_bytes
 from compiler.passes.engine.cost import CORE, graph_cost, node_cost
 from compiler.runtime.preview import Preview, preview
 from compiler.runtime.thunks.select import Unlaunched, inner_thunks
@@ -275,6 +276,12 @@ def views(subject: Subject) -> float:
 def weight_bytes(subject: Subject) -> float:
     """The bytes of all constants of the graph."""
     return sum(c.type.nbytes for c in subject.graph.constants.values())
+
+
+@quantity("B")
+def stored_bytes(subject: Subject) -> float:
+    """The bytes that a file stores for all constants: one element if all elements are equal."""
+    return sum(map(held_bytes, subject.graph.constants.values()))
 
 
 @quantity("count")

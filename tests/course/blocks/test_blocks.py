@@ -383,3 +383,10 @@ def test_memory_is_counted_with_and_without_sharing() -> None:
     assert found["views"] == 1
     assert found["loop_lines"] > found["kernels"]
     assert found["live_bytes"] <= found["peak_bytes"] <= found["unshared_bytes"]
+
+
+def test_constants_of_equal_elements_store_one_of_them() -> None:
+    constants = "  const zeros: f32[90] = splat(0.0)\n  const some: f32[3] = literal(1.0,2.0,4.0)\n"
+    found = values(ran(VIEWED.replace("  a = exp", f"{constants}  a = exp")), "viewed")
+    assert found["weight_bytes"] == 4 * 93 + 8
+    assert found["stored_bytes"] == 4 + 12 + 8
