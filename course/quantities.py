@@ -14,6 +14,11 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import numpy as np
+
+from compiler.check.errors import errors_of
+from compiler.check.feeds import make_feeds
+from compiler.check.margins import evaluated, wide_results
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.figures.figure import TEXTS, Unit
@@ -101,6 +106,16 @@ class Subject:
         return compile_program(self.source or self.graph, **options)
 
     @cached_property
+    def feeds(self) -> Mapping[str, Any]:
+        """Random inputs, which are equal for all subjects with the same source."""
+        return make_feeds(self.source or self.graph, "normal", 0)
+
+    @cached_property
+    def results(self) -> Mapping[str, Any]:
+        """The results of the reference on the random inputs."""
+        return evaluated(self.graph, self.feeds)
+
+    @cached_property
     def cost(self) -> Cost:
         """The cost of all nodes whose cost is known."""
         return graph_cost(self.graph)[0]
@@ -119,8 +134,14 @@ def fixed_target() -> Target:
     return by_name(TARGET)
 
 
-Needs = Literal["graph", "code", "time"]
-"""What a quantity needs: the graph alone, machine code for the fixed target, or timed runs."""
+Needs = Literal["graph", "numbers", "code", "time"]
+"""What a quantity needs.
+
+- "graph": the graph alone
+- "numbers": an evaluation by the reference on random inputs
+- "code": machine code for the fixed target
+- "time": timed runs
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,6 +310,26 @@ def loop_lines(subject: Subject) -> float:
     """The number of lines of the loops of all generated kernels."""
     kernels = (thunk.scheduled.kernel for thunk in inner_thunks(subject.preview.thunks))
     return sum(str(kernel).count("\n") + 1 for kernel in kernels)
+
+
+@quantity("error", needs="numbers")
+def error(subject: Subject) -> float:
+    """The largest error of a result of the reference on random inputs, relative to its scale.
+
+    The yardstick is the graph before all passes, computed in f64.
+    """
+    wide = wide_results(subject.source or subject.graph, subject.feeds)[1]
+    return max((e.relative for e in errors_of(subject.results, wide)), default=0.0)
+
+
+@quantity("share", needs="numbers")
+def changed(subject: Subject) -> float:
+    """The share of elements of results whose bits differ from those before all passes."""
+    before = evaluated(subject.source or subject.graph, subject.feeds)
+    after = subject.results
+    pairs = [(np.asarray(before[name]), np.asarray(after[name])) for name in before]
+    different = sum(int(((a != b) & ~((a != a) & (b != b))).sum()) for a, b in pairs)
+    return different / max(sum(a.size for a, _ in pairs), 1)
 
 
 @quantity("count", needs="code")

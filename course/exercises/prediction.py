@@ -47,7 +47,7 @@ def read_prediction(t: Table) -> PredictSettings:
     except CompileError as e:
         raise t.fail(e.message) from None
     if not quantity.is_counted:
-        raise t.fail(f"{name} needs machine code; use a predict block instead")
+        raise t.fail(f"{name} does not follow from the graph alone; use a predict block instead")
     case = read_case(t.table("graph"), 1)
     mistakes = tuple(
         Mistake(m.only("value", "words").number("value"), m.text("words"))

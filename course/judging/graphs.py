@@ -75,7 +75,7 @@ def read_case(t: Table, number: int) -> GraphCase:
     try:
         for goal in made.goals:
             if not quantity_named(goal).is_counted:
-                raise t.fail(f"{goal} needs machine code; goals follow from the graph alone")
+                raise t.fail(f"{goal} does not follow from the graph alone")
         made.graphs()
     except CompileError as e:
         raise t.fail(f"{made.name}: {e.message}") from None

@@ -43,7 +43,7 @@ def taken_beside(block, blocks, offsets) -> list[tuple[int, int]]:
     """Return the bytes of all placed blocks that are live together with a block."""
     return [
         (offset, offset + other.size)
-        for other, offset in zip(blocks, offsets)
+        for other, offset in zip(blocks, offsets, strict=True)
         if offset >= 0 and other.start < block.end and block.start < other.end
     ]
 
@@ -55,4 +55,4 @@ def aligned(offset: int, alignment: int) -> int:
 
 def peak(blocks, offsets) -> int:
     """Return the size of the arena."""
-    return max(offset + block.size for block, offset in zip(blocks, offsets))
+    return max(offset + block.size for block, offset in zip(blocks, offsets, strict=True))

@@ -390,3 +390,31 @@ def test_constants_of_equal_elements_store_one_of_them() -> None:
     found = values(ran(VIEWED.replace("  a = exp", f"{constants}  a = exp")), "viewed")
     assert found["weight_bytes"] == 4 * 93 + 8
     assert found["stored_bytes"] == 4 + 12 + 8
+
+
+SUMS = """```graph {name=sums}
+graph sums(x: f32[4,30]) {
+  const w: f32[30,5] = seeded(1, 1.0)
+  const s: f32[5] = seeded(2, 1.0)
+  p = matmul(x, w)
+  y = mul(p, s)
+  return y
+}
+```
+```experiment {name=moved of=sums}
+measure = ["error", "changed"]
+
+[case.given]
+
+[case.folded]
+pipeline = "fold_affine"
+```
+"""
+
+
+def test_an_experiment_compares_results_before_and_after_passes() -> None:
+    found = values(ran(SUMS), "moved")
+    assert found["given.changed"] == 0
+    assert 0 < found["given.error"] < 1e-6
+    assert 0.1 < found["folded.changed"] <= 1
+    assert 0 < found["folded.error"] < 1e-5
