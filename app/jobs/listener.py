@@ -65,7 +65,7 @@ class Listener:
     ) -> None:
         self.process, self.slot, self.member, self.how = process, slot, member, how
         self.frames = Frames(self._line)
-        self.code_runs = CodeRuns(member, how.cancelled)
+        self.code_runs = CodeRuns(member, how.limits.seconds, how.cancelled)
         self.end_s = monotonic() + how.limits.seconds
         self.doing = ""
         self.log = b""

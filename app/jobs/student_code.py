@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.jobs.limits import invalid_message, output_limit
@@ -61,9 +62,14 @@ def on_server(results: Results) -> Runs:
 
 
 class CodeRuns:
-    """Receives the input of processes from one child, and runs them one after another."""
+    """Receives the input of processes from one child, and runs them one after another.
 
-    def __init__(self, member: Member, cancelled: threading.Event) -> None:
+    `seconds` is the time limit of the child, which holds for each process too.
+    """
+
+    def __init__(self, member: Member, seconds: float, cancelled: threading.Event) -> None:
+        # The processor time ends an endless loop; on a busy machine, all else takes longer.
+        self.limits = replace(ANSWER_LIMITS, seconds=seconds)
         self.member, self.cancelled = member, cancelled
         self.n_runs = 0
 
@@ -80,7 +86,7 @@ class CodeRuns:
     def run(self, stdin: bytes) -> None:
         """Run a process in a new sandbox, and tell the child its end."""
         try:
-            done = in_new_sandbox(stdin, ANSWER_LIMITS, self.cancelled)
+            done = in_new_sandbox(stdin, self.limits, self.cancelled)
         except SandboxError as e:
             self.member.tell({"ran": {"obstacle": e.message, "fix": e.fix}})
             return

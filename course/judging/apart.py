@@ -27,8 +27,8 @@ _START = (
     f"import sys; sys.path.insert(0, {CODE_FOLDER!r}); "
     "from course.judging.child import main; main()"
 )
-ANSWER_LIMITS = Limits(seconds=45.0, output_bytes=8 << 20)
-"""The limits of each run of an answer's code; its processor time ends an endless loop first."""
+ANSWER_LIMITS = Limits(seconds=20.0, output_bytes=8 << 20)
+"""The limits of each run of an answer's code."""
 JUDGE_SECONDS = 60.0
 
 

@@ -65,9 +65,12 @@ export function mountLesson(root) {
 
   // The text of each block, before its results replace it.
   const labs = /** @type {HTMLElement[]} */ ([...root.querySelectorAll("section.lab")]);
-  const sources = new Map(labs.map((each) => [each, part(each, "body").textContent?.replace(/^\s*\n|\s+$/g, "") ?? ""]));
-  /** What each block shows now: its content is made only once. @type {Map<HTMLElement, string>} */
+  const sources = new Map(labs.map((each) => [each, each.querySelector("code")?.textContent?.trimEnd() ?? ""]));
+  /** What each block shows now, so its content is made only once per run. @type {Map<HTMLElement, string>} */
   const shown = new Map();
+  /** Number of runs, and the run to which the results belong. */
+  let started = 0;
+  let foundIn = 0;
 
   /** Whether the prediction that covers a result was neither made nor skipped. @param {string | undefined} prediction */
   const isCovered = (prediction) => Boolean(prediction) && progressIn(lesson)?.predictions[prediction ?? ""] === undefined;
@@ -88,12 +91,12 @@ export function mountLesson(root) {
     const named = (/** @type {string} */ name) => resultsOf(run.found, ofName.get(name)?.block ?? -1);
     const viewReady = block.is_sample || block.kind !== "view" || named(block.view?.of ?? "") !== null;
     const isReady = block.kind === "view" ? viewReady : found !== null;
-    const next = isCovered(lab.dataset.covered) ? "covered" : isReady ? `${run.found?.seconds} ${run.state === "done"}` : "waiting";
-    says.textContent = next === "waiting" && run.state !== "failed" ? word("lesson.lab-waiting") : "";
-    lab.toggleAttribute("data-waiting", next === "waiting" && run.state !== "failed");
-    // Results of a finished run do not change.
+    const next = isCovered(lab.dataset.covered) ? "covered" : isReady ? `run ${foundIn}` : "waiting";
+    const isWaiting = next === "waiting" && run.state !== "failed";
+    says.textContent = isWaiting ? word("lesson.lab-waiting") : "";
+    lab.toggleAttribute("data-waiting", isWaiting);
     const before = shown.get(lab);
-    if (before === next || (before !== undefined && before !== "waiting" && before !== "covered" && next !== "covered" && !again)) return;
+    if (before === next) return;
     shown.set(lab, next);
     if (next === "covered") body.replaceChildren(cover(lab.dataset.covered ?? ""));
     else if (block.kind === "view") body.replaceChildren(...viewContent(block, named));
@@ -123,7 +126,6 @@ export function mountLesson(root) {
     );
   }
 
-  let again = false;
   const place = part(root, "run");
 
   function showRun() {
@@ -140,11 +142,12 @@ export function mountLesson(root) {
 
   /** @param {boolean} reuse */
   function start(reuse) {
-    again = !reuse;
+    const number = ++started;
     startRun(lesson, reuse, (state) => {
-      // A new run keeps the old results until it has its own.
-      run = !reuse && state.found === null && state.state !== "failed" ? { ...state, found: run.found } : state;
-      again = !reuse && state.found !== null;
+      if (number !== started) return;
+      if (state.found) foundIn = number;
+      // The results of an earlier run stay until the new run has its own.
+      run = { ...state, found: state.found ?? run.found };
       showResults();
     });
   }
