@@ -139,7 +139,7 @@ class Markdown:
             for row in rows
         )
         return Markup(
-            '<div class="prose-table" tabindex="0" role="region" aria-label="Table">'
+            '<div class="prose-table" tabindex="0" role="group" aria-label="Table">'
             '<table class="table">'
             "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
         ).format(made, body)

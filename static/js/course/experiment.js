@@ -40,7 +40,7 @@ function caseWords({ words, pipeline }) {
 function table({ cases, measure, amounts }) {
   return el(
     "div",
-    { class: "table-wrap", tabIndex: 0, role: "region", "aria-label": word("lab.case") },
+    { class: "table-wrap", tabIndex: 0, role: "group", "aria-label": word("lab.case") },
     el(
       "table",
       { class: "table lab-table" },

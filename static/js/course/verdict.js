@@ -104,8 +104,8 @@ function counterexampleBox(example, exercise) {
     );
   };
   return el(
-    "section",
-    { class: "counterexample", "aria-label": word("exercise.counterexample") },
+    "div",
+    { class: "counterexample" },
     el("h4", {}, word("exercise.counterexample")),
     example.differs && el("p", { class: "counterexample-differs" }, example.differs),
     step && el("p", {}, word("exercise.step", { rule: step.rule, at: step.at, took: names(took), made: names(made) })),
