@@ -17,7 +17,7 @@ from sandbox.seal import SCRATCH
 PART = "judgement"
 EXERCISE = "declaration"
 """The fact that only the child receives: the exercise as data."""
-_SPARE_S = 8.0
+_SPARE_S = 5.0
 """The judge ends this long before the time limit of its job."""
 
 

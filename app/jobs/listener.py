@@ -65,7 +65,7 @@ class Listener:
     ) -> None:
         self.process, self.slot, self.member, self.how = process, slot, member, how
         self.frames = Frames(self._line)
-        self.code_runs = CodeRuns(member, how.limits.seconds, how.cancelled)
+        self.code_runs = CodeRuns(member, self._left_s, how.cancelled)
         self.end_s = monotonic() + how.limits.seconds
         self.doing = ""
         self.log = b""
@@ -91,12 +91,16 @@ class Listener:
         finally:
             self.how.store.close()
 
+    def _left_s(self) -> float:
+        """Return the seconds until the time limit."""
+        now = monotonic()
+        return self.end_s + self.member.idle_seconds(now) - now
+
     def _look(self) -> None:
         """Check the limits, the slot, and whether the job shall end early."""
         self.slot.look()
-        now, seconds = monotonic(), self.how.limits.seconds
-        if now > self.end_s + self.member.idle_seconds(now):
-            raise seconds_limit(seconds, self.doing)
+        if self._left_s() < 0:
+            raise seconds_limit(self.how.limits.seconds, self.doing)
         exceeded = self.process.exceeded()
         if exceeded == "memory":
             raise memory_limit(self.how.limits.memory_bytes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,8 @@ from sandbox.result import Result, SandboxError
 EVENT = "code"
 INPUT_LIMIT_BYTES = 16 * 1024 * 1024
 """Maximum size of the standard input of a process."""
+SPARE_S = 10.0
+"""A process ends this long before the time limit of the child, which then tells its verdict."""
 _MOST_RUNS = 40
 """Maximum number of processes for one answer."""
 
@@ -64,13 +66,14 @@ def on_server(results: Results) -> Runs:
 class CodeRuns:
     """Receives the input of processes from one child, and runs them one after another.
 
-    `seconds` is the time limit of the child, which holds for each process too.
+    `left_s` returns the seconds that the child has left. The processor time ends an endless loop;
+    on a busy machine, all else takes longer.
     """
 
-    def __init__(self, member: Member, seconds: float, cancelled: threading.Event) -> None:
-        # The processor time ends an endless loop; on a busy machine, all else takes longer.
-        self.limits = replace(ANSWER_LIMITS, seconds=seconds)
-        self.member, self.cancelled = member, cancelled
+    def __init__(
+        self, member: Member, left_s: Callable[[], float], cancelled: threading.Event
+    ) -> None:
+        self.member, self.left_s, self.cancelled = member, left_s, cancelled
         self.n_runs = 0
 
     def receive(self, data: Mapping[str, Any]) -> CodeInput:
@@ -85,8 +88,9 @@ class CodeRuns:
 
     def run(self, stdin: bytes) -> None:
         """Run a process in a new sandbox, and tell the child its end."""
+        limits = replace(ANSWER_LIMITS, seconds=max(1.0, self.left_s() - SPARE_S))
         try:
-            done = in_new_sandbox(stdin, self.limits, self.cancelled)
+            done = in_new_sandbox(stdin, limits, self.cancelled)
         except SandboxError as e:
             self.member.tell({"ran": {"obstacle": e.message, "fix": e.fix}})
             return
