@@ -78,6 +78,9 @@ class Settings:
     machine_name: str = ""
     """Unique name of this machine; if empty, its host name."""
 
+    lessons: str = ""
+    """Folders of further lessons, separated as in PATH."""
+
     upload_limit_bytes: int = 64 * MB
     """Largest accepted model file."""
     upload_limit_s: float = 120.0

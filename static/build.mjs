@@ -3,6 +3,7 @@
 // The first load of the page fetches main.js, the chunks that it imports, and main.css. It fetches the chunk
 // of the walk later, worker.js, with Graphviz as WebAssembly, for the first graph, and reader.js for the
 // first large answer. An embedded view fetches embed.js instead, and saved reports contain report.js.
+// The pages of the course fetch learn.js and learn.css.
 //
 // Each file but the source maps also exists compressed, as FILE.br and FILE.gz.
 import { copyFile, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
@@ -20,7 +21,7 @@ const FIRST_LOAD_LIMIT_BYTES = 75_000;
 /** @type {import("esbuild").BuildOptions} */
 const options = {
   absWorkingDir: here,
-  entryPoints: { embed: "js/embed.js", report: "js/report.js", glossary: "js/glossary.js", worker: "js/graph/worker.js", reader: "js/server/reader.js" },
+  entryPoints: { embed: "js/embed.js", report: "js/report.js", glossary: "js/glossary.js", learn: "js/learn.js", worker: "js/graph/worker.js", reader: "js/server/reader.js" },
   entryNames: "[name]",
   outdir: dist,
   bundle: true,
@@ -34,7 +35,7 @@ const options = {
 /** @type {import("esbuild").BuildOptions} */
 const page = { ...options, entryPoints: { main: "js/main.js" }, splitting: true, chunkNames: "chunks/[name]-[hash]", metafile: true };
 /** @type {import("esbuild").BuildOptions} */
-const style = { ...options, entryPoints: { main: "css/main.css" }, format: undefined };
+const style = { ...options, entryPoints: { main: "css/main.css", learn: "css/learn.css" }, format: undefined };
 
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });

@@ -1,0 +1,44 @@
+// Judges an answer to an exercise. This is the only place that decides where: a job of the server, whose
+// sandbox runs the code of the answer.
+import { answers } from "../server/course.js";
+import { childJob } from "../jobs/child_job.js";
+import { queuedWords } from "../jobs/waiting.js";
+import { word } from "../text/words.js";
+
+/**
+ * @typedef {object} Exercise the exercise as data, as the lesson's page contains it
+ * @property {string} id "LESSON/EXERCISE"
+ * @property {string} kind
+ * @property {string} file name of the answer's file
+ * @property {string} skeleton
+ * @property {Record<string, any>} [settings]
+ *
+ * @typedef {object} JudgeRequest
+ * @property {Exercise} exercise
+ * @property {Record<string, string>} files the answer, by file name
+ * @property {number} [seed]
+ * @property {(words: string) => void} [tell] called with the progress
+ *
+ * @typedef {import("../wire.js").Judgement} Judgement
+ */
+
+/**
+ * Judge an answer. Errors: ApiError if the server refuses the job, or the job fails.
+ * @param {JudgeRequest} request
+ * @returns {Promise<Judgement>}
+ */
+export function judge(request) {
+  return judgeOnServer(request);
+}
+
+/** @param {JudgeRequest} request @returns {Promise<Judgement>} */
+async function judgeOnServer({ exercise, files, seed = 0, tell = () => {} }) {
+  const { done } = childJob(
+    () => answers.submit(exercise.id, files, seed),
+    (name, data) => {
+      if (name === "queued") tell(queuedWords(data));
+      else if (name === "started") tell(word("exercise.judging"));
+    },
+  );
+  return answers.verdict((await done).id);
+}
