@@ -19,6 +19,7 @@ const ORDER = [
   "server",
   "jobs",
   "panes",
+  "course",
   "",
 ];
 const IMPORT = /^(?:import|export)\b[^;]*?\bfrom "(\.[^"]+)"/gm;
