@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from compiler.ir.types import DType
 from course.judging.judge import judge_in_process
@@ -14,14 +13,15 @@ _FOREIGN = [t.label for t in DType if t.is_storage or t is DType.bf16]
 _NEEDS_SERVER = re.compile(rf"(?<![\w.])(?:{'|'.join(_FOREIGN)})(?!\w)")
 
 
-def judge_text(text: str) -> str:
+def judge_text(text: str, seconds: float) -> str:
     """Judge the answer of a request, as `judge_in_process` does; request and answer are JSON.
 
     For an exercise that needs the server, the result is `{"server": reason}`.
     """
     reason = why_on_the_server(text)
-    answer: dict[str, Any] = {"server": reason} if reason else judge_in_process(json.loads(text))
-    return json.dumps(answer)
+    if reason:
+        return json.dumps({"server": reason})
+    return json.dumps(judge_in_process(json.loads(text), seconds))
 
 
 def why_on_the_server(text: str) -> str:

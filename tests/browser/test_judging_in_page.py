@@ -17,7 +17,9 @@ from tests.course.exercises.kinds import SAMPLES
 
 LOADING_MS = 300_000
 """Timeout of the first judgement, which loads Python; it only ends a test that hangs."""
-ENDLESS = "def run(graph, log):\n    while True:\n        pass\n"
+LOOP = "def run(graph, log):\n    while True:\n        pass\n"
+CALL = "import itertools\ndef run(graph, log):\n    return sum(itertools.repeat(0))\n"
+"""An endless call inside the interpreter, which runs no code of the answer."""
 
 
 @pytest.fixture(scope="session")
@@ -71,17 +73,29 @@ def summary(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("python_files")
-def test_an_endless_answer_is_stopped_and_the_page_stays_usable(
+def test_an_endless_loop_is_stopped_at_its_line(judging: JudgingPage) -> None:
+    found = judging.judge(request_of("write_pass", LOOP), seconds=2)["answer"]
+    assert (found["verdict"], found["error"]["code"]) == ("timeout", "E-LIMIT-SECONDS")
+    where = found["error"]["where"]
+    assert where["source"] == "solution.py"
+    assert where["line"] in (2, 3)
+    again = judging.judge(request_of("write_pass", SAMPLES["write_pass"].solution))
+    assert again["answer"]["verdict"] == "passed"
+    assert again["stages"] == ["ready"]  # the same worker
+
+
+@pytest.mark.usefixtures("python_files")
+def test_an_endless_call_ends_its_worker_and_the_page_stays_usable(
     judging: JudgingPage, page: Page
 ) -> None:
     assert judging.judge(request_of("write_pass", SAMPLES["write_pass"].solution))["answer"]
     page.evaluate("() => { window.ticks = 0; setInterval(() => window.ticks++, 50); }")
-    found = judging.judge(request_of("write_pass", ENDLESS), seconds=2)["answer"]
+    found = judging.judge(request_of("write_pass", CALL), seconds=2)["answer"]
     assert (found["verdict"], found["error"]["code"]) == ("timeout", "E-LIMIT-SECONDS")
     assert page.evaluate("window.ticks") >= 10
     again = judging.judge(request_of("write_pass", SAMPLES["write_pass"].solution))
     assert again["answer"]["verdict"] == "passed"
-    assert again["stages"][-1] == "ready"
+    assert again["stages"] != ["ready"]  # another worker
 
 
 @pytest.mark.usefixtures("python_files")

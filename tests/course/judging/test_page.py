@@ -22,14 +22,14 @@ def test_the_text_protocol_gives_the_answers_of_the_judge(kind: str) -> None:
     sample = SAMPLES[kind]
     for code in (sample.solution, sample.wrong[0][0]):
         request = request_of(kind, code)
-        assert json.loads(judge_text(json.dumps(request))) == judge_in_process(request)
+        assert json.loads(judge_text(json.dumps(request), 30.0)) == judge_in_process(request)
 
 
 @pytest.mark.parametrize("label", ["bf16", "f8e4m3fn", "i4"])
 def test_types_of_ml_dtypes_need_the_server(label: str) -> None:
     graph = [{"name": "g", "text": ONE_NEGATION.replace("f32", label)}]
     request = request_of("write_rule", SAMPLES["write_rule"].solution, graph=graph)
-    assert json.loads(judge_text(json.dumps(request))) == {
+    assert json.loads(judge_text(json.dumps(request), 30.0)) == {
         "server": f"the page has no arithmetic of {label}"
     }
 

@@ -1,6 +1,7 @@
 // Judges answers in the page, with Python in a worker that is loaded for the first answer.
 //
-// An answer that does not end is stopped: its worker is terminated, and the next worker starts in the background.
+// Python stops an answer that does not end. If that does not help, the worker is terminated, and the next worker
+// starts in the background.
 import { pythonWorker } from "./python_worker.js";
 
 /**

@@ -15,13 +15,15 @@
 
 /** The time for loading Python: a slow network, and a slow machine. */
 const START_SECONDS = 180;
+/** Time after the limit, in which Python itself ends the answer at its line. */
+const GRACE_SECONDS = 1;
 
 /**
  * Start a worker.
  * @param {() => WorkerLike} create
  * @returns {PythonWorker}
  */
-export function pythonWorker(create) {
+export function pythonWorker(create, graceSeconds = GRACE_SECONDS) {
   const worker = create();
   /** @type {Stage} */
   let stage = "python";
@@ -55,7 +57,7 @@ export function pythonWorker(create) {
     if (!task || data.id !== task.id) return;
     if (data.started) {
       clearTimeout(task.timer);
-      task.timer = setTimeout(() => end({ overtime: true }), task.seconds * 1000);
+      task.timer = setTimeout(() => end({ overtime: true }), (task.seconds + graceSeconds) * 1000);
     } else if (data.problem !== undefined) fail(data.problem);
     else end({ answer: data.answer });
   };
@@ -68,7 +70,7 @@ export function pythonWorker(create) {
       return new Promise((resolve) => {
         const timer = setTimeout(() => fail("Python does not start"), START_SECONDS * 1000);
         task = { id: ++count, seconds, onStage, end: resolve, timer };
-        worker.postMessage({ id: task.id, request });
+        worker.postMessage({ id: task.id, request, seconds });
       });
     },
     terminate: () => worker.terminate(),

@@ -1,12 +1,12 @@
 // Runs Python in a worker: starts Pyodide, and judges answers with the judge of the server.
 //
-// The page sends `{id, request}`. The worker sends `{stage}` while it starts, `{id, started}` before it judges,
+// The page sends `{id, request, seconds}`. The worker sends `{stage}` while it starts, `{id, started}` before it judges,
 // and `{id, answer}` or `{id, problem}`. It handles one request at a time, and the page ends it after a limit.
 import { loadPyodide } from "pyodide";
 
 /**
  * @typedef {import("./stages.js").Stage} Stage
- * @typedef {{id: number, request: unknown}} Task
+ * @typedef {{id: number, request: unknown, seconds: number}} Task
  */
 
 /** The folder of Pyodide and of the packed Python code. */
@@ -23,11 +23,11 @@ const judge = start();
 judge.catch(() => {}); // each task reports it
 
 self.onmessage = async ({ data }) => {
-  const { id, request } = /** @type {Task} */ (data);
+  const { id, request, seconds } = /** @type {Task} */ (data);
   try {
     const judgeText = await judge;
     self.postMessage({ id, started: true });
-    self.postMessage({ id, answer: JSON.parse(judgeText(JSON.stringify(request))) });
+    self.postMessage({ id, answer: JSON.parse(judgeText(JSON.stringify(request), seconds)) });
   } catch (problem) {
     self.postMessage({ id, problem: String(problem) });
   }
@@ -35,7 +35,7 @@ self.onmessage = async ({ data }) => {
 
 /**
  * Start Python, and import the judge.
- * @returns {Promise<(request: string) => string>}
+ * @returns {Promise<(request: string, seconds: number) => string>}
  */
 async function start() {
   try {

@@ -27,7 +27,7 @@ function workers() {
   };
   const judge = createJudge(
     async () => true,
-    () => pythonWorker(create),
+    () => pythonWorker(create, 0),
   );
   return { made, judge };
 }
