@@ -33,6 +33,8 @@ _BROWSER_FILES = (
     "main.css",
     "worker.js",
     "reader.js",
+    "learn.js",
+    "learn.css",
     "python.js",
     "icon.svg",
 )
@@ -89,7 +91,8 @@ def bundle_python(root: Path, *, again: bool = False) -> bool:
     """
     target = root / PYTHON
     sources = [root / "package-lock.json", root / "static" / "build_python.mjs"]
-    for folder in ("setup/pyodide", "compiler", "course"):
+    sources += [root / "app" / "__init__.py", root / "app" / "textdiff.py"]
+    for folder in ("setup/pyodide", "compiler", "course", "app/wire", "app/grouping"):
         sources += [p for p in _files(root / folder) if p.suffix in (".py", ".toml", ".txt")]
     wanted = _digest(root, sources)
     if not again and _holds(target / _BUNDLED_FROM, wanted) and (target / "python.json").is_file():

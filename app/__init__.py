@@ -5,7 +5,7 @@ jobs/. A module of `app` imports only modules before it in this list:
 
     paths -> disk -> glossary -> textdiff -> grouping -> drawing -> rate -> store -> security
           -> rounds -> compression -> arrays -> wire -> samples -> config -> configuration
-          -> blob_store -> logs -> clients -> usage -> quotas -> errors -> assets -> chains
+          -> blob_store -> logs -> clients -> usage -> quotas -> errors -> learn -> assets -> chains
           -> union -> uploads -> jobs -> written -> metrics -> readiness -> operations -> cleanup
           -> data -> report -> api -> gunicorn_server -> serve -> fixtures -> contract
 """
@@ -32,6 +32,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     from app import api, assets, clients, compression, errors, operations, security
     from app.config import Settings
     from app.jobs.queue import JobQueue
+    from app.learn import pages
     from app.paths import site_folder
     from app.store.answers import AnswerStore
     from app.store.database import Database, sqlite_url
@@ -67,5 +68,6 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     clients.register(app)
     errors.register(app)
     assets.register(app)
+    pages.register(app)
     api.register(app)
     return app

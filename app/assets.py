@@ -23,6 +23,7 @@ from werkzeug.security import safe_join
 from app import errors, security
 from app.compression import Constant
 from app.glossary import SECTIONS, declared_sections, terms
+from app.learn.pages import first_lesson
 from app.paths import site_folder
 from app.wire.problems import failure
 from app.wire.shapes.facts import Failure
@@ -105,7 +106,7 @@ PAGE_FILES = ("main.js", "main.css", "icon.svg", "worker.js", "reader.js")
 
 def _playground() -> Constant:
     """Return the page, which is written anew only after another bundle was built."""
-    state: tuple[str, ...] = tuple(map(asset, PAGE_FILES))
+    state: tuple[str, ...] = (*map(asset, PAGE_FILES), first_lesson())
     kept: tuple[tuple[str, ...], Constant] | None = current_app.extensions.get("playground")
     if kept is not None and kept[0] == state and not current_app.debug:
         return kept[1]

@@ -77,6 +77,9 @@ class Settings:
     machine_name: str = ""
     """Name of this machine, unlike those of all others; if empty, its host name."""
 
+    lessons: str = ""
+    """Folders of further lessons, separated as in PATH."""
+
     upload_limit_bytes: int = 64 * MB
     """Largest accepted model file."""
     upload_limit_s: float = 120.0

@@ -51,9 +51,12 @@ class Labelled:
     labels: Array
 
 
-def samples() -> dict[str, Sample]:
-    """Return the samples whose files exist, by id, in the order of the catalogue."""
-    folder = site_folder("samples")
+def samples(folder: Path | None = None) -> dict[str, Sample]:
+    """Return the samples whose files exist, by id, in the order of the catalogue.
+
+    `folder` has the catalogue; by default it is the folder that ships.
+    """
+    folder = folder or site_folder("samples")
     try:
         rows = json.loads((folder / "catalogue.json").read_text(encoding="utf-8"))["samples"]
     except FileNotFoundError:
@@ -62,9 +65,9 @@ def samples() -> dict[str, Sample]:
     return {s.id: s for s in found if s.path.is_file()}
 
 
-def find_sample(sample_id: str) -> Sample:
+def find_sample(sample_id: str, folder: Path | None = None) -> Sample:
     """Find a sample by id. Errors: E-REQUEST-UNKNOWN."""
-    known = samples()
+    known = samples(folder)
     if sample_id not in known:
         raise CompileError(
             "E-REQUEST-UNKNOWN",
@@ -74,12 +77,12 @@ def find_sample(sample_id: str) -> Sample:
     return known[sample_id]
 
 
-def sample_graph(sample_id: str) -> Graph:
+def sample_graph(sample_id: str, folder: Path | None = None) -> Graph:
     """Return the graph of a sample with its suggested sizes; missing weights are drawn.
 
-    Errors: E-REQUEST-UNKNOWN.
+    `folder` has the catalogue; by default it is the folder that ships. Errors: E-REQUEST-UNKNOWN.
     """
-    sample = find_sample(sample_id)
+    sample = find_sample(sample_id, folder)
     model = sample.path if sample.seed is None else random_weights(sample.path, sample.seed)
     graph = compiler.load(model)
     return specialize(graph, sample.shapes) if sample.shapes else graph

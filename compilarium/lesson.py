@@ -1,12 +1,13 @@
-"""`lesson`: begin a lesson, and check lessons."""
+"""`lesson`: begin a lesson, check lessons, and serve them."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -23,7 +24,7 @@ _PANE = re.compile(r'data-word="pane\.(\w+)"')
 
 @click.group()
 def command() -> None:
-    """Write lessons of the course: begin a new one, and check it."""
+    """Write lessons of the course: begin a new one, check it, and look at its page."""
 
 
 @command.command()
@@ -99,6 +100,40 @@ def check(ctx: click.Context, folders: Sequence[Path], seconds: float) -> None:
     report({"ok": ok, "lessons": [r.to_json() for r in reports]}, lambda c: _show(c, reports))
     if not ok:
         ctx.exit(1)
+
+
+@command.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
+              help="Port of the server; 0: any free port.")  # fmt: skip
+@click.option("--data-folder", type=click.Path(file_okay=False, path_type=Path),
+              help="Folder for results; default: the user's data folder.")  # fmt: skip
+@click.option(
+    "--unsandboxed-local",
+    is_flag=True,
+    default=None,
+    help="Where no sandbox can be built, run the lessons and answers without one.",
+)
+@reporting
+def serve(folder: Path, **options: Any) -> None:
+    """Serve the course with the lessons in FOLDER, which is a lesson or contains lessons.
+
+    Lessons are read anew when their files change.
+    """
+    from app.configuration import read_configuration
+    from app.paths import site_folder
+    from app.serve import serve as serve_application
+    from course.catalogue import VARIABLE
+    from course.lessons import TEXT
+
+    folder = folder.resolve()
+    shipped = site_folder("lessons").resolve()
+    lessons = "" if folder == shipped or folder.is_relative_to(shipped) else str(folder)
+    environment = {**os.environ, VARIABLE: lessons}
+    settings = read_configuration(options, environment, None).settings
+    name = f"/{folder.name}" if (folder / TEXT).is_file() else ""
+    click.echo(f"The lessons in {folder} are at the path /learn{name}")
+    serve_application(settings, say=click.echo)
 
 
 def _panes() -> list[str]:

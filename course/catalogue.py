@@ -143,6 +143,7 @@ def folders_of_lessons(shipped: Path, variable: str | None = None) -> list[Path]
 def read_catalogue(folders: Sequence[Path]) -> Catalogue:
     """Read the front matter of all lessons in some folders, and check their prerequisites.
 
+    A folder contains lessons, or is itself the folder of a lesson.
     Errors: E-LESSON-FOLDER for two lessons with one name or number, an unknown prerequisite or a
     cycle; E-LESSON-FRONT.
     """
@@ -170,6 +171,9 @@ def _lessons_in(folders: Sequence[Path]) -> Iterator[Path]:
     for folder in folders:
         if not folder.is_dir():
             raise _fail(folder, "there is no such folder of lessons")
+        if FOLDER.match(folder.name) and (folder / TEXT).is_file():
+            yield folder
+            continue
         names = (p for p in folder.iterdir() if FOLDER.match(p.name) and p.is_dir())
         yield from sorted(names, key=lambda p: (int(p.name.split("-")[0]), p.name))
 

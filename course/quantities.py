@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from functools import cached_property
 from statistics import median
@@ -236,11 +237,16 @@ def seconds(subject: Subject) -> float:
     raise AssertionError("measured together with other subjects")
 
 
+Alone = Callable[[], AbstractContextManager[object]]
+"""A function that returns the context of a measurement: the measuring slot of a server."""
+
+
 def measured(
-    subjects: Mapping[str, Subject], budget_s: float
+    subjects: Mapping[str, Subject], budget_s: float, alone: Alone = nullcontext
 ) -> tuple[dict[str, Amount], dict[str, tuple[float, ...]]]:
     """Time the programs of several subjects in interleaved rounds, for `budget_s` seconds.
 
+    The rounds run in the context `alone`; the compilations precede it.
     Returns the time of each, and all its rounds. Errors: those of compiling and running.
     """
     from compiler.bench.timing import interleaved
@@ -252,7 +258,8 @@ def measured(
         program = compile_program(s.source or s.graph, **s.options)
         inputs = random_inputs(s.source or s.graph, 0)
         calls[name] = lambda program=program, inputs=inputs: program.run(inputs)
-    times = interleaved(calls, budget_s)
+    with alone():
+        times = interleaved(calls, budget_s)
     rounds = {name: t.seconds for name, t in times.items()}
     return {name: median_of(t) for name, t in rounds.items()}, rounds
 

@@ -2,8 +2,9 @@
 //
 // The first load of the page fetches main.js, the chunks that it imports, and main.css. It fetches the chunk
 // of the walk later, worker.js, with Graphviz as WebAssembly, for the first graph, and reader.js for the
-// first large answer. An embedded view fetches embed.js instead, and saved reports contain report.js. The course
-// fetches python.js, the worker that runs Python, for the first exercise; build_python.mjs writes its Python code.
+// first large answer. An embedded view fetches embed.js instead, and saved reports contain report.js. The pages of the
+// course fetch learn.js and learn.css, and for the first exercise the chunk of the editor and python.js, the worker
+// that runs Python; build_python.mjs writes its Python code.
 //
 // Each file but the source maps also exists compressed, as FILE.br and FILE.gz.
 import { copyFile, mkdir, readdir, rm, writeFile } from "node:fs/promises";
@@ -35,16 +36,18 @@ const options = {
 };
 /** @type {import("esbuild").BuildOptions} */
 const page = { ...options, entryPoints: { main: "js/main.js" }, splitting: true, chunkNames: "chunks/[name]-[hash]", metafile: true };
+/** @type {import("esbuild").BuildOptions} */
+const course = { ...page, entryPoints: { learn: "js/learn.js" }, metafile: false };
 /** Pyodide imports modules of Node.js where there is a Node.js. @type {import("esbuild").BuildOptions} */
 const python = { ...options, entryPoints: { python: "js/course/python/worker.js" }, external: ["node:*"] };
 /** @type {import("esbuild").BuildOptions} */
-const style = { ...options, entryPoints: { main: "css/main.css" }, format: undefined };
+const style = { ...options, entryPoints: { main: "css/main.css", learn: "css/learn.css" }, format: undefined };
 
 await removeBundle();
 if (process.argv.includes("--watch")) {
-  for (const each of [options, page, python, style]) await (await context(each)).watch();
+  for (const each of [options, page, course, python, style]) await (await context(each)).watch();
 } else {
-  const [{ metafile }] = await Promise.all([build(page), build(options), build(python), build(style)]);
+  const [{ metafile }] = await Promise.all([build(page), build(options), build(course), build(python), build(style)]);
   await copyFile(join(here, "images", "icon.svg"), join(dist, "icon.svg"));
   const sizes = await compressAll();
   await checkFirstLoad(["main.css", ...importedBy("main.js", /** @type {import("esbuild").Metafile} */ (metafile))], sizes);

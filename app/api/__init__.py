@@ -13,6 +13,7 @@ from app.api import (
     files,
     jobs,
     kernels,
+    learn,
     links,
     numerics,
     openapi,
@@ -53,6 +54,7 @@ ROUTES: tuple[Route, ...] = (
     *tuning.ROUTES,
     *exports.ROUTES,
     *runs.ROUTES,
+    *learn.ROUTES,
     *openapi.ROUTES,
 )
 

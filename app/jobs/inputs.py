@@ -25,6 +25,7 @@ from app.jobs.task import (
     MODEL,
     OTHER,
     OTHER_SCHEDULES,
+    SAMPLES,
     SCHEDULES,
     Source,
     Task,
@@ -32,6 +33,7 @@ from app.jobs.task import (
 )
 from app.jobs.tune import SCHEDULES as SCHEDULES_FILE
 from app.jobs.weights import weights_file
+from app.paths import site_folder
 from app.samples import Sample, find_sample
 from app.store.blobs.interface import Blobs
 from app.store.jobs.record import Job
@@ -194,6 +196,10 @@ def _tuned(search: _Search, compilation: Job) -> Path | None:
     return usable_path()
 
 
+def _samples(search: _Search) -> Found:
+    yield SAMPLES, site_folder("samples")
+
+
 def _arrays(search: _Search) -> Found:
     for number, upload in enumerate(search.job.request["inputs"].values()):
         yield array_input(number), search.places.uploads.path(upload)
@@ -207,4 +213,5 @@ _FINDERS: Mapping[str, Callable[[_Search], Found]] = {
     SCHEDULES: _schedules,
     OTHER_SCHEDULES: _other_schedules,
     ARRAYS: _arrays,
+    SAMPLES: _samples,
 }

@@ -20,7 +20,7 @@ import sandbox
 from app.jobs.enclosure import NOTHING_CACHED
 from app.jobs.limits import Limits
 from app.jobs.parts import PARTS
-from app.jobs.task import Task
+from app.jobs.task import SAMPLES, Task
 from compiler.errors import CompileError
 from compiler.machine.database import default_path
 
@@ -31,7 +31,7 @@ _N_PROCESSES = 256
 """Processes and threads of a child: programs with many threads, and the other runtimes."""
 _CPU_SLACK_S = 5
 """The clock of the server ends a child first."""
-_PACKAGES = ("app", "compiler")
+_PACKAGES = ("app", "compiler", "course")
 
 
 def limits_of(limits: Limits) -> sandbox.Limits:
@@ -64,6 +64,9 @@ def view_of(task: Task) -> tuple[sandbox.Inputs, Task]:
         elif path.is_file():
             inside[name] = place / path.name
             folders[str(inside[name])] = path
+        elif name == SAMPLES:
+            inside[name] = place
+            folders[str(place)] = path
         else:
             inside[name] = place
             folders[str(place / PARTS)] = path / PARTS

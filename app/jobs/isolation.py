@@ -225,8 +225,9 @@ def absent(verdict: Verdict) -> CompileError:
     )
 
 
-_GIVEN = ("inputs", "text", "tuned")
-"""Fields of requests that give arrays, a schedule, or the schedules of a search."""
+_GIVEN = ("inputs", "text", "tuned", "files", "foreign")
+"""Fields of requests that give arrays, a schedule, the schedules of a search, or an answer to an
+exercise, and of requests for lessons that do not ship with the program."""
 
 
 def is_ours(request: Mapping[str, Any]) -> bool:

@@ -13,19 +13,31 @@ from typing import Literal
 
 import compiler.driver
 import compiler.runtime.build
+import course.exercises
 from app.jobs import bisect, export, run, tune
 from app.jobs.bisect import BisectRequest, bisect_compiled
 from app.jobs.check import CheckRequest, check_compiled
 from app.jobs.comparison import ComparisonRequest, compare_compiled
 from app.jobs.compile import compile_model, host_facts, inspect_model
 from app.jobs.export import ExportRequest, export_stage
+from app.jobs.judge import judge_answer
+from app.jobs.lesson import run_lesson
 from app.jobs.peer import PeerRequest, compare_with_peer
 from app.jobs.place import PlaceRequest, place_model
 from app.jobs.profile import ProfileRequest, profile_model
 from app.jobs.run import RunRequest, run_compiled
 from app.jobs.schedule import ScheduleRequest, run_schedule
 from app.jobs.targets import TargetsRequest, make_targets
-from app.jobs.task import ARRAYS, COMPILED, LABELLED, MODEL, OTHER, OTHER_SCHEDULES, SCHEDULES
+from app.jobs.task import (
+    ARRAYS,
+    COMPILED,
+    LABELLED,
+    MODEL,
+    OTHER,
+    OTHER_SCHEDULES,
+    SAMPLES,
+    SCHEDULES,
+)
 from app.jobs.trusted import TRUSTED
 from app.jobs.tune import TuneRequest, tune_model
 from app.jobs.worker import Work
@@ -47,6 +59,8 @@ class Kind:
     files: tuple[str, ...] = ()
     queue: Queue = "interactive"
     max_attempts: int = 3
+    runs_code: bool = False
+    """Whether its child may ask the server to run the code of an answer (student_code.py)."""
 
 
 _OF_MODEL = (COMPILED, MODEL)
@@ -70,6 +84,8 @@ ABOUT_A_RESULT: dict[type[Asked], Kind] = {
 KINDS: dict[str, Kind] = {
     "compile": Kind(compile_model, (MODEL, LABELLED, SCHEDULES)),
     "inspect": Kind(inspect_model, (MODEL, LABELLED)),
+    "lesson": Kind(run_lesson, (SAMPLES,)),
+    "judge": Kind(judge_answer, (), queue="grade", runs_code=True),
     **{asked.kind: kind for asked, kind in ABOUT_A_RESULT.items()},
 }
 
@@ -81,4 +97,5 @@ def warm_up() -> None:
     """Import everything that a job may need, and call the functions whose first call is slow."""
     assert compiler.driver.__doc__, "a waiting child has the compiler in memory"
     assert compiler.runtime.build.__doc__, "and the way to machine code"
+    assert course.exercises.__doc__, "and the kinds of exercises"
     host_facts()

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from time import monotonic
 from typing import Any
 
+from app.jobs import student_code
 from app.jobs.fork_server import Forked
 from app.jobs.frames import WITH_BODY, Body, Frames
 from app.jobs.inside import SCRATCH_BYTES
@@ -25,6 +26,7 @@ from app.jobs.limits import (
 from app.jobs.measuring_slot import MeasuringSlot, Member
 from app.jobs.messages import check_event
 from app.jobs.result_store import ResultStore
+from app.jobs.student_code import CodeRuns
 from compiler.errors import CODES, CompileError, Where
 
 _READ_BYTES = 256 * 1024
@@ -51,6 +53,8 @@ class Supervision:
     on_event: OnEvent
     cancelled: threading.Event
     is_stopped: Callable[[], bool] = _never
+    runs_code: bool = False
+    """Whether the child may ask for processes that run the code of an answer."""
 
 
 class Listener:
@@ -61,6 +65,7 @@ class Listener:
     ) -> None:
         self.process, self.slot, self.member, self.how = process, slot, member, how
         self.frames = Frames(self._line)
+        self.code_runs = CodeRuns(member, how.cancelled)
         self.end_s = monotonic() + how.limits.seconds
         self.doing = ""
         self.log = b""
@@ -121,6 +126,8 @@ class Listener:
             self.frames.end()
         elif event == "error":
             raise rebuilt_error(data)
+        elif event == student_code.EVENT and self._may_run_code:
+            return self.code_runs.receive(data)
         elif event == "slot" and data.get("wanted") is True:
             self.how.store.settle()
             self.slot.ask(self.member)
@@ -132,6 +139,11 @@ class Listener:
                 self.doing = data["words"]
             self.how.on_event(event, data)
         return None
+
+    @property
+    def _may_run_code(self) -> bool:
+        """Whether the child judges an answer, in a sandbox."""
+        return self.how.runs_code and self.process.enclosure.holder is not None
 
     def _ended(self) -> None:
         """Raise the error of a child that closed its pipe before the job was done."""

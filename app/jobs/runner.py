@@ -77,9 +77,9 @@ class Runner:
         if cancelled.is_set():
             return
         task = self.maker.task(job, job.private or {}, self.limits)
-        files = KINDS[job.request["kind"]].files
-        store = ResultStore(job.folder, self.limits.output_bytes, files, outbox)
-        how = Supervision(self.limits, store, on_event, cancelled, is_stopped)
+        kind = KINDS[job.request["kind"]]
+        store = ResultStore(job.folder, self.limits.output_bytes, kind.files, outbox)
+        how = Supervision(self.limits, store, on_event, cancelled, is_stopped, kind.runs_code)
         self._child(task, how)
         if not cancelled.is_set():
             store.sync(job.folder.parent, job.folder.parent.parent)

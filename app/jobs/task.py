@@ -26,6 +26,8 @@ COMPILED, OTHER = "compiled", "other"
 """The folders of the examined job, and of a second job that is compared with it."""
 OTHER_SCHEDULES = "other_schedules"
 """The database of tuned schedules of the second job."""
+SAMPLES = "samples"
+"""The folder of the models that ship with the program, which lessons name."""
 ARRAYS = "arrays"
 """The files of given arrays: `array-0` for the first input of a run, and so on."""
 

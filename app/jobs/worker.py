@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from app.disk import full_disk
-from app.jobs import worker_slot
+from app.jobs import student_code, worker_slot
 from app.jobs.frames import frame
 from app.jobs.inside import SCRATCH_BYTES
 from app.jobs.limits import Limits, memory_limit, scratch_limit
@@ -104,6 +104,7 @@ def _listen_to_parent(task: Task) -> None:
         if message.get("stop"):
             task.is_stopped.set()
         worker_slot.heard(message)
+        student_code.heard(message)
     os._exit(1)
 
 

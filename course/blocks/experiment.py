@@ -126,7 +126,7 @@ def experiment(
     }
     timed = [q.name for q in chosen if q.is_timed]
     if timed and run.seconds:
-        times, rounds = measured(subjects, run.seconds)
+        times, rounds = measured(subjects, run.seconds, run.alone)
         amounts |= {f"{case}.{q}": a for q in timed for case, a in times.items()}
         data["rounds"] = rounds
     for name_, r in plan.ratios.items():

@@ -36,7 +36,11 @@ def planner(run: Run, text: str, *, name: str, by: str = "greedy") -> Results:
         "unshared_bytes": Amount(plan.unshared_bytes, "B"),
         "buffers": Amount(len(plan.buffers)),
     }
-    return Results(amounts, {"plan": str(plan)}, {"planner": found.planner})
+    buffers = [
+        {"name": b.name, "start": b.start, "end": b.end, "offset": b.offset, "size": b.size}
+        for b in plan.buffers
+    ]
+    return Results(amounts, {"plan": str(plan)}, {"planner": found.planner, "buffers": buffers})
 
 
 def read_problem(text: str, first_line: int = 1) -> Problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import field
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph
 from course.format.lesson import Block, Lesson
 from course.format.references import Reference
-from course.quantities import FILTERS, Amount
+from course.quantities import FILTERS, Alone, Amount
 
 Load = Callable[[str], Graph]
 """A function from the name of a sample to its graph."""
@@ -72,12 +73,14 @@ def no_samples(name: str) -> Graph:
 class Run:
     """A run of a lesson: the results so far, and the block that runs.
 
-    `seconds` limits the timing of each experiment; with 0, timed quantities have no value.
+    `seconds` limits the timing of each experiment; with 0, timed quantities have no value. Programs
+    are timed in the context `alone`.
     """
 
     lesson: Lesson
     load: Load = no_samples
     seconds: float = 0.2
+    alone: Alone = nullcontext
     results: dict[str, Results] = field(default_factory=dict)
     block: Block | None = None
 

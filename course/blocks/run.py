@@ -44,10 +44,11 @@ def run_lesson(
 ) -> tuple[Run, list[Ran]]:
     """Run all blocks of a lesson; predictions run last, when their experiments have results."""
     run = Run(lesson, load, seconds)
-    return run, list(_each(run))
+    return run, list(run_blocks(run))
 
 
-def _each(run: Run) -> Iterator[Ran]:
+def run_blocks(run: Run) -> Iterator[Ran]:
+    """Run all blocks of a lesson one after another, and yield each as soon as it has run."""
     blocks = [b for b in run.lesson.blocks if BLOCKS[b.kind].run is not None]
     for late in (False, True):
         for block in blocks:

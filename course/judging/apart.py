@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from compiler.dataclass import dataclass
@@ -18,6 +19,7 @@ from course.judging.session import error_of
 from course.student.execute import MOST_OUTPUT, Overtime
 from sandbox.fresh import run
 from sandbox.limits import Limits
+from sandbox.result import Result
 from sandbox.view import Inputs
 
 CODE_FOLDER = "/code"
@@ -25,9 +27,24 @@ _START = (
     f"import sys; sys.path.insert(0, {CODE_FOLDER!r}); "
     "from course.judging.child import main; main()"
 )
-ANSWER_LIMITS = Limits(seconds=20.0, output_bytes=8 << 20)
-"""The limits of each run of an answer's code."""
+ANSWER_LIMITS = Limits(seconds=45.0, output_bytes=8 << 20)
+"""The limits of each run of an answer's code; its processor time ends an endless loop first."""
 JUDGE_SECONDS = 60.0
+
+
+Runs = Callable[[bytes, Limits], Result]
+"""A function that runs the code of an answer: the standard input of its process, and its limits."""
+
+
+def in_new_sandbox(stdin: bytes, limits: Limits, cancelled: Event | None = None) -> Result:
+    """Run the process that executes the code of an answer, in a new sandbox.
+
+    Errors: SandboxError if no sandbox can be built.
+    """
+    root = Path(__file__).resolve().parents[2]
+    folders = {f"{CODE_FOLDER}/{name}": root / name for name in ("compiler", "course")}
+    command = [sys.executable, "-I", "-c", _START]
+    return run(command, limits, Inputs(folders=folders), stdin=stdin, cancelled=cancelled)
 
 
 @dataclass(slots=True)
@@ -37,6 +54,7 @@ class InSandbox:
     exercise: Exercise
     code: str
     limits: Limits = ANSWER_LIMITS
+    runs: Runs = in_new_sandbox
     output: str = ""
 
     def ask(self, questions: Sequence[Question]) -> Sequence[Reply]:
@@ -48,10 +66,7 @@ class InSandbox:
             "code": self.code,
             "questions": list(questions),
         }
-        root = Path(__file__).resolve().parents[2]
-        folders = {f"{CODE_FOLDER}/{name}": root / name for name in ("compiler", "course")}
-        command = [sys.executable, "-I", "-c", _START]
-        done = run(command, self.limits, Inputs(folders=folders), stdin=json.dumps(task).encode())
+        done = self.runs(json.dumps(task).encode(), self.limits)
         if done.state == "seconds":
             raise Overtime
         if not done.ok:
@@ -78,13 +93,18 @@ class InSandbox:
 
 
 def judge_apart(
-    request: dict[str, Any], find: Find, limits: Limits = ANSWER_LIMITS
+    request: dict[str, Any],
+    find: Find,
+    limits: Limits = ANSWER_LIMITS,
+    runs: Runs = in_new_sandbox,
+    seconds: float = JUDGE_SECONDS,
 ) -> dict[str, Any]:
     """Judge the answer of a request; its code runs in sandboxes only.
 
-    `find` returns an exercise by its name, so a client cannot change an exercise.
+    `find` returns an exercise by its name, so a client cannot change an exercise. `runs` executes
+    the code; a judge that is itself in a sandbox asks its server to do so.
     Errors: SandboxError if no sandbox can be built.
     """
     return judge(
-        request, lambda exercise, code: InSandbox(exercise, code, limits), find, JUDGE_SECONDS
+        request, lambda exercise, code: InSandbox(exercise, code, limits, runs), find, seconds
     )

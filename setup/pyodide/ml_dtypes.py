@@ -1,7 +1,7 @@
 """A substitute for the package ml_dtypes in the page, where its machine code does not exist.
 
 Each small type is a distinct numpy type without arithmetic, so graphs with these types can be read
-and rewritten, but not evaluated. `course.judging.page` leaves such exercises to the server.
+and rewritten, but not evaluated. `app.wire.in_page` leaves such exercises to the server.
 """
 
 from __future__ import annotations

@@ -20,11 +20,12 @@ _USED_OF_NUMPY = re.compile(
 _DATE = (1980, 1, 1, 0, 0, 0)
 _UNCHECKED_HASH = 1
 
-_ROOMS = ("compiler", "course")
+_ROOMS = ("compiler", "course", "app")
 _NOT_IN_THE_PAGE = re.compile(
     r"compiler/(?:bench|conformance|tuning|diagnosis|export)/|course/(?:checking|template)/"
+    r"|app/(?!__init__\.py|textdiff\.py|grouping/|wire/)"
 )
-"""Parts that need a server, files or other packages."""
+"""Parts that need a server, files or other packages. Of the application, the page has payloads."""
 
 
 def pack_library(archive: str, target: str, previous: str) -> None:

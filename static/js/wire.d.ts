@@ -231,7 +231,7 @@ export interface JobRequest {
 export interface Job {
   id: string; kind: string; state: JobState; position: number; wait_s: number | null; phase: string;
   n_stages: number; last_event: number; created: number; seconds: number; error: Problem | null;
-  request: JobRequest | Asked; model_name: string; machine: string;
+  request: JobRequest | LessonRequest | JudgeRequest | Asked; model_name: string; machine: string;
 }
 /** The stored jobs that have examined another job's result, newest first. `report` is the
  * command line that writes a report with all findings, "" if no report is possible. */
@@ -359,6 +359,92 @@ export interface Result {
   running: Running | null; memory: Memory | null; run: Run | null; check: Check | null;
   accuracy: Accuracy | null; empty: Empty;
 }
+
+// Lessons of the course: runs of their blocks, exercises, and verdicts on answers.
+
+export type JudgeVerdict = "passed" | "failed" | "error" | "timeout";
+/** The request of a job that runs a lesson; `digest` is that of the lesson's text. */
+export interface LessonRequest {
+  kind: "lesson"; lesson: string; digest: string; seconds: number; foreign: boolean;
+}
+/** The request of a job that judges an answer; `digest` is that of the exercise. */
+export interface JudgeRequest {
+  kind: "judge"; exercise: string; digest: string; files: Record<string, string>; seed: number;
+}
+/** The options of a run of a lesson: the time in seconds for measuring in each experiment. */
+export interface LessonOptions { seconds?: number; }
+/** An answer to an exercise, by file name, and the seed of all random inputs. */
+export interface AnswerToJudge { files: Record<string, string>; seed?: number; }
+/** A result of a block; a measured value has an interval. Values that are infinite are null. */
+export interface LessonAmount {
+  value: number | null; unit: string; text: string; low: number | null; high: number | null;
+}
+/** A box of a drawing; `key` names it in the DOT text, `id` in the text of the graph. */
+export interface DrawnNode {
+  key: string; id: string; op: string; label: string; detail: string; family: string;
+}
+/** A small graph as DOT, with the words of its boxes; `n_more` nodes are too many to draw. */
+export interface GraphDrawing { dot: string; nodes: DrawnNode[]; n_more: number; }
+/** A step of a pass: an applied or declined rewrite. */
+export interface LessonStep { rule: string; outcome: string; at: string; because: string; }
+/** A pass of a pipeline; `n_more` further steps are not listed. */
+export interface LessonPass {
+  name: string; words: string; changed: boolean; steps: LessonStep[]; n_more: number;
+}
+/** A quantity that an experiment counts or measures. */
+export interface LessonMeasure { name: string; unit: string; words: string; timed: boolean; }
+/** A case of an experiment; `rounds` are the times of its timed runs in seconds. */
+export interface LessonCase { name: string; pipeline: string; words: string; rounds: number[]; }
+/** A placed buffer. Units: bytes; `start` and `end` are steps, the end excluded. */
+export interface LessonBuffer {
+  name: string; start: number; end: number; offset: number; size: number;
+}
+/** The results of one block; `block` is its position in the lesson. Drawings are keyed by the
+ * names of texts. `right` is the position of the right choice of a prediction, from 0; null for
+ * predictions of numbers. */
+export interface LessonBlock {
+  block: number; name: string; kind: string; seconds: number; amounts: Record<string, LessonAmount>;
+  texts: Record<string, string>; output: string; error: Problem | null;
+  drawings: Record<string, GraphDrawing>; passes: LessonPass[]; measure: LessonMeasure[];
+  cases: LessonCase[]; buffers: LessonBuffer[]; right: number | null;
+}
+/** The results of a lesson's blocks so far. `figures` has the text of each reference in the
+ * prose, keyed by the reference. `seconds` is the time for measuring in each experiment. */
+export interface LessonRun {
+  lesson: string; seconds: number; n_blocks: number; blocks: LessonBlock[];
+  figures: Record<string, string>;
+}
+/** The rewrite that made a difference, and the nodes that it took and made. */
+export interface JudgedStep { rule: string; at: string; took: string[]; made: string[]; }
+/** The smallest case on which an answer fails: graphs before and after, or a plan. `inputs`,
+ * `expected` and `got` map names to arrays; `differs` is the first difference. */
+export interface Counterexample {
+  graph?: string; answer?: string; inputs?: Record<string, Any>; expected?: Record<string, Any>;
+  got?: Record<string, Any>; differs?: string; step?: JudgedStep | null; problem?: string;
+  plan?: string; drawings?: Record<string, GraphDrawing>;
+}
+/** A test of an answer. */
+export interface JudgedTest {
+  name: string; passed: boolean; message: string; counterexample?: Counterexample;
+}
+/** A deterministic score, and the largest value that reaches the goal; `text` has both. */
+export interface JudgedScore {
+  name: string; value: number | null; unit: string; goal: number | null; reached: boolean;
+}
+/** The verdict on an answer, with its tests in order, and the output of the answer's code. */
+export interface Judgement {
+  verdict: JudgeVerdict; tests: JudgedTest[]; scores: JudgedScore[]; output: string;
+  error?: Problem;
+}
+/** The solution of an exercise, and its discussion. */
+export interface LessonSolution { solution: string; discussion: string; }
+/** A place on the map; `name` is the folder of its lesson, "" if there is none yet. */
+export interface CourseLesson {
+  number: number; part: number; name: string; title: string; minutes: number;
+  prerequisites: string[]; n_exercises: number;
+}
+/** The map of the course: the titles of its parts, and all places in order. */
+export interface Course { parts: Record<string, string>; lessons: CourseLesson[]; }
 
 // Results of checking a compiled model: errors of stages, of values, and of the program.
 

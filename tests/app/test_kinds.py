@@ -19,7 +19,7 @@ def test_every_kind_is_started_by_one_route():
     bodies = [r.body for r in ROUTES if isinstance(r.body, type) and issubclass(r.body, Asked)]
     assert len(bodies) == len(ABOUT_A_RESULT)
     assert set(bodies) == set(ABOUT_A_RESULT)
-    assert len(KINDS) == 2 + len(ABOUT_A_RESULT), "two kinds have the same name"
+    assert len(KINDS) == 4 + len(ABOUT_A_RESULT), "two kinds have the same name"
 
 
 def test_a_request_has_its_kind_and_all_defaults():

@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.accessibility import Inspector
-from tests.browser.conftest import Watch
 from tests.browser.judging_page import JudgingPage, bundled
 
 CODE = "def run(graph, log):\n    # nothing changes\n    return graph\n"
 OPEN = """async (text) => {
   window.runs = 0;
   const root = document.getElementById("editor");
-  const options = { label: "Your pass", text, onRun: () => window.runs++ };
+  const options = { label: "Your pass", keys: "Tab indents.", text, onRun: () => window.runs++ };
   window.editor = await window.openEditor(root, options);
   const after = document.createElement("button");
   after.textContent = "Check";
@@ -84,23 +83,3 @@ def test_the_editor_has_its_look_under_the_policy_of_the_page(
     assert colours["text"] != colours["keyword"]
     assert "mono" in content.evaluate("(e) => getComputedStyle(e).fontFamily")
     assert Inspector(page).violations() == []
-
-
-def test_without_its_code_the_editor_is_a_text_field(
-    page: Page, scripts: Path, watch: Watch
-) -> None:
-    watch.expect("request failed|console error")
-
-    def refuse(route: Route) -> None:
-        route.abort() if "code_mirror" in route.request.url else route.fallback()
-
-    judging = JudgingPage(page, scripts)
-    page.route("**/test-scripts/*", refuse)
-    judging.open()
-    page.evaluate(OPEN, CODE)
-    field = page.get_by_role("textbox", name="Your pass")
-    expect(field).to_have_value(CODE)
-    page.evaluate("window.editor.showMistakes([{ line: 2, message: 'no such name' }])")
-    expect(page.get_by_role("status").filter(has_text="Line 2: no such name")).to_be_visible()
-    field.press("Control+Enter")
-    assert page.evaluate("window.runs") == 1

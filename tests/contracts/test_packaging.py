@@ -211,7 +211,7 @@ def test_a_bundle_is_stale_after_any_change(
     assert hatch_build.bundle_front_end(source) is False
 
 
-@pytest.mark.parametrize("change", ["compiler", "course", "substitute", "lock"])
+@pytest.mark.parametrize("change", ["compiler", "course", "payloads", "substitute", "lock"])
 def test_python_for_the_page_is_stale_after_a_change_of_its_code(
     change: str, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +220,7 @@ def test_python_for_the_page_is_stale_after_a_change_of_its_code(
     changed = {
         "compiler": "compiler/place/platforms/board.toml",
         "course": "course/graphs.py",
+        "payloads": "app/wire/lessons.py",
         "substitute": "setup/pyodide/ml_dtypes.py",
         "lock": "package-lock.json",
     }[change]

@@ -112,7 +112,8 @@ def test_a_build_without_numpys_wheel_succeeds_and_says_how_to_go_on(
         (root / hatch_build.PYTHON).mkdir(parents=True, exist_ok=True)
         (root / hatch_build.PYTHON / "python.json").write_text("{}")
 
-    for name in ("package.json", "package-lock.json", "static/build_python.mjs"):
+    made = ("package.json", "package-lock.json", "app/__init__.py", "app/textdiff.py")
+    for name in (*made, "static/build_python.mjs"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("{}")
     fetching = tmp_path / "setup" / "pyodide" / "fetch.py"

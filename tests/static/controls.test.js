@@ -9,6 +9,7 @@ import { PLACE_KEYS, SWITCHES, TABLES } from "../../static/js/state/url.js";
 const NO_STATE = {
   acts: "it performs an action, whose result is state",
   reader: "it is a setting of the reader: keys, theme, disk",
+  progress: "it is the work of a reader in the course, which stays in the browser",
   shown: "it shows a text that is derived from the state",
 };
 
@@ -18,6 +19,7 @@ const NO_STATE = {
  * @type {Record<string, Record<string, string>>}
  */
 const CONTROLS = {
+  "_lesson.html": { "": "progress", text: "progress" },
   "_macros.html": { "write-text": "written", level: "level" },
   "_measuring.html": { seconds: "seconds" },
   "_pipeline.html": { add: "acts", "": "pipeline-text", text: "pipeline" },
@@ -44,6 +46,7 @@ const CONTROLS = {
   },
   "help.html": { single: "reader" },
   "kernels.html": { side: "kernels", "selected-only": "kernels-selected" },
+  "learn.html": { file: "acts" },
   "profile.html": { by: "flame" },
   "run.html": {
     source: "acts",

@@ -7,6 +7,7 @@ from typing import Literal, NotRequired, TypedDict
 from app.wire.asked import Asked
 from app.wire.shapes import Payload
 from app.wire.shapes.facts import Host, Problem
+from app.wire.shapes.lessons import JudgeRequest, LessonRequest
 from app.wire.shapes.profiles import Disturbance
 from app.wire.shapes.stages import KernelPart
 from compiler.figures.execution import Execution
@@ -76,7 +77,7 @@ class Job(Payload):
     created: float
     seconds: float
     error: Problem | None
-    request: JobRequest | Asked
+    request: JobRequest | LessonRequest | JudgeRequest | Asked
     model_name: str
     machine: str
 

@@ -113,6 +113,14 @@ export function post(path, body) {
   });
 }
 
+/**
+ * Request an answer of a route, for the pages of the course.
+ * @template T
+ * @param {string} path
+ * @returns {Promise<T>}
+ */
+export const asked = (path) => ask(path);
+
 export const api = {
   /** @returns {Promise<import("../wire.js").About>} */
   about: () => ask("/about"),

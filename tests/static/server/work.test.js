@@ -11,9 +11,11 @@ const texts = Object.fromEntries(
 /** @param {RegExp} pattern */
 const having = (pattern) => Object.keys(texts).filter((name) => pattern.test(texts[name])).sort();
 
-test("only one module sends requests that start jobs", () => {
+test("only one module of the playground sends requests that start jobs, and one of the course", () => {
   assert.deepEqual(having(/^import \{[^}]*\bwork\b[^}]*\} from/m), ["embed.js", "main.js"]);
-  assert.deepEqual(having(/\bpost\(/), ["server/api.js", "server/work.js"]);
+  assert.deepEqual(having(/\bpost\(/), ["server/api.js", "server/course.js", "server/work.js"]);
+  const importers = having(/from "[./]*server\/course\.js"/);
+  assert.ok(importers.length > 1 && importers.every((name) => name.startsWith("course/")));
   const elsewhere = [...texts["server/api.js"].matchAll(/post\((["`][^,]*),/g)].map((found) => found[1]);
   assert.deepEqual(
     elsewhere.filter((path) => path.includes("jobs")),

@@ -16,18 +16,16 @@ import { mistakes, setMistakes } from "./mistakes.js";
  * @typedef {import("./editor.js").Options} Options
  */
 
-const HELP = "Tab indents. To leave the editor, press Escape and then Tab.";
-
 /**
  * Open an editor in an element.
  * @param {HTMLElement} root
  * @param {Options} options
  * @returns {Editor}
  */
-export function openCodeMirror(root, { label, text = "", language = "python", onChange = () => {}, onRun = () => {} }) {
+export function openCodeMirror(root, { label, keys, text = "", onChange = () => {}, onRun = () => {} }) {
   const host = el("div", { class: "answer-editor" });
   const shadow = host.attachShadow({ mode: "open" });
-  const help = el("p", { id: "help", class: "editor-help" }, HELP);
+  const help = el("p", { id: "help", class: "editor-help" }, keys);
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(AROUND);
   shadow.adoptedStyleSheets = [sheet];
@@ -47,7 +45,7 @@ export function openCodeMirror(root, { label, text = "", language = "python", on
       bracketMatching(),
       indentOnInput(),
       indentUnit.of("    "),
-      language === "python" ? StreamLanguage.define(python) : [],
+      StreamLanguage.define(python),
       look,
       mistakes,
       keymap.of([{ key: "Mod-Enter", run }, indentWithTab, ...historyKeymap, ...defaultKeymap]),

@@ -52,7 +52,7 @@ async function start() {
     python.FS.unlink(PACKAGES);
     report("compiler");
     python.runPython("import course.exercises");
-    const judgeText = python.pyimport("course.judging.page").judge_text;
+    const judgeText = python.pyimport("app.wire.in_page").judge_text;
     report("ready");
     return judgeText;
   } catch (problem) {

@@ -149,6 +149,9 @@ function mountCards(definitions, page) {
     card = el("span", { class: "term-card", "aria-live": "off" }, ...note.cloneNode(true).childNodes);
     if (page)
       card.append(" ", el("a", { href: `${page}#${id}`, target: "_blank", rel: "noopener", tabIndex: -1 }, word("terms.more")));
+    const { lesson, lessonTitle = "" } = /** @type {HTMLElement} */ (note).dataset;
+    if (page && lesson)
+      card.append(" ", el("a", { href: lesson, target: "_blank", rel: "noopener", tabIndex: -1 }, word("terms.lesson", { title: lessonTitle })));
     shown = term;
     term.after(card);
     place(term, card);
@@ -188,8 +191,7 @@ function mountCards(definitions, page) {
         if (!term) return;
         show(term);
         isPinned = true;
-        const link = card?.querySelector("a");
-        if (link) link.tabIndex = 0;
+        for (const link of card?.querySelectorAll("a") ?? []) link.tabIndex = 0;
       },
     }),
     listen(

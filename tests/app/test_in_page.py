@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from app.wire import lessons
+from app.wire.in_page import judge_text, why_on_the_server
 from course.judging import judge_in_process
-from course.judging.page import judge_text, why_on_the_server
 from tests.course.exercises.kinds import ONE_NEGATION, SAMPLES
 
 
@@ -22,7 +23,9 @@ def test_the_text_protocol_gives_the_answers_of_the_judge(kind: str) -> None:
     sample = SAMPLES[kind]
     for code in (sample.solution, sample.wrong[0][0]):
         request = request_of(kind, code)
-        assert json.loads(judge_text(json.dumps(request), 30.0)) == judge_in_process(request)
+        assert json.loads(judge_text(json.dumps(request), 30.0)) == lessons.judgement(
+            judge_in_process(request)
+        )
 
 
 @pytest.mark.parametrize("label", ["bf16", "f8e4m3fn", "i4"])
