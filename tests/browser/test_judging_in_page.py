@@ -129,7 +129,6 @@ def test_a_damaged_package_leaves_the_judgement_to_the_server(
     page: Page, scripts: Path, watch: Watch
 ) -> None:
     watch.expect("answer 404")
-    watch.expect("console error")
     page.route("**/static/dist/python/packages.zip", lambda route: route.fulfill(status=404))
     page.set_default_timeout(LOADING_MS)
     judging = JudgingPage(page, scripts).open()
