@@ -1,9 +1,11 @@
-"""Tests of the commands `lesson new` and `lesson check`."""
+"""Tests of the commands `lesson new`, `lesson check` and `lesson serve`."""
 
 from pathlib import Path
 
 import pytest
 
+from app.config import Settings
+from app.learn.library import Library
 from tests.compilarium.commands import invoke, told
 
 
@@ -46,3 +48,18 @@ def test_lessons_may_live_outside_of_the_repository(
     assert not is_ok.pop("75-more-fusion")
     assert is_ok["70-fusion"]
     assert all(is_ok.values())
+
+
+def test_serve_shows_the_lessons_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told("lesson", "new", tmp_path / "75-more-fusion")
+    served: list[Settings] = []
+    monkeypatch.setattr("app.serve.serve", lambda settings, say: served.append(settings))
+    shown = invoke("lesson", "serve", tmp_path / "75-more-fusion", "--port", 0).output
+    assert "/learn/75-more-fusion" in shown
+    invoke("lesson", "serve", tmp_path, "--port", 8123)
+    assert [each.lessons for each in served] == [str(tmp_path / "75-more-fusion"), str(tmp_path)]
+    assert served[1].port == 8123
+    for each in served:
+        assert "75-more-fusion" in Library(each.lessons).catalogue().lessons
