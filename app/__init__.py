@@ -35,7 +35,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     from app.learn import pages
     from app.paths import site_folder
     from app.store.answers import AnswerStore
-    from app.store.database import Database, sqlite_url
+    from app.store.database import Database
     from app.store.links import LinkStore
     from app.uploads import UploadStore
     from app.usage import Usage
@@ -49,7 +49,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     app.config["TRUSTED_HOSTS"] = list(settings.trusted_hosts) if settings.trusted_hosts else None
     app.config["MAX_CONTENT_LENGTH"] = settings.request_limit_bytes
 
-    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    database = Database(settings.used_database_url)
     app.extensions["database"] = database
     app.extensions["jobs"] = jobs = JobQueue(settings, database)
     app.extensions["uploads"] = UploadStore.of(settings, lambda: jobs.needed().uploads)

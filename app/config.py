@@ -11,6 +11,7 @@ from typing import Any, Literal
 from app.paths import site_folder
 from app.store.blobs.remote import is_remote, public_url
 from app.wire.shapes.facts import Limits
+from compiler.machine.name import machine_name
 
 MB = 1_000_000
 Engine = Literal["local", "dask"]
@@ -201,6 +202,18 @@ class Settings:
     def stored_place(self) -> str:
         """The place of the uploads and results, for the user."""
         return str(self.stored_folder) if self.has_folder else public_url(self.blob_store)
+
+    @property
+    def used_database_url(self) -> str:
+        """The URL of the database: `database_url`, or that of a file in the data folder."""
+        from app.store.database import sqlite_url
+
+        return self.database_url or sqlite_url(self.data_folder)
+
+    @property
+    def used_machine_name(self) -> str:
+        """The name of this machine: `machine_name`, or the one that the system gives."""
+        return self.machine_name or machine_name()
 
     @property
     def has_folder(self) -> bool:

@@ -17,7 +17,7 @@ from app.jobs.transport.scheduler import require_scheduler
 from app.logs import configure_logs
 from app.metrics.folder import shared_counts
 from app.paths import site_folder
-from app.store.database import Database, sqlite_url
+from app.store.database import Database
 from compiler.errors import CompileError
 
 log = logging.getLogger("compilarium.web")
@@ -44,7 +44,7 @@ def serve(settings: Settings, *, say: Callable[[str], None] = print) -> None:
         log.warning("the page is not bundled and will stay empty: run `python hatch_build.py`")
     listening = listen(settings.host, settings.port)
     # Ahead of the workers, which gunicorn ends if they start too slowly.
-    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    database = Database(settings.used_database_url)
     database.prepare()
     database.close()
     url = address(settings.host, listening.getsockname()[1], is_secure=bool(settings.certificate))

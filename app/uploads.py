@@ -135,13 +135,27 @@ class UploadStore:
             upload = Upload.of(digest, called, n_bytes)
             # Facts alone are no upload, so they come first.
             self.blobs.put(_facts(upload.id), json.dumps(asdict(upload)).encode())
-            self.blobs.put_file(content_key(upload.id), Path(temporary))
+            self._put_content(upload.id, Path(temporary))
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
         if self._growth.is_much_with(upload.bytes):
             self.prune(keep=upload.id)
         return upload
+
+    def _put_content(self, upload_id: str, file: Path) -> None:
+        """Store a file as the content of an upload, unless an equal upload exists.
+
+        A starting job may be mounting the existing file in its sandbox, so it is not replaced.
+        """
+        key = content_key(upload_id)
+        with self._pinning:
+            if self.blobs.exists(key):
+                with suppress(FileNotFoundError):  # another process evicted it
+                    self.blobs.touch(key)
+                    file.unlink()
+                    return
+        self.blobs.put_file(key, file)
 
     def find(self, upload_id: str) -> Upload:
         """Find an upload by id. Errors: E-REQUEST-UNKNOWN."""

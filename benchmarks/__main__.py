@@ -102,8 +102,8 @@ PARTS = (
         "Memory-bound kernels, one thread",
         "The three ratios are geometric means: the times of the same program without fusion, of "
         "ONNX Runtime and of OpenVINO over the time of Compilarium. *Of a copy* is the speed in "
-        "bytes per second, relative to a copy of as many bytes. *Lowest ratio* is the minimum over "
-        "the cases of the ratio to the faster of both runtimes.",
+        "bytes per second, relative to a copy of as many bytes. *Lowest ratio* is the lowest ratio "
+        "of any case, to the faster of both runtimes.",
         "benchmarks.memory_bound",
     ),
     Part(

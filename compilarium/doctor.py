@@ -250,12 +250,12 @@ def _front_end() -> Iterator[Finding]:
 def _database() -> Iterator[Finding]:
     """Check the server's database: that of the environment, or SQLite in the data folder."""
     from app.configuration import read_configuration
-    from app.store.database import Database, sqlite_url
+    from app.store.database import Database
     from app.store.maintenance import database_file, quick_check
     from app.store.sqlite import journal_mode
 
     settings = read_configuration({}, os.environ).settings
-    url = settings.database_url or sqlite_url(settings.data_folder)
+    url = settings.used_database_url
     database = Database(url, migrates=False)
     file = database_file(database)
     if file is None:

@@ -39,10 +39,10 @@ SETTLED_SECONDS = 2.0
 within the same clock tick."""
 
 NOTES_BYTES = 4 << 20
-"""Maximum total size in bytes of the notes of model files' digests."""
+"""Maximum total size in bytes of the cached digests of model files."""
 
 NOT_OF_THE_PROGRAM = {"tier", "limits"}
-"""Options that are not part of the cache key; optimised code also serves requests for tier 0."""
+"""Options that are not part of the cache key; a request for tier 0 also accepts optimised code."""
 
 COLLECT_AFTER = 500_000
 """Number of new objects between two garbage collections while a model is compiled."""
@@ -73,8 +73,8 @@ def compile(
 
     `inputs` gives the shapes of inputs with open dimensions. If shapes are omitted, one program
     serves all sizes of the open dimensions. If a node requires known sizes, each set of shapes is
-    compiled at its first run instead, and the program's `notes` name the node. The first run with
-    new elements of parameter inputs (axes, pads, counts) also compiles.
+    compiled at its first run instead. The program's `notes` name this node. The first run with new
+    elements of parameter inputs (axes, pads, counts) also compiles.
     `buckets` lists values of open dimensions that get specialised code, as in `{"N": [1, 8]}`.
     `precision` changes lines of the pipeline: docs/precision.md states the guarantee of each mode.
     `threads` is the number of threads of a run, at most 256; the results are bitwise independent of
@@ -89,15 +89,15 @@ def compile(
     `tuned` selects a database of schedules tuned for this machine: the user's own (True), none
     (False), or a file. The program's `notes` give the number of kernels with a tuned schedule.
     `order` names the method that orders the launches (docs/operator-order.md): `given` keeps their
-    order, `best` looks briefly for the lowest peak memory.
+    order, `best` searches briefly for the lowest peak memory.
     `memory_limit_bytes` is the maximum arena size: values are recomputed to stay within the limit.
     `spread="branches"` assigns each kernel to one thread and branches of the graph to different
     threads, by a plan (docs/threads.md). `loops`, the default, divides each kernel's loops among
     the threads. The plan of branches uses `seconds`: the time of each kernel on one thread, keyed
     by a value that the kernel computes.
     `limits` bounds the time and the memory of this call, but not of runs (docs/limits.md).
-    The program of an earlier compilation is loaded from disk if the model's bytes, the options, the
-    compiler's code and the machine are unchanged. A loaded program runs at once. Access to its
+    A program compiled earlier is loaded from disk if the model's bytes, the options, the compiler's
+    code and the machine are unchanged. A loaded program runs without compilation. Access to its
     trace, or to other facts about the compilation, recompiles the model. A new program is written
     to disk in the background after the call returns. The program's `settle()` waits for the end of
     this write.

@@ -50,7 +50,7 @@ def _methods(cls: type, frozen: bool, slots: bool, eq: bool) -> Iterable[tuple[s
 
 
 def _written_when_called(cls: type, name: str, write: Callable[[], Any]) -> Callable[..., Any]:
-    """Return a method that replaces itself by the generated one at its first call."""
+    """Return a method that replaces itself by the generated method at its first call."""
 
     def method(*given: Any, **named: Any) -> Any:
         written = write()

@@ -1,4 +1,4 @@
-"""The driver: it compiles a model to a program for known shapes, for all sizes, or for both."""
+"""The driver: compilation of a model to a program for known shapes, for all sizes, or for both."""
 
 from __future__ import annotations
 

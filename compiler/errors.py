@@ -175,11 +175,11 @@ CODES: dict[str, Code] = {
         "compare the front matter with the table in docs/lessons.md",
     ),
     "E-LESSON-TEXT": Code(
-        "The text of a lesson does not follow its grammar: a fence, an option or a reference.",
+        "A fence, an option or a reference in a lesson does not follow the grammar of lessons.",
         "compare the line with the examples in docs/lessons.md",
     ),
     "E-LESSON-BLOCK": Code(
-        "A block of a lesson has an unknown kind, a wrong option, or a body of another form.",
+        "A block of a lesson has an unknown kind, a wrong option, or a body of the wrong form.",
         "compare the block with the description of its kind in docs/lessons.md",
     ),
     "E-LESSON-SIZE": Code(
@@ -187,12 +187,12 @@ CODES: dict[str, Code] = {
         "split the lesson, or shorten the part that the message names",
     ),
     "E-LESSON-RESULT": Code(
-        "A block of a lesson has no result, another result than the lesson says, or no model.",
+        "A block of a lesson has no model, no result, or a result that differs from the text.",
         "run the block alone, and compare its results with the text",
     ),
     "E-LESSON-FOLDER": Code(
         "A folder of lessons lacks a file or a lesson, or its lessons contradict each other.",
-        "compare the folder with the form in docs/lessons.md",
+        "compare the folder with the structure described in docs/lessons.md",
     ),
     "E-EXERCISE-FORM": Code(
         "The declaration of an exercise has a missing, unknown or wrong key.",
@@ -200,7 +200,7 @@ CODES: dict[str, Code] = {
     ),
     # answers to exercises
     "E-ANSWER-FORM": Code(
-        "An answer to an exercise lacks a file or a name, or has a value of another kind.",
+        "An answer to an exercise lacks a file or a name, or has a value of the wrong kind.",
         "begin with the skeleton of the exercise, and keep its names",
     ),
     "E-ANSWER-PYTHON": Code(
@@ -214,7 +214,7 @@ CODES: dict[str, Code] = {
     # graph text
     "E-TEXT-SYNTAX": Code(
         "The text does not follow the grammar of its IR level.",
-        "compare the line with what str(graph) prints",
+        "compare the line with the output of str(graph)",
     ),
     "E-TEXT-OPERATOR": Code(
         "The text names an operator that does not exist.", "check the operator's spelling"
@@ -340,7 +340,7 @@ CODES: dict[str, Code] = {
         "write one move per line, for example Y: split(i, 16, io, ii)",
     ),
     "E-SCHEDULE-FILE": Code(
-        "A file with schedules could not be read.", "write a file with --emit schedules -o FILE"
+        "A file with schedules could not be read.", "create the file with --emit schedules -o FILE"
     ),
     "E-SCHEDULE-NAME": Code(
         "A schedule names a kernel that the program does not have.",
@@ -352,8 +352,8 @@ CODES: dict[str, Code] = {
         "of the moves",
     ),
     "E-TUNE-DATABASE": Code(
-        "A database of schedules is damaged, of another format, or cannot be written.",
-        "name another file with --database, or move this file: tuning then creates a database",
+        "A database of schedules is damaged, has another format, or cannot be written.",
+        "name another file with --database, or move this file: tuning creates a new database",
     ),
     "E-TUNE-MODEL": Code(
         "A model cannot be tuned: a required package is missing, or the model has open sizes.",
@@ -408,7 +408,7 @@ CODES: dict[str, Code] = {
         "The computation exceeded its memory limit.", "use a smaller model, or raise the limit"
     ),
     "E-LIMIT-ARENA": Code(
-        "The arena of every program found is larger than the memory limit.",
+        "Even with recomputed kernels, the arena is larger than the memory limit.",
         "raise the limit to at least the smallest size in the message",
     ),
     "E-LIMIT-OUTPUT": Code(
@@ -425,11 +425,11 @@ CODES: dict[str, Code] = {
         "use a smaller model; if the model is small, please report the error",
     ),
     "E-SANDBOX-ABSENT": Code(
-        "The server cannot isolate work on models and texts of others, so it refuses this work.",
+        "The server has no sandbox for untrusted models and texts, so it refuses them.",
         "run `compilarium doctor` on the server's machine: it prints the remedy",
     ),
     "E-MACHINE-ABSENT": Code(
-        "No machine at work is of the kind that compiled the model.",
+        "No machine of the kind that compiled the model is available.",
         "compile the model again",
     ),
     # requests to the playground
@@ -451,8 +451,8 @@ CODES: dict[str, Code] = {
         "A page of another site sent the request.", "send requests from the playground's own page"
     ),
     "E-REQUEST-ACCESS": Code(
-        "The request is reserved for operators of the server.",
-        "send the token of the server's settings, or ask on the machine of the server",
+        "The request is reserved for administrators of the server.",
+        "send the token from the server's settings, or send the request from the server's machine",
     ),
     "E-REQUEST-KEY": Code(
         "The header Idempotency-Key is not valid, or was sent with another request.",
@@ -468,17 +468,17 @@ CODES: dict[str, Code] = {
     ),
     "E-UPLOAD-SIZE": Code(
         "The file exceeds the size limit of uploads.",
-        "start the server with --upload-limit, or use compilarium report",
+        "start the server with a larger --upload-limit, or use compilarium report",
     ),
     "E-LINK-FULL": Code(
         "The server's storage for links, or for their models, is full.",
-        "share the full link, which needs no storage on the server, or the report",
+        "share the full link or the report: neither needs storage on the server",
     ),
     "E-UPLOAD-DISK": Code(
         "The server has no space left.", "inform the administrator of this server"
     ),
     "E-DATA-DAMAGED": Code(
-        "Stored data of the server, or a backup of them, are damaged.",
+        "Stored data of the server, or a backup of these data, are damaged.",
         "see the chapter on damaged data in docs/operating.md",
     ),
     "E-DATA-NEWER": Code(
@@ -491,7 +491,7 @@ CODES: dict[str, Code] = {
     ),
     "E-SERVER-STORAGE": Code(
         "The server cannot use its database or its data folder at the moment.",
-        "try again in some seconds; if this does not help, inform the administrator",
+        "try again in a few seconds; if the error remains, inform the administrator",
     ),
     "E-SERVER-BUG": Code(
         "The program has a defect; the input is not the cause.",

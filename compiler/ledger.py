@@ -176,7 +176,7 @@ class Ledger:
         return "kept" if any(n.op == op and n.origins == (name,) for n in nodes) else "merged"
 
     def _both(self, i: int, first: str, second: str) -> tuple[set[str], set[str]]:
-        """Return, for each of two nodes, the values that represent it before and after an event."""
+        """Return the values that originate from each of two nodes, before and after an event."""
         a, b = (
             {v for g in (i, i + 1) for v in self._holders[g].get(name, ())}
             for name in (first, second)
@@ -260,8 +260,7 @@ def _outer_nodes(graph: Graph) -> Iterator[Node]:
 
 
 def _enclosing(graph: Graph, origin: str) -> set[str]:
-    """Return the outputs of the control-flow nodes whose regions contain descendants of
-    `origin`."""
+    """Return the outputs of control-flow nodes with nodes inside that originate from `origin`."""
     return {
         n.output
         for n in _outer_nodes(graph)

@@ -61,7 +61,7 @@ class Limits:
     n_nodes: int = 250_000
     """Maximum number of nodes, including nodes of subgraphs, after functions are inlined."""
     n_operands: int = 50_000
-    """Maximum number of operands and results of a node."""
+    """Maximum number of operands and results of a node, in total."""
     n_symbols: int = 2_000
     """Maximum number of distinct symbolic sizes among the inputs."""
     n_initialisers: int = 1_000_000
@@ -118,7 +118,7 @@ _not_counted_seconds = 0.0
 
 
 def not_counted(seconds: float) -> None:
-    """Exclude elapsed seconds, in which the process was stopped or waited, from all limits."""
+    """Exclude from all limits a number of seconds in which the process was stopped or waited."""
     global _not_counted_seconds
     _not_counted_seconds += seconds
 
@@ -234,8 +234,8 @@ def check_seconds(seconds: float, what: str) -> None:
         return
     raise CompileError(
         "E-LIMIT-SECONDS",
-        f"{what}: the step was not started, because it needs at least {seconds:.3g} s, and less "
-        f"remains of the limit of {budget.limits.seconds:.3g} s",
+        f"{what}: the step was not started, because it needs at least {seconds:.3g} s, more "
+        f"than the rest of the limit of {budget.limits.seconds:.3g} s",
     )
 
 
@@ -295,8 +295,8 @@ class _Alarm:
     def end(self) -> None:
         """Stop interrupting, and receive an interrupt that may be pending.
 
-        Cancelling it instead would leave the flag of pending interrupts set in CPython 3.11: all
-        later code would be slower, and a profiler or debugger would not return.
+        Cancelling the interrupt would leave the flag of pending interrupts set in CPython 3.11. All
+        later code would then be slower, and a profiler or debugger would not return.
         """
         while True:
             try:

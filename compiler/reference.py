@@ -50,8 +50,8 @@ def reference(
 def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Check the inputs; return them in graph order, with lists converted to arrays.
 
-    Arrays must have the input's element type. Different values of one symbolic size are not an
-    error here: `sizes_apart` finds them.
+    Arrays must have the input's element type. Different values of one symbolic size are accepted:
+    `sizes_apart` finds them.
     Errors: E-INPUT-NAME, E-INPUT-SHAPE, E-INPUT-DTYPE.
     """
     given: object = inputs
@@ -78,7 +78,7 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
 def sizes_apart(graph: Graph, inputs: Mapping[str, Any]) -> str:
     """Return a symbolic size that has different values in these inputs, or "" if none has.
 
-    ONNX Runtime runs such inputs as if each dimension had a distinct symbol.
+    ONNX Runtime runs inputs with different values as if each dimension had a distinct symbol.
     """
     sizes: dict[str, int] = {}
     for v in graph.inputs:

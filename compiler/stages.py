@@ -42,7 +42,7 @@ class Clock:
 
 
 def optimise(graph: Graph, options: Options, clock: Clock) -> tuple[Graph, Trace | None]:
-    """Run the passes; return the optimised graph, and the trace if it is wanted."""
+    """Run the passes; return the optimised graph, and the trace if `options.trace` is set."""
     with clock.stage("passes"):
         optimised, trace = run_pipeline(
             graph,
@@ -56,7 +56,7 @@ def optimise(graph: Graph, options: Options, clock: Clock) -> tuple[Graph, Trace
 
 
 def portable(source: Graph, optimised: Graph, options: Options) -> Graph:
-    """Optimise the graph with all passes except those that improve only generated code."""
+    """Optimise the graph without the passes that improve only generated code."""
     pipeline = options.passes.portable
     if pipeline.lines == options.passes.lines:
         return optimised

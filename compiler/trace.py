@@ -28,7 +28,7 @@ class Step:
     their scale; 0 means bitwise equal. `source` is the file and line of the rule. `cost_before` and
     `cost_after` are the costs of `took` and `made`, None for open sizes. `seconds` is the time
     since the previous step, including matching. `inside` lists the regions around the rewrite,
-    outermost first; a region is given by the output of its node and the region's name.
+    outermost first, each as the output of its node and the name of the region.
     """
 
     rule: str
@@ -63,7 +63,7 @@ Gate = Callable[[Decision], bool]
 
 
 class AllBut:
-    """A gate that disables the rewrites of some rules; `asked` has all rules that called it."""
+    """A gate that disables the rewrites of some rules; `asked` names the rules that asked."""
 
     def __init__(self, rules: Collection[str]) -> None:
         self.rules = frozenset(rules)

@@ -1,6 +1,6 @@
 """Texts of quantities with SI units; the page has the same formats in `static/js/text/format.js`.
 
-The tests of Python and JavaScript check both against the examples in
+The tests of Python and JavaScript check the formats of both languages against the examples in
 `tests/samples/quantities.json`.
 """
 

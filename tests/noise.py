@@ -30,6 +30,12 @@ READS_PLACES = {"grid_sample", "roi_align"}
 TERMS = {"random_uniform": ("low", "high"), "random_normal": ("mean", "scale")}
 """Magnitudes of the numbers, possibly cancelling, that an operator adds to its results."""
 
+SHIFTED = {"batch_norm": 2, "layer_norm": 2, "instance_norm": 2, "group_norm": 2}
+"""The operand that an operator adds to normalised numbers, whose sum may cancel.
+
+Noise of x does not show that: it changes the normalised numbers of a small group hardly at all.
+"""
+
 FACTOR = 16.0
 """Permitted difference as a multiple of the largest change by noise."""
 
@@ -144,10 +150,19 @@ def _shaken_node(
         raise Unsteady(f"{node.op} fails with noise") from None
     if copies:
         return made
-    if node.op in TERMS:
-        largest = max(abs(float(node.attrs[name])) for name in TERMS[node.op])
+    if largest := _added(node, operands):
         made = tuple(_shaken(m + largest, chance) - largest for m in made)
     return tuple(_shaken(m, chance) for m in made)
+
+
+def _added(node: Node, operands: list[Any]) -> float:
+    """Return the largest magnitude that an operator adds to its results, or 0."""
+    if node.op in TERMS:
+        return max(abs(float(node.attrs[name])) for name in TERMS[node.op])
+    shift = operands[SHIFTED[node.op]] if node.op in SHIFTED else None
+    if shift is None or not _is_finite(shift):
+        return 0.0
+    return float(np.abs(shift.astype(np.float64)).max(initial=0.0))
 
 
 def _is_finite(a: Array | None) -> bool:

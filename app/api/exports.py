@@ -12,6 +12,7 @@ from app.api.queued import queued_after
 from app.api.table import Table
 from app.jobs.export import FILE, ExportRequest
 from app.wire.shapes.exports import ExportedModel
+from app.wire.shapes.jobs import Stage
 
 ROUTES = Table()
 _JOB = "/jobs/<job_id>"
@@ -23,14 +24,16 @@ def new_export(job_id: str, stage: int) -> Response:
     compiled = Kept(job_id)
     own = compiled.graph_stage(stage)
     wanted = ExportRequest.from_json(compiled.job.id, body(), {"stage": own})
-    file = _file_name(compiled.job.model_name, own, compiled.stages()[own]["name"])
+    file = _file_name(compiled.job.model_name, compiled.stages()[own])
     return queued_after(compiled, wanted, file=file)
 
 
-def _file_name(model: str, stage: int, name: str) -> str:
-    """Return a portable file name for an exported stage."""
+def _file_name(model: str, stage: Stage) -> str:
+    """Return a portable file name for an exported stage, with the number of its pass if any."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", model.removesuffix(".onnx")).strip("-.")
-    return f"{plain[:80] or 'model'}-{stage}-{name}.onnx"
+    number = stage["pass_number"]
+    title = stage["name"] if number is None else f"{number}-{stage['name']}"
+    return f"{plain[:80] or 'model'}-{title}.onnx"
 
 
 @ROUTES.route("GET", f"{_JOB}/onnx", ExportedModel, fails=(404, 409))

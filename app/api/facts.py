@@ -102,7 +102,7 @@ def _pipelines() -> Constant:
 
 @cache
 def _outline() -> Constant:
-    return constant(catalogue.outline(catalogue.pipelines()))
+    return constant(catalogue.outline())
 
 
 @ROUTES.route(

@@ -63,7 +63,7 @@ def back_up(settings: Settings, target: Path, *, with_jobs: bool = True) -> Mani
 
 def _copied_database(settings: Settings, partial: Path) -> Database:
     """Copy a SQLite database, and return the copy; return any other database uncopied."""
-    database = Database(settings.database_url or sqlite_url(settings.data_folder), migrates=False)
+    database = Database(settings.used_database_url, migrates=False)
     if maintenance.database_file(database) is None:
         return database
     if database.exists():

@@ -158,8 +158,8 @@ PASSES_AND_RULES = Section(
         ),
         Term(
             "specialise",
-            "the stage that replaces open sizes by numbers; it precedes the passes, and no "
-            "pipeline lists it",
+            "the stage that replaces open sizes by numbers; it precedes the passes, no pipeline "
+            "lists it, and it has no number",
             "`compiler/ir/infer.py`",
             "PyTorch: shape specialization",
             forms=("specialised", "specialises"),

@@ -40,7 +40,6 @@ from app.store.jobs.record import Job
 from app.uploads import UploadStore
 from compiler.errors import CompileError
 from compiler.machine.database import usable_path
-from compiler.machine.name import machine_name
 
 COPIES = "copies"
 """The folder of a job for copies of the results of jobs that still run on other machines."""
@@ -62,7 +61,7 @@ class Places:
     def of(settings: Settings, job: Callable[[str], Job]) -> Places:
         """Return the places of an installation."""
         uploads, weights = UploadStore.of(settings), settings.data_folder / "models"
-        machine = settings.machine_name or machine_name()
+        machine = settings.used_machine_name
         return Places(uploads, job, weights, blobs_of(settings), machine)
 
     def schedules(self, tuning_id: str) -> Path:

@@ -16,7 +16,6 @@ from app.wire.profiles import features_of
 from app.wire.shapes.facts import MachineFacts
 from compiler.errors import CompileError
 from compiler.machine.keep import kind_of, processor
-from compiler.machine.name import machine_name
 from compiler.targets.target import host
 
 SEEN_S = 60.0
@@ -36,7 +35,7 @@ def this_machine(settings: Settings) -> Machine:
         "l2_bytes": target.l2_bytes,
         "l3_bytes": target.l3_bytes,
     }
-    return Machine(settings.machine_name or machine_name(), kind_of(target), {**facts})
+    return Machine(settings.used_machine_name, kind_of(target), {**facts})
 
 
 def needed_kind(examined: Iterable[Job], at_work: Iterable[Machine]) -> str:

@@ -24,8 +24,7 @@ from compiler.trace import Event, Step
 
 _SPECIALISE = (
     "Open sizes were replaced by numbers, and types inferred again. The compiler inserts this "
-    "stage before the passes of the pipeline, so their numbers here are higher by 1 than in the "
-    "pipeline."
+    "stage before the passes of the pipeline, so it has no number."
 )
 
 
@@ -80,6 +79,7 @@ class Recorder:
             passes.pass_seconds(event),
             passes.verify_seconds(event),
             event.steps,
+            pass_number=len(self.events),
         )
         self.event_stages.append(row["stage"])
         self.event_ways.append(self.ways)
@@ -111,6 +111,7 @@ class Recorder:
         seconds: float,
         verify_seconds: float = 0.0,
         steps: Sequence[Step] = (),
+        pass_number: int | None = None,
     ) -> Stage:
         stage = len(self.rows)
         before, now = self.last, self.identified(graph)
@@ -132,6 +133,7 @@ class Recorder:
             self.supply = passes.supply_of(graph, self.supply.machine)
         row: Stage = {
             "stage": stage,
+            "pass_number": pass_number,
             "name": name,
             "words": words,
             "changed": changed,

@@ -26,7 +26,7 @@ from app.jobs.runner import Runner
 from app.jobs.supervisor import Supervisor
 from app.jobs.transport.scheduler import SCHEDULER_FILES, require_scheduler
 from app.logs import configure_logs
-from app.store.database import Database, absolute, sqlite_url
+from app.store.database import Database, absolute
 from app.store.jobs import reading
 from app.store.jobs.record import JOBS, Job
 from compiler.errors import CompileError
@@ -58,7 +58,7 @@ def opened(settings: Settings) -> Database:
     Errors: E-OPTION-VALUE.
     """
     blobs_of(settings).require()
-    database = Database(settings.database_url or sqlite_url(settings.data_folder))
+    database = Database(settings.used_database_url)
     database.prepare()
     return database
 

@@ -8,6 +8,7 @@ from compiler.ir.operator import OPERATORS, Operator
 from compiler.passes import PASSES, Pass, Pipeline, Rule, presets
 from compiler.passes.engine.account import UNREAD
 from compiler.passes.engine.declaration import Option
+from compiler.passes.engine.mismatch import kind_reason, near_miss_reason
 from compiler.passes.engine.step_kind import StepKind
 from compiler.passes.pipeline.precision import PRECISIONS, Precision
 from compiler.passes.pipeline.presets import manners
@@ -15,25 +16,40 @@ from compiler.passes.pipeline.presets import manners
 
 def pipelines() -> shapes.Pipelines:
     """Return all presets, passes and rules."""
-    known = presets()
-    systems = {m.name: m.system for m in manners()}
     rules = {r.name: r for p in PASSES.values() for r in p.rules}
+    passes: list[shapes.PassInfo] = [
+        {**_pass(p), "steps": [_step_kind(k, p) for k in p.steps]} for p in PASSES.values()
+    ]
     return {
-        "version": VERSION,
-        "presets": [_preset(name, p, systems.get(name, "")) for name, p in known.items()],
-        "precisions": [_precision(p) for p in PRECISIONS.values() if not p.refused],
-        "passes": [_pass(p) for p in PASSES.values()],
+        **_presets(),
+        "passes": passes,
         "rules": [_rule(r) for r in rules.values()],
-        "shared_steps": [_step_kind(UNREAD)],
+        "shared_steps": [_step_kind(UNREAD, PASSES["dead_code_elimination"])],
     }
 
 
-def outline(full: shapes.Pipelines) -> shapes.Pipelines:
-    """Return the pipelines without rules, steps and examples, which are most of their bytes."""
+def outline() -> shapes.Pipelines:
+    """Return the pipelines without rules, steps and examples, which are most of their bytes.
+
+    Only the rules and steps run passes, on their near misses.
+    """
     passes: list[shapes.PassInfo] = [
-        {**each, "rules": [], "steps": [], "example": ""} for each in full["passes"]
+        {**_pass(p), "rules": [], "example": ""} for p in PASSES.values()
     ]
-    return {**full, "passes": passes, "rules": [], "shared_steps": []}
+    return {**_presets(), "passes": passes, "rules": [], "shared_steps": []}
+
+
+def _presets() -> shapes.Pipelines:
+    """Return the presets and precisions, without passes."""
+    systems = {m.name: m.system for m in manners()}
+    return {
+        "version": VERSION,
+        "presets": [_preset(name, p, systems.get(name, "")) for name, p in presets().items()],
+        "precisions": [_precision(p) for p in PRECISIONS.values() if not p.refused],
+        "passes": [],
+        "rules": [],
+        "shared_steps": [],
+    }
 
 
 def checked_pipeline(pipeline: Pipeline) -> shapes.CheckedPipeline:
@@ -68,13 +84,14 @@ def _precision(p: Precision) -> shapes.PrecisionInfo:
 
 
 def _pass(p: Pass) -> shapes.PassInfo:
+    """Return a pass without its steps."""
     return {
         "name": p.name,
         "kind": p.kind,
         "words": p.words,
         "options": [_option(o) for o in p.options.values()],
         "rules": [r.name for r in p.rules],
-        "steps": [_step_kind(k) for k in p.steps],
+        "steps": [],
         "needs": list(p.needs),
         "gives": list(p.gives),
         "example": p.example.strip(),
@@ -105,16 +122,18 @@ def _rule(r: Rule) -> shapes.RuleInfo:
         "error": r.error,
         "example": _example(r.example),
         "near_miss": r.near_miss.strip(),
+        "near_miss_because": near_miss_reason(r),
         "source": r.source,
     }
 
 
-def _step_kind(k: StepKind) -> shapes.StepKind:
+def _step_kind(k: StepKind, p: Pass) -> shapes.StepKind:
     return {
         "name": k.name,
         "words": k.words,
         "example": _example(k.example),
         "near_miss": k.near_miss.strip(),
+        "near_miss_because": kind_reason(p, k) if k.near_miss else "",
     }
 
 

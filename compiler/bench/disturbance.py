@@ -19,9 +19,10 @@ processor time, too few processors were free, or another measurement ran."""
 WAITING_LIMIT = 0.05
 STEAL_LIMIT = 0.02
 BUSY_SLACK = 0.25
-"""Processors by which the total load may exceed the machine before a time counts as disturbed."""
+"""Number of processors by which the load may exceed the machine without a disturbance."""
 LEAST_SECONDS = 0.1
-"""Shorter measurements have too few clock ticks of the system for these figures."""
+"""Minimum duration in seconds of a measurement with known figures: shorter measurements have too
+few clock ticks of the system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ class Disturbance:
     """The use of the processors during a measurement of `seconds`.
 
     `busy_processors` is the mean number of processors that other processes used, of `n_processors`.
-    `waiting_share` is the share of the time in which the measuring thread had no processor, and
-    `steal_share` the share of all processor time that the hypervisor took. Unknown figures are
+    `waiting_share` is the share of the time in which the measuring thread had no processor.
+    `steal_share` is the share of all processor time that the hypervisor took. Unknown figures are
     None. `is_exclusive` is False if another measurement of this user ran. `machine` is the name of
     the machine.
     """
@@ -125,7 +126,7 @@ def watched(threads: int) -> Generator[Watch]:
 class _Counters:
     """Wall-clock seconds, CPU seconds of this process, busy and stolen seconds of all processors.
 
-    The latter two are None if the system does not count them.
+    The busy and the stolen seconds are None if the system does not count them.
     """
 
     wall: float

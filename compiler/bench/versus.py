@@ -24,27 +24,31 @@ Verdict = Literal["faster", "slower", "same", "unknown"]
 """B compared with A: faster or slower with significance, no difference shown, too few data."""
 
 N_COPIES, LEAST_COPIES = 12, 5
-"""Usual and minimum number of copies of each program; fewer copies give no interval with this
-significance."""
+"""Usual and minimum number of copies of each program; fewer copies give no interval at
+`SIGNIFICANCE`."""
 SAMPLES = 40
-"""Number of runs of each copy to aim for."""
+"""Target number of runs of each copy."""
 LONG_RUN_SECONDS = 2e-3
-"""Duration from which a run loads its data itself, so that no untimed run precedes it."""
+"""Minimum duration of a long run; it loads its own data, so no untimed run precedes it."""
 COPIES_OF_LONG_RUNS, SAMPLES_OF_LONG_RUNS = 8, 25
-"""The same numbers for long runs, whose times vary less."""
+"""`N_COPIES` and `SAMPLES` for long runs, whose times vary less."""
 LONGEST_SECONDS = 10.0
-"""Maximum duration to which a comparison of long runs is extended."""
+"""Maximum duration of an extended comparison of long runs."""
 SIGNIFICANCE = 0.01
 """Probability that equal programs are called different."""
 EQUAL_SHARE = 0.003
 """Relative difference of times below which two programs count as equal."""
 EQUAL_SHARE_OF_ONE = 0.01
-"""The same for a single copy of each program: its addresses alone may cause such a difference."""
+"""`EQUAL_SHARE` for single copies of the programs: addresses alone may cause such a difference."""
 BLOCKS = 25
 SAMPLE_SECONDS = 2e-5
 """Duration below which several runs are timed together."""
 LEAST_BLOCKS = 8
-"""Minimum number of blocks: fewer give no interval with this significance."""
+"""Minimum number of blocks; fewer blocks give no interval at `SIGNIFICANCE`."""
+WIDE = 0.02
+"""Relative width of an interval above which a comparison takes further blocks."""
+EXTENSION = 3.0
+"""Maximum number of blocks and duration of an extended comparison, relative to the usual ones."""
 
 Pause = Callable[[], None]
 """Called between blocks, when no program runs."""
@@ -99,7 +103,7 @@ class Versus:
 def n_copies(run_seconds: float, copy_bytes: int, seconds: float, limit_bytes: int) -> int:
     """Return the number of copies of each program that time and memory allow.
 
-    `run_seconds` is the total time of one run of A and one run of B, and `copy_bytes` is the total
+    `run_seconds` is the total time of one run of A and one run of B. `copy_bytes` is the total
     memory of one copy of A and one copy of B.
     """
     # Short runs are repeated without timing, too.
@@ -112,8 +116,8 @@ def n_copies(run_seconds: float, copy_bytes: int, seconds: float, limit_bytes: i
 def enough_seconds(run_seconds: float, seconds: float) -> float:
     """Return the duration of a comparison: `seconds`, or longer if runs are long.
 
-    `run_seconds` is the total time of one run of A and one run of B. A single copy of each program
-    cannot tell a difference from the effect of its addresses.
+    `run_seconds` is the total time of one run of A and one run of B. With a single copy of each
+    program, a difference cannot be separated from the effect of addresses.
     """
     if not _is_long(run_seconds / 2):
         return seconds
@@ -128,6 +132,9 @@ def versus(
 
     In a block, each copy runs several times, and its minimum counts: a preemption of one run does
     not affect the block. Slow changes of the machine's speed affect all copies of a block alike.
+    While the interval is wide, the comparison continues, at most `EXTENSION` times as long. Only
+    the width decides, so equal programs are not called different more often.
+    Source: Chow and Robbins 1965, fixed-width sequential confidence intervals.
     """
     assert len(a) == len(b), "equally many copies"
     calls = (*a, *b)
@@ -139,8 +146,8 @@ def versus(
     size = max(1, int(seconds / BLOCKS / (runs + (not is_long)) / max(sum(ones), 1e-7)))
     times: list[list[float]] = [[] for _ in calls]
     order, chance = list(range(len(calls))), random.Random(0)
-    end = perf_counter() + seconds
-    while len(times[0]) < LEAST_BLOCKS or (len(times[0]) < BLOCKS and perf_counter() < end):
+    start = perf_counter()
+    while _needs_more(times, len(a), (perf_counter() - start) / seconds):
         least = [inf] * len(calls)
         for _ in range(size):
             chance.shuffle(order)
@@ -151,8 +158,25 @@ def versus(
         for each, found in zip(times, least, strict=True):
             each.append(found)
         pause()
+    return _parted(times, len(a))
+
+
+def _parted(times: Sequence[Sequence[float]], n: int) -> Versus:
     rows = tuple(tuple(each) for each in times)
-    return Versus(rows[: len(a)], rows[len(a) :])
+    return Versus(rows[:n], rows[n:])
+
+
+def _needs_more(times: Sequence[Sequence[float]], n: int, spent: float) -> bool:
+    """Return whether a comparison takes another block; `spent` is the used share of its time."""
+    done = len(times[0])
+    if done < LEAST_BLOCKS:
+        return True
+    if done < BLOCKS and spent < 1:
+        return True
+    if done >= EXTENSION * BLOCKS or spent >= EXTENSION:
+        return False
+    _, low, high = _parted(times, n).ratio
+    return high - low > WIDE
 
 
 def _is_long(one_run_seconds: float) -> bool:
@@ -172,7 +196,7 @@ def _middle(rows: Sequence[Sequence[float]]) -> float:
 
 
 def _levels(rows: Sequence[Sequence[float]], n: int) -> tuple[list[float], list[float]]:
-    """Return the log time of each copy relative to the block means: the first n copies, the others.
+    """Return the log times of the copies relative to the block means: the first n, then the others.
 
     The mean of a block is subtracted, so slow changes of the machine's speed have no effect.
     """

@@ -34,7 +34,7 @@ WAYS = ("results", "passes", "rewrites")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one compilation; `kind` is "" for success, `way` states what showed a failure.
+    """The outcome of one compilation; `kind` is "" for success, `way` names the detector.
 
     `way` is one of `WAYS`, `program`, `process`, a pass, or an error code. `decisions` are the
     rewrites that rules requested and the gate allowed, in order. `at_work` is the rule that failed

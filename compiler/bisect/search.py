@@ -130,7 +130,7 @@ class _Search:
         return Answer(first.kind or second.kind, detail, stable=False)
 
     def narrow(self, first: Outcome) -> None:
-        """Restrict the search to the way in which the first failure was detected."""
+        """Restrict the search to failures detected in the same way as the first failure."""
         if first.way in WAYS:
             settings = replace(self.probe.settings, ways=(first.way,))
             self.probe.settings = settings

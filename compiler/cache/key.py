@@ -15,7 +15,7 @@ _ANY_OTHER = stat.S_IRWXG | stat.S_IRWXO
 
 
 def known_key(directory: Path) -> bytes | None:
-    """Return the key of a checked folder; None if it has no key, or one that others could read."""
+    """Return the key of a checked folder; None if it is missing, or if others could read it."""
     try:
         handle = open_private(directory / NAME, forbidden=_ANY_OTHER)
     except OSError:
@@ -26,7 +26,7 @@ def known_key(directory: Path) -> bytes | None:
 
 
 def made_key(directory: Path) -> bytes | None:
-    """Return the key of a checked folder, created if necessary; None if that is impossible.
+    """Return the key of a checked folder, created if necessary; None if no key can be created.
 
     A key that others could read, or a damaged key, is replaced, which invalidates all entries. If
     two processes create a key, both use the key of the first. Errors: OSError.

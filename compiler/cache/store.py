@@ -1,8 +1,8 @@
 """Entries of a cache folder: files with a keyed digest, checked before anything reads them.
 
 An entry is a line with the keyed digest, then the content. The digest covers the folder's kind, the
-entry's name and the content, so an entry is not valid under another name. Large data can be a file
-of its own, the *bulk* of an entry: the entry has a `Seal` of this file.
+entry's name and the content, so an entry is not valid under another name. Large data can be in a
+separate file, the *bulk* of an entry; the entry contains a `Seal` of this file.
 
 Entries are written to a temporary file and renamed, so concurrent processes and interrupted writes
 leave either the old entry or the new one. An entry with a wrong digest is removed.
@@ -32,7 +32,7 @@ _HEADER_BYTES = len(_MAGIC) + 64 + 1
 _NEW = ".new-"
 _BULK = ".bulk"
 _TRIMMED = ".trimmed"
-"""A file whose time of modification is that of the last check of the size."""
+"""A file whose modification time is the time of the last size check."""
 _CHUNK_BYTES = 1 << 24
 _DIGEST = re.compile(r"([0-9a-f]{64})(\.bulk)?")
 """The names of files that `trim` may remove: digests; other files may be the user's own."""
@@ -41,19 +41,19 @@ UNFINISHED_SECONDS = 3600.0
 """Age in seconds at which the temporary file of an interrupted write is removed."""
 
 TRIM_SECONDS = 300.0
-"""Time in seconds between two checks of a folder's size, by whichever process."""
+"""Time in seconds between two checks of a folder's size, by any process."""
 
 TRIM_SHARE = 1 / 32
-"""Share of the limit that a store may write between two checks of its own: a check looks at every
-entry, and there may be 100,000."""
+"""Fraction of the limit that a store may write between two of its size checks. A check examines
+every entry, and a folder may have 100,000 entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seal:
     """The digest of a bulk file, and the facts that the system changes with every write to it.
 
-    If size, inode and time of change (`changed_ns`, which no user can set) are those of the write,
-    the content is that of the write, and reading needs no digest: hashing 100 MB takes longer than
+    If size, inode and time of change (`changed_ns`, which no user can set) are unchanged since the
+    write, the content is unchanged. Reading then needs no digest: hashing 100 MB takes longer than
     starting a program. A copied or restored file has other facts, so its digest is checked.
     """
 
@@ -72,8 +72,8 @@ class Seal:
 class GuardedStore:
     """The entries in one folder of the user; without a folder, nothing is cached.
 
-    If another user could write the folder, the store is empty and ignores writes, and a warning
-    says so once. Units: bytes.
+    If another user could write the folder, the store is empty, ignores writes, and warns once.
+    Units: bytes.
     """
 
     def __init__(self, directory: Path | None, limit_bytes: int) -> None:
@@ -167,7 +167,7 @@ class GuardedStore:
     def trim(self) -> None:
         """Remove the least recently used entries that are named by a digest, down to the limit.
 
-        Removes old temporary files too, and the folders of earlier versions.
+        Also removes old temporary files, and the folders of earlier versions.
         """
         if self._checked() is None or self.directory is None:
             return
@@ -181,7 +181,7 @@ class GuardedStore:
                     _discard(path)
 
     def _trim_if_due(self, directory: Path, n_bytes: int) -> None:
-        """Trim if this store has written much, or no process has trimmed for a while."""
+        """Trim if this store has written much, or if no process has trimmed for `TRIM_SECONDS`."""
         self._untrimmed_bytes += n_bytes
         has_written_much = self._untrimmed_bytes > self.limit_bytes * TRIM_SHARE
         if has_written_much or _is_stale(directory / _TRIMMED):
@@ -221,7 +221,7 @@ class GuardedStore:
         return False
 
     def _load(self, path: Path) -> bytearray | None:
-        """Read a whole file of a plausible size; remove any other."""
+        """Read a file of plausible size and header; remove any other file."""
         try:
             with os.fdopen(open_private(path), "rb", buffering=0) as f:
                 size = os.fstat(f.fileno()).st_size
@@ -295,7 +295,7 @@ def _write_all(handle: int, data: memoryview) -> None:
 
 
 def _fill(file: FileIO, memory: memoryview) -> bool:
-    """Read a file into memory; return whether it has exactly that size."""
+    """Read a file into memory; return whether the file fills the memory exactly."""
     while memory:
         n = file.readinto(memory[:_CHUNK_BYTES])
         if not n:

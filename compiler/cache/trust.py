@@ -1,8 +1,8 @@
 """Refusal of folders and files that another user could have written or replaced.
 
-The owner of each folder on the way is this user or root, and nobody else may write it; a sticky
-folder such as /tmp is accepted if it only leads to the cache. The cache's own folder belongs to
-this user. Systems without user ids (Windows) protect the user's profile themselves.
+Each folder on the path must belong to this user or to root, and nobody else may write the folder. A
+sticky folder such as /tmp is accepted as a parent of the cache. The cache's own folder must belong
+to this user. Systems without user ids (Windows) protect the user's profile themselves.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Refusal:
 
 
 class NotPrivate(OSError):
-    """Another user may write or replace this file, or it is no regular file."""
+    """Raised if another user may write or replace a file or folder, or if a file is not regular."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(errno.EPERM, str(refusal))
@@ -49,7 +49,7 @@ class NotPrivate(OSError):
 
 
 def refusal(directory: Path) -> Refusal | None:
-    """Return why a folder for files of this user alone is not used; None if it may be used.
+    """Return the reason to refuse a folder for files of this user alone; None if it is accepted.
 
     Folders that do not exist yet are accepted. Errors: OSError if a folder cannot be examined.
     """

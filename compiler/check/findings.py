@@ -64,9 +64,9 @@ class Finding:
 def allowed_error(tolerance: float, imported: Finding | None, in_codes: bool) -> float:
     """Return the allowed error of stages: the tolerance or, if larger, twice the model's own error.
 
-    A quantized model rounds in steps, and a tie between two quantized values may round either way,
-    so one step is always allowed. If the imported f32 model deviates from the f64 model by more
-    than one step, other correct computations may deviate as much, up to `LARGEST_STEPS`.
+    In a quantized model, a tie between two quantized values may round either way, so one step is
+    always allowed. If the imported f32 model deviates from the f64 model by more than one step,
+    other correct computations may deviate by an equal amount, up to `LARGEST_STEPS`.
     """
     itself = [2 * e.relative for e in imported.wide] if imported else []
     if in_codes:

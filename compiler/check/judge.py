@@ -89,9 +89,9 @@ def judge(
     addition to the effect of noise. With `loose_infinities`, every result is correct where the
     original is not finite. The following options apply only to a budget above 0. `made_wide`
     computes the same result in f64. If this f64 result is correct, an overflow of the result counts
-    as rounding; with `extreme` inputs, so does every difference. With `underflow`, an infinity of
-    the original may be the logarithm of an underflowed number. A result in its place is correct if
-    its magnitude is at least -log(smallest normal number).
+    as rounding. With `extreme` inputs, every difference then counts as rounding. With `underflow`,
+    an infinity of the original may be the logarithm of an underflowed number. A result in place of
+    this infinity is correct if its magnitude is at least -log(smallest normal number).
     """
     if same_bits(made, own):
         return FINE

@@ -1,11 +1,11 @@
 """Margins of results: the f64 value, and the error that rounding alone can cause.
 
 The computation runs in f64 several times, with noise in the last places of all operands and
-results. If noise changes a result much, other roundings may change the result as much. Examples are
-a sum that cancels, and a comparison of equal numbers. A difference up to the effect of noise counts
-as correct. If noise has no effect, results must agree. The margin thus separates bad conditioning
-from errors. Source: stochastic arithmetic, Vignes 1993 (CESTAC); the noise in this module is larger
-than one rounding.
+results. If noise causes a large change of a result, other roundings may cause an equally large
+change. Examples are the results of a cancelling sum, and of a comparison of equal numbers. A
+difference up to the effect of noise counts as correct. If noise has no effect, results must agree.
+The margin thus separates bad conditioning from errors. Source: stochastic arithmetic, Vignes 1993
+(CESTAC); the noise in this module is larger than one rounding.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ class StageValues:
 
     Successive graphs share the nodes that a pass did not change. The results of a node with
     unchanged operands are reused. If a value is recomputed and its bits are unchanged, the previous
-    object is kept, so its readers are not recomputed. Build systems call this early cutoff (Mokhov,
-    Mitchell and Peyton Jones 2018, "Build systems a la carte").
+    object is reused, and its readers are not recomputed. Build systems call this early cutoff
+    (Mokhov, Mitchell and Peyton Jones 2018, "Build systems a la carte").
     """
 
     inputs: Mapping[str, Any]
@@ -89,7 +89,7 @@ def has_bits_of(a: Any, b: Any) -> bool:
 
 
 def _once(a: Array, b: Array) -> tuple[Array, Array]:
-    """Cut axes with stride 0 in both arrays to length 1, since they only repeat elements."""
+    """Cut axes with stride 0 in both arrays to length 1, since such axes only repeat elements."""
     both = zip(a.strides, b.strides, strict=True)
     cut = tuple(slice(0, 1) if s == t == 0 else slice(None) for s, t in both)
     return a[cut], b[cut]

@@ -154,7 +154,7 @@ class Expressions:
         return convert(self.arithmetic, v, dtype)
 
     def _limit(self, extent: Expr, dtype: DType) -> Value:
-        """Emit the length of an axis, in a type that compares with indices of type `dtype`."""
+        """Emit the length of an axis, in the type of the indices compared with it."""
         if isinstance(extent, int):
             return constant(extent, dtype)
         n = self.indices.scalar(extent)

@@ -204,8 +204,8 @@ BATCH_CHARACTERS = 60_000
 class Objects:
     """Object files of functions; LLVM compiles them while later functions are emitted.
 
-    LLVM serves one caller at a time, so a single thread compiles, without holding the GIL. Another
-    thread waits for the disk that stores the object files.
+    LLVM serves one caller at a time, so a single thread compiles, without holding the GIL. A second
+    thread writes the object files to disk.
     """
 
     def __init__(self, target: Target, effort: int = EFFORT) -> None:

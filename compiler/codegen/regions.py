@@ -1,9 +1,9 @@
 """LLVM functions for control flow, which call the kernels of the nodes' regions.
 
 A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`,
-like a program's entry point. The node's function passes tables of pointers to a body. For two
-branches, it calls the body of one branch, once. For a loop, it calls the body in every step. The
-params of the node's function are its arena, the packed constants, then operands and results. In
+like a program's entry point. The node's function passes tables of pointers to a body. The function
+of an If calls the body of one branch, once. The function of a loop calls the body in every step.
+The params of the node's function are its arena, the packed constants, then operands and results. In
 code for open sizes, both functions also take a pointer to the run's table. Numbers that depend on
 sizes are entries (slots) of this table.
 """

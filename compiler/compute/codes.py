@@ -1,6 +1,6 @@
 """Simplification of quantization: provably bounded numbers need no clamps.
 
-    to_u8(max(min(round(y) + z, 255), 0))     to_u8(max(min(to_i32(round(y)) + z, 255), 0))
+    to_u8(min(larger(0, round(y) + z), 255))  to_u8(max(min(to_i32(round(y)) + z, 255), 0))
     to_f32(to_i32(to_u8(...)) - z)            max(min(round(y), 255 - z), -z)
 
 The first rewrite applies if the number y provably fits an i32: one instruction rounds and converts
@@ -26,7 +26,7 @@ FAR_INSIDE = 2.0**30
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """A quantized number y: `max(min(round(y) + zero, high), low)`."""
+    """A quantized number y: `min(larger(low, round(y) + zero), high)`."""
 
     number: Scalar
     zero: int
@@ -64,7 +64,7 @@ def _made(code: _Code, largest: Largest) -> Scalar | None:
 
 
 def _clamped(y: Scalar, code: _Code) -> Scalar:
-    """Clamp y to the limits of the quantized range, after subtracting the zero point from them."""
+    """Clamp y to the limits of the quantized range, each minus the zero point."""
     high, low = float(code.high - code.zero), float(code.low - code.zero)
     return apply("max", apply("min", y, high), low)
 
@@ -85,7 +85,7 @@ def _read_again(s: Scalar) -> _Code | None:
 def _code(s: Scalar) -> _Code | None:
     match s:
         case Convert(
-            Apply("max", (Apply("min", (moved, Number(high)), DType.f32), Number(low))), dtype
+            Apply("min", (Apply("larger", (Number(low), moved), DType.f32), Number(high))), dtype
         ) if dtype in SMALL:
             pass
         case _:

@@ -343,7 +343,7 @@ def _each_its_own(
 ) -> tuple[Stage | Routine, ...]:
     """Rename constant factors so that the sums that store to one tensor share no factor.
 
-    Separate names let each sum pack its constant factor in a separate layout.
+    With separate names, the constant factor of each sum can be packed in a separate layout.
     """
     made: list[Stage | Routine] = []
     read: set[tuple[str, str]] = set()

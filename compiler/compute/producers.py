@@ -15,10 +15,10 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 
 DUPLICATE_LIMIT = 48
-"""A producer with several reads is inlined if reads times operations are at most this number."""
+"""A producer with several reads is inlined if reads x operations is at most this number."""
 
 REPEAT_LIMIT = 256
-"""A producer with one consumer is inlined if reads times operations are at most this number.
+"""A producer with one consumer is inlined if reads x operations is at most this number.
 
 The consumer reads the producer several times, always at the consumer's own point.
 """
@@ -26,7 +26,7 @@ The consumer reads the producer several times, always at the consumer's own poin
 EXPENSIVE = frozenset(
     {"exp", "decay", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"}
 )
-"""Functions of dozens of instructions: storing and loading their results beats recomputing them."""
+"""Functions of dozens of instructions: loading a stored result is faster than recomputing it."""
 
 NEAR_BYTES = 1 << 20
 """The cache of one core, in bytes: it bounds the stored results of expensive functions."""

@@ -51,6 +51,11 @@ def number_range(s: Scalar, largest: Largest = lambda _: math.inf) -> Range:
             pick = max if fn == "max" else min
             is_number = left.is_number and right.is_number
             return Range(pick(left.low, right.low), pick(left.high, right.high), is_number)
+        case Apply("larger", (a, b)):
+            left, right = number_range(a, largest), number_range(b, largest)
+            # The comparison with NaN is false, so the result is the first operand.
+            low = max(left.low, right.low) if right.is_number else left.low
+            return Range(low, max(left.high, right.high), left.is_number)
         case Apply("div", (a, Number(by))) if by:
             inverse = 1 / by
             return _combined("mul", number_range(a, largest), Range(inverse, inverse))

@@ -31,12 +31,12 @@ FUNCTIONS: dict[str, int] = {
 }  # fmt: skip
 """The scalar functions, with their numbers of operands.
 
-`max` and `min` propagate NaN. `larger` returns its second operand if that is larger than the first,
-else the first; as a reduction, `larger` therefore ignores NaN. `round` rounds halves to even; `mod`
-has the sign of the divisor, `fmod` the sign of the dividend; integer `div` truncates. `decay` is
-exp(x) for a rounded difference x that is NaN or at most 0. The error of the result may grow by 3e-9
-|x|, a tenth of the rounding error of x. `expm1` is exp(x)-1 and `log1p` log(1+x), both accurate
-near 0. `normal_cdf` is the normal cumulative distribution function, `normal_cdf_tanh` its
+`max` and `min` propagate NaN. `larger` returns its second operand if this operand is larger than
+the first, else the first. As a reduction, `larger` therefore ignores NaN. `round` rounds halves to
+even; `mod` has the sign of the divisor, `fmod` the sign of the dividend; integer `div` truncates.
+`decay` is exp(x) for a rounded difference x that is NaN or at most 0. The error of the result may
+grow by 3e-9 |x|, a tenth of the rounding error of x. `expm1` is exp(x)-1 and `log1p` log(1+x), both
+accurate near 0. `normal_cdf` is the normal cumulative distribution function, `normal_cdf_tanh` its
 approximation by tanh in GELU. `flush` flushes denormal f32 to 0 of the same sign. `within(x,
 bound)` returns x and asserts that its magnitude is at most the literal `bound`.
 """

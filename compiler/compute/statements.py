@@ -28,9 +28,9 @@ class Loop:
     `unroll` and `dot` loops have constant bounds. A vector loop has a constant start; its end may
     be known only at run time. A vector loop contains only unrolled loops and dot steps, and no
     other vector loop. In each lane, a `dot` loop sums products of consecutive elements of a small
-    type. The loop is one instruction if the target has such an instruction. A `tile` loop runs over
-    the rows of a block of sums. A `tile` loop contains a loop of reduction steps, the vector loop
-    and a dot step. On targets with matrix tiles, a `tile` loop is one instruction.
+    type. On targets with a dot-product instruction, a `dot` loop is one instruction. A `tile` loop
+    runs over the rows of a block of sums. A `tile` loop contains a loop of reduction steps, the
+    vector loop and a dot step. On targets with matrix tiles, a `tile` loop is one instruction.
     """
 
     var: str

@@ -86,7 +86,7 @@ class Cursor:
         self.at = found.end() if found else self.at
 
     def take(self, token: str) -> bool:
-        """Consume a token if it is next; return whether it was."""
+        """Consume a token if it is next; return whether it was consumed."""
         if not self.text.startswith(token, self.at):
             return False
         self.at += len(token)
@@ -94,7 +94,7 @@ class Cursor:
         return True
 
     def word(self, token: str) -> bool:
-        """Consume an entire word if it is next; return whether it was."""
+        """Consume an entire word if it is next; return whether it was consumed."""
         found = NAME.match(self.text, self.at)
         return bool(found and found.group() == token) and self.take(token)
 

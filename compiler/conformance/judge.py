@@ -17,7 +17,7 @@ BFLOAT16_RTOL = 2.0**-6
 def objection(
     made: Any, expected: Any, rtol: float, atol: float, *, is_random: bool = False
 ) -> str:
-    """Describe how an output differs from the expected output; return "" if they match.
+    """Describe the difference between an output and the expected output; return "" if they match.
 
     Shapes and element types must be equal, as must integers, booleans and strings. The error of
     floating-point numbers may be at most `atol + rtol * |expected|`; NaN and infinities must be at

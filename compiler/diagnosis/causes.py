@@ -25,13 +25,13 @@ from compiler.units import (
 )
 
 CALLS = 4
-"""A kernel that takes longer than this number of calls has another cause than its call."""
+"""Greatest ratio of a kernel's time to the time of a call that call overhead can explain."""
 BUSY = 1.5
-"""A kernel that takes this many times its estimates was measured on a busy machine."""
+"""Least ratio of a kernel's time to its estimate that indicates a measurement under other load."""
 NEAR_ROOF = 0.7
-"""Least share of the roofline from which the machine, not the code, is the limit."""
+"""Least ratio of the roofline time to the time at which the machine, not the code, is the limit."""
 EXPLAINED = 0.5
-"""Least share of the time above the roofline that the work of a cause must explain."""
+"""Least share of the time above the roofline time that the work of a cause must explain."""
 
 Find = Callable[[Facts], str | None]
 
@@ -119,7 +119,7 @@ def _applicable(actions: tuple[Action, ...], facts: Facts) -> tuple[Action, ...]
     return tuple(a for a in actions if a not in unfit)
 
 
-@cause("runs by the reference implementation", "reference")
+@cause("runs in the reference implementation", "reference")
 def reference_implementation(facts: Facts) -> str | None:
     """No code was generated for the node, so numpy computes it, node by node."""
     return None if facts.kernel.native else f"{facts.kernel.because}."
@@ -138,7 +138,7 @@ def launch_overhead(facts: Facts) -> str | None:
     """The kernel computes for less time than its call takes.
 
     Kernels are called separately only for measurements. A run launches all kernels in one call,
-    so that most of this overhead disappears.
+    so most of this overhead disappears.
     """
     if facts.prediction is None or facts.times["median_s"] > CALLS * facts.call_s:
         return None
@@ -208,7 +208,7 @@ def _near_roof(facts: Facts) -> str:
 
 
 def _explains(facts: Facts, seconds: float) -> bool:
-    """Return whether an estimated time explains most of the time above the roofline."""
+    """Return whether an estimated time explains most of the time above the roofline time."""
     roof_s = facts.prediction.roof_seconds if facts.prediction else 0.0
     return seconds >= EXPLAINED * max(facts.busy_s - roof_s, 0.0) > 0
 
@@ -220,7 +220,7 @@ def _by_work(facts: Facts, kind: Kind, what: str) -> str | None:
 
 
 def _share(facts: Facts, seconds: float) -> str:
-    """Return an estimated time in words, without a number above the measured time."""
+    """Return an estimated time in words; an estimate above the measured time gets no number."""
     if seconds >= facts.busy_s:
         return "all of this time, by an estimate"
     return f"about {seconds_text(seconds)}"

@@ -42,7 +42,7 @@ class Facts:
 
     @property
     def computing_s(self) -> float:
-        """A lower estimate of the time without the call. Units: seconds.
+        """An estimated lower bound of the time without the call. Units: seconds.
 
         The roofline counts a function as one operation, and an access with a stride as a part of a
         vector; work of these kinds may take longer.
@@ -56,7 +56,7 @@ class Facts:
 
     @property
     def reached(self) -> float:
-        """The roofline divided by the time without the call; 0 for a kernel without a bound."""
+        """The roofline time divided by the time without the call; 0 for an unknown bound."""
         if self.prediction is None:
             return 0.0
         return self.prediction.roof_seconds / self.busy_s if self.busy_s > 0 else 1.0

@@ -25,7 +25,7 @@ Kind = Literal["vector", "scalar", "strided", "computed", "function"]
 stride, accesses at computed indices, and functions that polynomials approximate."""
 
 SLOW: tuple[Kind, ...] = ("scalar", "strided", "computed", "function")
-"""The kinds that the roofline does not account for."""
+"""The kinds whose cost the roofline omits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Recombination of nodes into single standard operators before export.
 
 Nodes that the import decomposed become single foreign nodes again: Gemm, quantized matrix products,
-quantized convolutions, and operators like NonMaxSuppression. The results of the latter have one row
-per found element.
+quantized convolutions, and operators like NonMaxSuppression. The results of operators like
+NonMaxSuppression have one row per found element.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from compiler.ir.types import DType, TensorType
 def combined(graph: Graph, scope: Scope) -> Graph:
     """Replace groups of nodes by standard operators.
 
-    `scope` is the scope in which the graph will be exported; it knows the captured values.
+    `scope` is the scope in which the graph will be exported; it contains the captured values.
     """
     graph = opened(graph, fused=scope.model.fused)
     work = Work(graph, scope)
@@ -203,7 +203,7 @@ def _are_matrices(work: Work, product: Node) -> bool:
 
 @dataclass(frozen=True)
 class _Search:
-    """How an operator with results of maximum size becomes an ONNX operator with exact results."""
+    """The conversion of an operator with padded results to an ONNX operator with exact results."""
 
     op_type: str
     count: int
@@ -277,7 +277,7 @@ def _is_cut(cut: Node, value: str, count: str, axis: int, t: Any) -> bool:
 def _best_class(work: Work, node: Node) -> None:
     """Replace the node that chooses a forest's best class by ArgMax; the two differ only for NaN.
 
-    The scores of a forest are never NaN: a NaN feature takes a defined branch at every node, and
+    The scores of a forest are never NaN. A NaN feature takes a defined branch at every node, and
     sums of finite weights are not NaN.
     """
     scores, labels = node.inputs

@@ -1,7 +1,7 @@
-"""Element types that ONNX Runtime's CPU provider has no kernel for, and nodes to use instead.
+"""Element types without a kernel in ONNX Runtime's CPU provider, and equivalent nodes.
 
 If a node has no kernel for its element type, ONNX Runtime does not load the model, even if the
-standard accepts the type. Rewrites may introduce such nodes into models that loaded before, for
+standard accepts the type. Rewrites may introduce nodes without a kernel into a loadable model, for
 example Relu from Max.
 Source: ONNX Runtime 1.31; the slow test `test_samples_load_where_the_peer_has_a_way` runs every
 sample in every element type.
@@ -165,7 +165,7 @@ def lacks(op_type: str, dtype: DType) -> bool:
 
 
 def instead(s: Standard, dtype: DType | None) -> Standard | None:
-    """Return equivalent nodes that ONNX Runtime has kernels for; None if unneeded or unknown."""
+    """Return equivalent nodes with kernels in ONNX Runtime; None if unneeded or unknown."""
     if dtype is None or s.domain or not lacks(s.op_type, dtype) or s.op_type not in INSTEAD:
         return None
     return INSTEAD[s.op_type](s, lambda value: np.asarray(value, dtype.numpy))

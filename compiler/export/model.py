@@ -14,7 +14,7 @@ from compiler.ir.graph import Graph, all_nodes
 __all__ = ["LARGEST_BYTES", "OPSET", "to_onnx"]
 
 LARGEST_BYTES = (1 << 31) - (1 << 20)
-"""The maximum size in bytes of the weights in one protobuf message; the rest is for nodes."""
+"""The maximum size in bytes of the weights in one protobuf message, without the nodes."""
 
 
 def to_onnx(graph: Graph, *, fused: bool = False) -> bytes:

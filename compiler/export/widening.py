@@ -69,7 +69,8 @@ def outputs_as(schema: Any, dtypes: Sequence[DType | None], n_outputs: int) -> l
 def _deciding(schema: Any) -> str:
     """Return the type parameter that selects the kernel.
 
-    This is the type parameter of the first result if an operand has it, else of the first operand.
+    The first result's type parameter selects the kernel if an operand shares the parameter, else
+    the first operand's type parameter.
     """
     made = [f.type_str for f in schema.outputs[:1]]
     given = [f.type_str for f in schema.inputs]

@@ -65,7 +65,7 @@ def model_flops(work: Work) -> int | None:
     """The number of arithmetic operations of one run of the imported model, before any pass.
 
     Each operator declares its operations. Passes may remove operations, so the operations of the
-    program differ. All branches count; loop bodies count as they do for the multiply-adds.
+    program differ. All branches count; loop bodies count as for the multiply-adds.
     """
     total = work.total()
     return None if total is None else total.flops
@@ -107,8 +107,8 @@ def activation_bytes(work: Work) -> int | None:
 def bound_of_nodes(work: Work, machine: Machine) -> float | None:
     """A lower bound of the time of a run on this machine if each node of the model is a kernel.
 
-    It is the sum of the rooflines of all nodes, each with a launch inside the run. Each node reads
-    its bytes from the smallest cache that can contain them.
+    It is the sum of the roofline times of all nodes, plus a launch inside the run for each node.
+    Each node reads its bytes from the smallest cache that can contain them.
     """
     if work.costs is None:
         return None

@@ -1,4 +1,4 @@
-"""Figures of numerical errors; each names the reference that it compares with."""
+"""Figures of numerical errors; each figure names its reference."""
 
 from __future__ import annotations
 

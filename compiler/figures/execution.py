@@ -1,4 +1,4 @@
-"""Figures of the division of a run into generated code and fallbacks, and of its work."""
+"""Figures of the work of a run, and of its division into generated code and fallbacks."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def n_inside(kernels: Sequence[KernelInfo]) -> int:
 def n_fallback(kernels: Sequence[KernelInfo]) -> int:
     """The number of nodes of a run that the reference implementation evaluates.
 
-    A control-flow node that the reference runs is one fallback, whatever its regions contain.
+    A control-flow node that the reference runs is one fallback; nodes in its regions do not count.
     """
     return sum(not k.native for k in launched(kernels))
 
@@ -115,9 +115,9 @@ def n_crossings(kernels: Sequence[KernelInfo]) -> int:
     "inspect.running.n_uncounted = compile.n_uncounted = result.running.n_uncounted",
 )
 def n_uncounted(kernels: Sequence[KernelInfo]) -> int:
-    """The number of nodes run by the reference whose operator declares no number of operations.
+    """The number of fallbacks whose operator declares no number of operations.
 
-    A control-flow node is counted by the kernels inside it.
+    Of a control-flow node and the kernels inside it, only the kernels count.
     """
     around = {k.inside for k in kernels if k.inside}
     return sum(not k.native and k.name not in around and not _is_counted(k) for k in kernels)
@@ -148,9 +148,9 @@ def flops(kernels: Sequence[KernelInfo]) -> int:
     "inspect.running.native_flops = compile.native_flops = result.running.native_flops",
 )
 def native_flops(kernels: Sequence[KernelInfo]) -> int:
-    """The operations of one run that machine code executes.
+    """The operations that machine code executes in one run.
 
-    It is the operations of the program without the operations that the reference runs.
+    It is the operations of the program minus the operations that the reference runs.
     """
     return sum(k.flops for k in kernels if k.native)
 
@@ -186,7 +186,7 @@ def kernel_flops(kernel: KernelInfo) -> int:
     "compile.kernels[].bytes = result.kernels[].bytes",
 )
 def kernel_bytes(kernel: KernelInfo) -> int:
-    """The bytes of a kernel's operands and results, each counted once however often it is accessed.
+    """The bytes of a kernel's operands and results, each counted once for any number of accesses.
 
     It is the sum of the bytes read and the bytes written.
     """
@@ -199,7 +199,7 @@ def kernel_bytes(kernel: KernelInfo) -> int:
 def kernel_bound(prediction: Prediction | None) -> float | None:
     """A lower bound of a kernel's time inside a run on this machine.
 
-    It is the roofline of the kernel, plus the cost of one more kernel in a native call. Measured
+    It is the roofline time of the kernel, plus a launch inside a native call. Measured
     kernels are called separately: see the lower bound with a separate call.
     """
     return prediction.seconds if prediction else None

@@ -40,7 +40,7 @@ def arena_bytes(plan: Plan) -> int:
     """The size of the single allocation for all values between the kernels of a run.
 
     It is the end of the highest buffer of the memory plan, with alignment gaps. Inputs, outputs and
-    weights are elsewhere.
+    weights are outside the arena.
     """
     return plan.peak_bytes
 
@@ -51,7 +51,7 @@ def arena_bytes(plan: Plan) -> int:
     "compile.memory.lower_bound_bytes = result.memory.lower_bound_bytes",
 )
 def arena_bound_bytes(plan: Plan) -> int:
-    """A size that no memory plan for these buffers can go below.
+    """A lower bound of the arena size of every memory plan for these buffers.
 
     It is the largest sum, over all steps, of the aligned sizes of the live buffers.
     """
@@ -111,7 +111,7 @@ def idle_share(plan: Plan) -> float:
 
 @figure("weights", "B", "compile.weight_bytes = result.running.weight_bytes")
 def weight_bytes(program: Program) -> int:
-    """The size of the constants of the program, in the order in which kernels read them.
+    """The size of the constants of the program, stored as kernels read them.
 
     It differs from the bytes of constants, because packing pads constants, and passes fold or
     remove constants.

@@ -127,7 +127,7 @@ def _adds(node: Node) -> bool:
 def constant_bytes(graph: Graph) -> int:
     """The size of all constants of a graph, as if every element were stored.
 
-    A splat, whose elements are equal, counts in full, although the file stores it once.
+    A splat, whose elements are equal, counts in full, although the file stores one element.
     """
     return sum(map(bytes_of_constant, constants_within(graph)))
 

@@ -23,7 +23,7 @@ class Supply(NamedTuple):
     level: Level
 
     def seconds(self, cost: Cost) -> float:
-        """Return the roofline of a cost on one core, without a launch."""
+        """Return the roofline time of a cost on one core, without a launch."""
         traffic: dict[Level, float] = {self.level: cost.bytes_moved}
         return predicted(cost.flops, traffic, self.machine, 0.0).roof_seconds
 
@@ -106,7 +106,7 @@ def n_applied(steps: Sequence[Step]) -> int:
 def n_declined(steps: Sequence[Step]) -> int:
     """The number of rewrites that a pass considered and rejected, each with a reason.
 
-    Places where no rule matches do not count.
+    Nodes that match no rule do not count.
     """
     return sum(s.outcome == "declined" for s in steps)
 
@@ -125,8 +125,8 @@ def saved_flops(step: Step) -> int | None:
 def saved_bytes(step: Step) -> int | None:
     """The bytes read and written by matched nodes, minus those of the created nodes.
 
-    A value that is no longer stored saves a write and a read, about twice its size. So the
-    savings of all steps do not add up to the change of the bytes of all values.
+    Not storing a value saves a write and a read, about twice its size. So the savings of all steps
+    do not add up to the change of the bytes of all values.
     """
     return bytes_saved(step.cost_before, step.cost_after)
 
@@ -135,7 +135,7 @@ def saved_bytes(step: Step) -> int | None:
 def saved_seconds(step: Step, supply: Supply) -> float | None:
     """The estimated time of the matched nodes minus that of the created nodes, without launches.
 
-    The estimate is the roofline of one core of this machine. Values lie in the smallest cache that
+    The estimate is a roofline time on one core. Values lie in the smallest cache that
     can hold all values of the graph before the pass, or in DRAM if no cache can.
     """
     a, b = step.cost_before, step.cost_after

@@ -152,7 +152,7 @@ def run_interval(times: Sequence[float]) -> tuple[float, float]:
 
 @figure("slow run", "s", "profile.run.slow_s")
 def run_slow(times: Sequence[float]) -> float:
-    """The time that a tenth of the runs exceed.
+    """The 90th percentile of the times of whole runs.
 
     A time far above the fastest run is a sign of other load on the machine.
     """
@@ -266,7 +266,7 @@ def kernel_share(median_s: float, kernels_s: float) -> float:
 def separate_bound(prediction: Prediction | None) -> float | None:
     """A lower bound of a kernel's time on this machine, with a separate call as in measurements.
 
-    It is the roofline of the kernel plus the cost of a call from Python.
+    It is the roofline time of the kernel plus the cost of a call from Python.
     """
     return prediction.seconds if prediction else None
 
@@ -295,8 +295,8 @@ def separate_bounds(predictions: Iterable[Prediction]) -> float:
 def run_bound(predictions: Sequence[Prediction], machine: Machine) -> float:
     """A lower bound of the time of a whole run on this machine, with one call for all kernels.
 
-    It is the sum of the rooflines of all kernels, plus one call from Python. Each kernel after the
-    first adds the cost of a launch inside a run. Kernels without a bound add nothing.
+    It is the sum of the roofline times of all kernels, plus one call from Python. Each kernel after
+    the first adds the cost of a launch inside a run. Kernels without a bound add nothing.
     """
     further = max(len(predictions) - 1, 0)
     launches = further * machine.launch_seconds + machine.call_seconds
@@ -307,18 +307,18 @@ def run_bound(predictions: Sequence[Prediction], machine: Machine) -> float:
 def bound_ratio(median_s: float, bound_s: float | None) -> float | None:
     """The time of a kernel divided by its lower bound with a separate call.
 
-    If the ratio is below 1, the speeds of the machine are too low: they are estimated, or were
-    measured under load.
+    If the ratio is below 1, the assumed speeds of the machine are too low: they are estimated, or
+    were measured under load.
     """
     return median_s / bound_s if bound_s else None
 
 
 @figure("potential", "s", "profile.kernels[].potential_s", "run.profile[].potential_s")
 def potential(median_s: float, least_s: float | None) -> float | None:
-    """The time of a kernel above its roofline and its call: the most that a schedule can save.
+    """The time of a kernel above its roofline time and its call: the most that a schedule can save.
 
-    The separate call counts as measured, or as in the lower bound if that is more. It is 0 for a
-    kernel that takes no longer.
+    The cost of the call is the measured cost or the cost in the lower bound, whichever is larger.
+    The potential is 0 for a kernel that takes no longer than its roofline time and its call.
     """
     return None if least_s is None else max(0.0, median_s - least_s)
 
@@ -354,16 +354,17 @@ def kernel_intensity(n_flops: int, nbytes: int) -> float | None:
 def ceiling(n_flops: int, roof_s: float | None) -> float | None:
     """The operations per second that the roofline allows a kernel, without any call.
 
-    It follows from the memory levels that supply the operands, so it may lie between drawn lines.
+    It follows from the memory levels that supply the operands, so it may lie between the lines of
+    the plot.
     """
     return n_flops / roof_s if roof_s else None
 
 
 @figure("share of the ceiling", "share", "profile.kernels[].reached")
 def reached(median_s: float, roof_s: float | None) -> float | None:
-    """The roofline of a kernel divided by its time.
+    """The roofline time of a kernel divided by its measured time.
 
-    It is low for short kernels, whose time is mostly the separate call. Above 100 %, the speeds
-    of the machine are too low: they are estimated, or were measured under load.
+    It is low for short kernels, whose time is mostly the separate call. Above 100 %, the
+    assumed speeds of the machine are too low: they are estimated, or were measured under load.
     """
     return roof_s / median_s if roof_s and median_s else None

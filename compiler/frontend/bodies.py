@@ -1,6 +1,6 @@
 """Function bodies of the ONNX standard, which decompose operators into declared operators.
 
-The onnx package may have a function body for an operator. If an operator has such a body and no
+The onnx package may have a function body for an operator. If an operator has a body and no
 declaration accepts the node, the body is inlined; no foreign node is created.
 """
 
@@ -63,7 +63,7 @@ def body_of(
 def _stated(
     schema: Any, node: Any, attributes: Mapping[str, Any], types: Sequence[Type | None]
 ) -> Any | None:
-    """Return the precise body, else the schema's fixed body or body for these types, else None."""
+    """Return the precise body, else the schema's body (fixed or for these types), else None."""
     import onnx
 
     precise = precise_body(schema.name) if not normal_domain(schema.domain) else None
@@ -96,10 +96,10 @@ def _is_wide(t: Type | None) -> bool:
 
 
 def _widened(function: Any, types: Sequence[Type | None]) -> Any:
-    """Remove casts of f64 values to f32, by which ReduceL2 would lose half of its precision.
+    """Replace casts from f64 to f32 by casts to f64: f32 would halve the digits of ReduceL2.
 
-    Such a cast from f64 to f32 becomes a cast to f64. Return the body unchanged if its operators
-    would otherwise mix types, or if its results would change their type.
+    Return the body unchanged if its operators would otherwise mix types, or if its results would
+    change their type.
     """
     import onnx
 

@@ -17,7 +17,7 @@ from compiler.ir.graph import Graph
 from compiler.limits import MESSAGE_BYTES, NODE_BYTES, OWN_LIMITS, Limits, check_bytes, limited
 
 MAPPED_BYTES = 64 << 20
-"""The minimum size of files to memory-map: most bytes of such a file are weights, which are read
+"""The minimum size of files to memory-map: most bytes of a large file are weights, which are read
 later."""
 
 assert compiler.ops.__doc__, "importing the operators registers them"

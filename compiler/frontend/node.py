@@ -214,7 +214,8 @@ class NodeImporter:
     ) -> bool:
         """Return whether the onnx package accepts a node that our declaration refuses.
 
-        The package knows no operators of other domains, and cannot evaluate them.
+        The result is False for operators of other domains, because the package has no schemas for
+        these.
         """
         node = self._foreign(inputs, attrs, {}, outputs)
         if protos.schema_of(self.node.op_type, normal_domain(self.node.domain), self.opset) is None:

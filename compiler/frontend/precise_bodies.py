@@ -1,7 +1,7 @@
 """Function bodies of operators whose body in the ONNX standard loses digits.
 
-The standard's body of ReduceLogSumExp overflows for elements above 709. Its bodies of windows
-compute in f32, even if the result is f64.
+The standard's body of ReduceLogSumExp overflows for elements above 709. The standard's bodies of
+window functions compute in f32, even if the result is f64.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The scopes of ONNX names, which map them to values of the graph."""
+"""The scopes of ONNX names: maps from names to values of the graph."""
 
 from __future__ import annotations
 

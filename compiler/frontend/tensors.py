@@ -79,7 +79,7 @@ class TensorReader:
         return _stored(_from_raw(bytes(self.data[cut.start : cut.end]), t), t, origins)
 
     def sparse(self, proto: Any, origins: tuple[str, ...] = ()) -> Constant:
-        """Convert a SparseTensorProto to a dense constant; refuse a large one.
+        """Convert a SparseTensorProto to a dense constant; refuse a large tensor.
 
         Errors: E-MODEL-TENSOR, E-MODEL-SIZE, E-MODEL-TYPE.
         """

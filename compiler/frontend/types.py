@@ -123,7 +123,7 @@ class DimNames:
         return isinstance(size, Affine) and bool(self.declared)
 
     def with_varying_sizes(self, stated: TensorType, actual: Type | None) -> TensorType:
-        """Replace recorded sizes of a region's input by those sizes of its operand that may vary.
+        """Replace the recorded sizes of a region's input by the operand's sizes, if these may vary.
 
         The model file records the sizes for one set of inputs.
         """

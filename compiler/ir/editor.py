@@ -313,7 +313,7 @@ class Editor:
     def rename_output(self, node: Node, old: str, new: str) -> None:
         """Rename an output and its uses in nodes.
 
-        Results of the graph still read `old`, so a new node must define it.
+        Results of the graph still read `old`, so a new node must define `old`.
         """
         readers = self.users(old)
         node = self._nodes.pop(node.output)

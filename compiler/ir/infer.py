@@ -387,8 +387,8 @@ def keep_layout(inferred: Type, recorded: Type) -> Type:
 def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
     """Specialise a graph to input shapes, and infer all its types anew.
 
-    Symbols with a size in the shapes are replaced everywhere. A symbol to which the shapes give two
-    different sizes has no meaning: sizes that mention it become open.
+    Symbols with a size in the shapes are replaced everywhere. If the shapes give one symbol two
+    different sizes, all sizes that mention the symbol become open.
     Errors: E-INPUT-NAME for an unknown input, E-INPUT-SHAPE for a wrong rank or fixed size.
     """
     given = {v.name: v for v in graph.inputs}

@@ -1,4 +1,4 @@
-"""Whether nodes of a region may move out of it.
+"""Whether nodes of a region may move out of the region.
 
 A region may never run, so it may contain nodes that are illegal for these sizes.
 """

@@ -1,7 +1,7 @@
 """A rough estimate of the cycles that statements take, for the grain size of parallel loops.
 
-A precision of microseconds suffices: loops shorter than a few times the cost of waking and joining
-threads run on one thread.
+A precision of microseconds suffices. A loop uses several threads only if it takes a few times as
+long as waking and joining the threads.
 """
 
 from __future__ import annotations
@@ -120,5 +120,5 @@ def part_steps(part: Scalar, buffers: Mapping[str, Buffer]) -> int:
 
 
 def least_steps(threads: int) -> int:
-    """Return the least steps for which sharing among threads saves twice the cost of a fork."""
+    """Return the smallest number of steps for which threads save twice the cost of a fork."""
     return 2 * FORK_CYCLES * STEPS_PER_CYCLE * threads // (threads - 1)

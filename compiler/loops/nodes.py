@@ -15,9 +15,9 @@
 
 Values are the scalar expressions of `compiler.compute.scalar` without `Reduce`; a `Read` reads a
 buffer at a physical index. Buffers are row-major without gaps. A kernel has the semantics of
-sequential execution. The `kind` of a loop permits another execution with the same result; the
-iterations of a `vector` or `parallel` loop must be independent. `compiler.loops.sharing` divides
-parallel loops among threads.
+sequential execution. The `kind` of a loop permits another form of execution with the same result;
+the iterations of a `vector` or `parallel` loop must be independent. `compiler.loops.sharing`
+divides parallel loops among threads.
 """
 
 from __future__ import annotations

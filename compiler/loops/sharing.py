@@ -79,7 +79,7 @@ class Members:
 def regions(
     body: Sequence[Statement], buffers: Mapping[str, Buffer], outer: Ranges
 ) -> list[Members]:
-    """Partition a body into the largest regions of provably independent pieces, and the rest."""
+    """Partition a body into maximal regions of provably independent pieces, and other pieces."""
     found: list[Members] = []
     for piece in pieces(body):
         shared = is_shareable(piece, buffers, outer)
@@ -93,7 +93,7 @@ def regions(
 def _joins(
     region: Members, piece: Piece, shared: bool, buffers: Mapping[str, Buffer], outer: Ranges
 ) -> bool:
-    """Return whether a piece can join a region; threads must be able to divide at least one."""
+    """Return whether a piece can join a region; the region or the piece must be shareable."""
     if loop_of(piece) is not None and not shared:
         return False
     if not region.is_region and (not shared or any(loop_of(p) for p in region.pieces)):

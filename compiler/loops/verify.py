@@ -35,7 +35,7 @@ from compiler.loops.nodes import (
 from compiler.loops.sizes import sizes_of, with_sizes
 
 SAMPLE_SIZES = (1, 2, 7, 70)
-"""The values assumed for a kernel's first size; each further size gets a larger value."""
+"""The values assumed for a kernel's first size; each further size is larger by 1."""
 
 
 class BadKernel(AssertionError):

@@ -83,7 +83,7 @@ def computation_key(computation: Computation, constants: frozenset[str]) -> str:
 
 
 def machine_key(options: CodeOptions) -> str:
-    """Return the key of a machine: processor, features, threads, and code generator versions."""
+    """Return the key of a machine: processor, features, threads, versions of code generators."""
     t: Target = options.target
     caches = (t.l1d_bytes, t.l2_bytes, t.l3_bytes)
     facts = (

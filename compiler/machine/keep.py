@@ -34,13 +34,13 @@ def processor() -> str:
 
 
 def key_of(target: Target) -> str:
-    """Return the key of measured speeds: processor, features, and code generator versions."""
+    """Return the key of measured speeds: processor, features, and versions of code generators."""
     facts = (FORMAT, __version__, llvmlite.__version__, processor(), *_facts(target))
     return hashlib.sha256("\0".join(map(str, facts)).encode()).hexdigest()[:16]
 
 
 def kind_of(target: Target) -> str:
-    """Return the kind of a machine: times and code of machines of another kind differ."""
+    """Return the digest of a kind of machine; measured times and code are valid for one kind."""
     facts = map(str, (processor(), *_facts(target)))
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
 

@@ -108,7 +108,7 @@ L3_BYTES_PER_CYCLE = 8
 DRAM_BYTES_PER_SECOND = 12e9
 """The bandwidth of main memory for one core of a typical current server or laptop.
 
-This constant and those above serve for unmeasured machines.
+This constant and the preceding constants are used for unmeasured machines.
 """
 
 

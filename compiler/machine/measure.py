@@ -1,8 +1,8 @@
 """Measurement of a machine by probes, which our code generator compiles.
 
 The measurement takes about two seconds. Rounds of all probes are interleaved, and the fastest round
-of each probe counts. Two logical processors of a core share the units of the core, so a probe is at
-times half as fast; the fastest round shows the full speed.
+of each probe counts. Two logical processors of a core share the units of the core, so a probe may
+run at half speed. The fastest round shows the full speed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def measure(name: str, tell: Tell = lambda what: None) -> Machine:
 
 
 def _sizes(target: Target) -> dict[str, int]:
-    """Return, per memory level, a size that fits in it but in no smaller level. Units: bytes."""
+    """Return for each memory level a number of bytes that fits there, but in no smaller level."""
     return {
         "l1_bytes_per_second": target.l1d_bytes // 2,
         "l2_bytes_per_second": max(target.l2_bytes // 2, 2 * target.l1d_bytes),
@@ -90,7 +90,7 @@ def _sizes(target: Target) -> dict[str, int]:
 
 
 def _iterations(nbytes: int) -> int:
-    """Return how often a probe reads its memory per call, so that a call reads 4 MiB."""
+    """Return the number of passes of a call over a probe's memory, to read 4 MiB in total."""
     return max((4 << 20) // nbytes, 1)
 
 
@@ -120,7 +120,7 @@ class _Timed:
 
 
 def _call(probe: Probe, target: Target) -> Callable[[], object]:
-    """Return a function that calls a probe on new memory, in which every page has been written."""
+    """Return a function that calls a probe on new memory, after a write to every page."""
     library = Library.compile(module_ir({"probe": probe.kernel}, [], target), target)
     arrays = [_filled(int(b.nbytes)) for b in probe.kernel.params]
     function = library.function("probe", len(arrays))
@@ -144,7 +144,7 @@ def _filled(nbytes: int) -> Any:
 
 
 def _launches(target: Target) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return a function that calls one empty kernel, and a function that calls many of them."""
+    """Return two functions: a call of one empty kernel, and a call of many empty kernels."""
     launch = Launch("probe", (Arg("input", 0), Arg("output", 0)))
     library = Library.compile(
         module_ir(

@@ -1,4 +1,4 @@
-"""The name of this machine, which every measured time carries."""
+"""The name of this machine, which is stored with every measured time."""
 
 from __future__ import annotations
 

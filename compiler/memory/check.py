@@ -161,10 +161,10 @@ def check_steps(
     for number, step in enumerate(steps):
         reads = {r: at for r in step.reads if (at := _place(r, places, views)) is not None}
         homeless = (r for r in step.reads if r not in reads and set(views.roots(r)) & places.keys())
-        faults += [Fault((r,), f"step {number} reads it, but it has no offset") for r in homeless]
+        faults += [Fault((r,), f"is read by step {number}, but has no offset") for r in homeless]
         for value, place in reads.items():
             if not _is_there(value, place, owners, views):
-                faults.append(Fault((value,), f"step {number} reads it after it was overwritten"))
+                faults.append(Fault((value,), f"is overwritten before step {number} reads it"))
         written = {w: places[w] for w in (*step.writes, *step.scratch) if w in places}
         faults += _collisions(number, step, reads, written)
         for name, place in written.items():

@@ -1,8 +1,8 @@
 """Operands that a kernel may overwrite with its results, derived from the loops.
 
 A result may overwrite an operand if each element of the result is stored exactly once. In addition,
-only two kinds of stores may read the operand at an address: the store of the result to this
-address, and stores directly before that store in the same iteration.
+only certain stores may read the operand at an address. These are the store of the result to this
+address, and stores directly before it in the same iteration.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
 def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
     """Return whether a store reads x and y only at the address of the element of y that it writes.
 
-    A store of another result may read only x, at an address of y that a later store writes.
+    A store of another result may not read y; it may read x at an address to which a later store of
+    the same iteration writes an element of y.
     """
     both, store = {x.name: x, y.name: y}, stored.store
     if any(f.tensor in both for f in fetches(store.value)):

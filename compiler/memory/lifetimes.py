@@ -15,8 +15,8 @@ class Step:
     """One launch: the values that it reads and writes, by name.
 
     `scratch` maps each temporary buffer of the launch to its size in bytes. `may_overwrite` maps a
-    written value to the operands that it may overwrite. The launch reads each element of such an
-    operand for the last time before it stores to the same address.
+    written value to the operands that it may overwrite. Before the launch stores to an address of
+    such an operand, it has read the element there for the last time.
     """
 
     reads: tuple[str, ...] = ()

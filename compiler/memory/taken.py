@@ -22,9 +22,9 @@ class Taken:
         self._firsts = [-math.inf]
 
     def meets(self, offset: int, limit: int) -> list[Stretch]:
-        """Return those of the nearest ranges below and above `offset` that overlap a given range.
+        """Return the ranges adjacent to `offset`, below and above, that overlap [offset, limit).
 
-        If the given range overlaps any range, it overlaps one of these.
+        If any range overlaps [offset, limit), an adjacent range does.
         """
         at = self._piece(offset)
         piece = self._pieces[at]

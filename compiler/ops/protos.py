@@ -65,7 +65,7 @@ def schema_of(op_type: str, domain: str, opset: int) -> Any:
 def float_defaults(op_type: str, domain: str, opset: int) -> Mapping[str, float]:
     """Return the defaults of float attributes, rounded to f32 as ONNX stores them.
 
-    On operands in f64, the rounding of defaults makes a difference.
+    This rounding affects the results of operators on f64.
     """
     schema = schema_of(op_type, domain, opset)
     stated = {} if schema is None else {k: a.default_value for k, a in schema.attributes.items()}

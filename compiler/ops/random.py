@@ -1,8 +1,8 @@
 """Counter-based random numbers: a hash of the seed and the element's index, without state.
 
 No element depends on the order of computation or on the machine; equal seeds give equal numbers. If
-a node has no seed, ONNX lets the runtime choose one; here, the import draws it. The drawn seed is
-stored in the graph, so all runs give the same numbers.
+a node has no seed, ONNX lets the runtime choose a seed. Here, the import draws the seed and stores
+it in the graph, so all runs give the same numbers.
 """
 
 from __future__ import annotations

@@ -89,10 +89,10 @@ def _alone(line: Timeline, t: int, v: int, e: int) -> float:
 def peft(problem: Problem, limit_s: float) -> Placement:
     """Earliest finish time including the remaining path (PEFT).
 
-    The optimistic cost table has an entry for each task and device. The entry is the shortest
-    remaining path if each later task ran on its best device without waiting. Tasks are ordered by
-    the means of their rows in this table. Each task is placed on the device with the least sum of
-    the task's end and its entry in the table.
+    The optimistic cost table has an entry for each task and device. The entry is the longest
+    remaining path, with each later task on its best device and without waiting. Tasks are ordered
+    by the means of their rows in this table. Each task is placed on the device with the least sum
+    of the task's end and the table's entry for the device.
     """
     p = problem
     table = [list(row) for row in p.tail]

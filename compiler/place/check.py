@@ -129,7 +129,7 @@ class _Checker:
             device = self.platform.device_of[s.device]
             missing = [o for o in t.operators if not device.has((o,))]
             if missing:
-                yield Fault(t.name, f"{s.device} has no {', '.join(missing)}")
+                yield Fault(t.name, f"{s.device} does not support {', '.join(missing)}")
             needed = self._needed(t)
             if not abs(s.end - s.start - needed) <= self.slack + SAME * needed:
                 yield Fault(t.name, f"takes {s.end - s.start} s, but {s.device} needs {needed} s")

@@ -21,7 +21,7 @@ def cores_with_caches(n: int, handover_seconds: float, bytes_per_second: float) 
     """Build a platform of equal cores with private caches, for tasks with known times.
 
     A result of another core is delayed by `handover_seconds`, plus the bytes of the result divided
-    by `bytes_per_second`. This is the additional time to read from another core's cache.
+    by `bytes_per_second`. The delay is the additional time to read from another core's cache.
     """
     names = [f"core{i}" for i in range(n)]
     joins = tuple(f"{name}.cache" for name in names)

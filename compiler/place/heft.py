@@ -122,9 +122,9 @@ def ranked(problem: Problem, ranks: Sequence[float]) -> list[int]:
 def cpop(problem: Problem, limit_s: float) -> Placement:
     """The critical path on one device (CPOP).
 
-    All tasks on the longest path of the graph are placed on one device, the one that minimises
-    their total time. Each other task is placed on the device on which it ends first, in descending
-    order of the longest path through the task.
+    All tasks on the longest path of the graph are placed on a single device, which minimises their
+    total time. Each other task is placed on the device on which it ends first, in descending order
+    of the longest path through the task.
     """
     p = problem
     through = [u + d for u, d in zip(p.upward_ranks, p.downward_ranks, strict=True)]

@@ -179,8 +179,8 @@ class Problem:
     def bound_seconds(self) -> float:
         """Return a lower bound of the makespan of all schedules.
 
-        The bound is the larger of two times: the longest path with minimum times, and the sum of
-        minimum times divided by the number of devices.
+        The bound is the larger of two times. One is the longest path with minimum times; the second
+        is the sum of minimum times, divided by the number of devices.
         """
         least = [min(row) for row in self.seconds]
         ends = [0.0] * self.n

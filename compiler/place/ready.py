@@ -31,7 +31,7 @@ def _first(p: Problem, t: int) -> float:
 
 
 def run_queues(problem: Problem, urgency: Urgency) -> Placement:
-    """Simulate the queues: a task that becomes ready joins the queue where it would end first."""
+    """Simulate the queues: each ready task joins the queue in which it would end first."""
     p = problem
     line = Timeline(p)
     waits = [len(edges) for edges in p.before]

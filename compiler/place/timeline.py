@@ -43,7 +43,7 @@ class Timeline:
         return self.earliest(t, d) + self.problem.seconds[t][d]
 
     def finish(self, t: int, d: int) -> float:
-        """Return when a task's results reach the home memory, if this device runs the task."""
+        """Return the time when a task's results reach the home memory from this device."""
         return self.ends(t, d) + self.problem.tail[t][d]
 
     def finished(self) -> float:

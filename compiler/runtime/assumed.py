@@ -27,7 +27,7 @@ _LENGTHS = (64, 256, 1024, 16_384)
 
 @dataclass(frozen=True)
 class Habits:
-    """The sizes that a guess gives to images, and to all other open axes."""
+    """The sizes of images, and of all other open axes, in one guess."""
 
     height: int = ASSUMED_IMAGE_PIXELS
     width: int = ASSUMED_IMAGE_PIXELS
@@ -112,12 +112,12 @@ def empty_values(graph: Graph) -> list[str]:
 
 
 def is_empty(t: Type) -> bool:
-    """Return whether a type is of a tensor without elements."""
+    """Return whether values of a type are tensors without elements."""
     return isinstance(t, TensorType) and t.shape is not None and 0 in t.shape
 
 
 def shape_texts(shapes: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return each shape as the option `--shape` takes it: `x=1,3,224,224`."""
+    """Return each shape in the syntax of the option `--shape`: `x=1,3,224,224`."""
     return [f"{name}={','.join(map(str, shape))}" for name, shape in shapes.items()]
 
 
@@ -169,7 +169,8 @@ def _size(
 
 
 def _other_side(dims: Sequence[Dim], roles: Sequence[Role | None], role: Role) -> int | None:
-    """Return an image's width for the role height, and vice versa; None if that size is open."""
+    """Return the width of an image if `role` is height, else its height; None if this size is
+    open."""
     if len(dims) != 4:
         return None
     sides = (1, 2) if roles[1] in ("height", "width") or roles[3] == "channels" else (2, 3)

@@ -1,4 +1,4 @@
-"""The roles of open dimensions of inputs, from the operators that read them and from their names.
+"""The roles of open dimensions of inputs, derived from operators and from dimension names.
 
 Inference has propagated the symbol of each open dimension through the graph. The operators whose
 operands contain a symbol determine its role, for example the channels or the height of a
@@ -20,7 +20,7 @@ from compiler.ir.types import Dim, TensorType, Type
 Role = Literal["batch", "channels", "height", "width", "depth", "length"]
 
 _MOST_CHANNELS = 4
-"""The largest fixed size of a last axis that is taken for the channels of an image."""
+"""The largest fixed size of a last axis that counts as the channel axis of an image."""
 
 _IMAGE_OPERATORS = frozenset({
     "conv", "conv_transpose", "conv_integer", "conv_codes", "deform_conv", "max_pool",
@@ -47,7 +47,8 @@ _CHANNELS_LAST: tuple[Role, ...] = ("batch", "height", "width", "channels")
 class Evidence:
     """The roles and sizes of symbols, derived from the operators that read the symbols.
 
-    An operator requires the sizes in `needed`. An operand broadcasts against the sizes in `likely`.
+    `needed` has the sizes that operators require. `likely` has the sizes with which symbols
+    broadcast.
     """
 
     def __init__(self) -> None:

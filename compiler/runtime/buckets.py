@@ -32,7 +32,8 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Bucket:
-    """A program for chosen sizes; inputs of `smallest` sizes or more are padded to these sizes.
+    """A program for chosen sizes; inputs of `smallest` or larger sizes are padded to the chosen
+    sizes.
 
     Units: operations and bytes of one run; seconds of compilation.
     """
@@ -110,7 +111,7 @@ class Buckets:
 
 
 def _padded(value: Any, t: Type, sizes: Sizes) -> Any:
-    """Pad an input by repeating its last row, which adds no special values."""
+    """Pad an input with copies of its last row: the padding adds no special values."""
     name = _rows_of(t)
     if name not in sizes or np.shape(value)[0] == sizes[name]:
         return value

@@ -151,7 +151,7 @@ class _Called:
 
 
 def _call(ordered: _Ordered, written: Written) -> _Called:
-    """Call each function with pointers to the places of its operands and results."""
+    """Return the calls of all functions, with pointers to the places of operands and results."""
     pool = ConstantPool()
     arrangement = ordered.order.arrangement
     made = calls(ordered.launched, ordered.graph, arrangement, written.made, pool)

@@ -52,7 +52,7 @@ def _function(
 def described(
     sections: Sequence[Section], names: Sequence[str], options: CodeOptions
 ) -> tuple[str, ...]:
-    """Describe concurrent launches; report if branches were requested but none exist."""
+    """Describe concurrent launches, or the lack of them if concurrent branches were requested."""
     if not sections and options.spread == "branches":
         return ("no branches run in parallel: a single thread is as fast",)
     return tuple(s.words(names) for s in sections)

@@ -287,7 +287,7 @@ def _runs(segment: FallbackSegment, outer: Mapping[str, Any]) -> RunRegion | Non
 
 
 def _shaped(value: Any, t: Type) -> Any:
-    """Return an array in a type's shape, since the value may be a view of another shape."""
+    """Return an array with the shape of its type; the array of a view has its source's shape."""
     if isinstance(t, TensorType) and in_memory(t) and isinstance(value, np.ndarray):
         return value.reshape(t.static_shape)
     return value

@@ -22,8 +22,8 @@ Entry = Callable[[int, int, int, int], None]
 """Native function of one segment. Parameters: addresses of arena, constants, inputs and outputs."""
 
 SMALL_BYTES = 32 << 10
-"""Results below this size in bytes keep numpy's alignment. Aligning an array takes 0.3 us, as much
-time as about 500 unaligned stores lose."""
+"""Results below this size in bytes keep numpy's alignment. The alignment of an array takes 0.3 us:
+the time lost by about 500 unaligned stores."""
 
 LARGE_BYTES = 1 << 20
 """Minimum size in bytes of memory that is taken from recycled blocks, or checked for
@@ -59,7 +59,7 @@ address_of: Callable[[Array], int] = _pick_address()
 
 
 def in_memory(t: Type | None) -> bool:
-    """Return whether values of a type have a known size in bytes and thus fit the arena."""
+    """Return whether values of a type can be in the arena: their size in bytes is known."""
     return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
 
 

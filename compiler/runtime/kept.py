@@ -1,8 +1,8 @@
 """The disk cache of programs: other processes can run a cached program without compiling it.
 
-A cached program is an entry of a `GuardedStore`: a line of JSON (inputs, results, sizes), then the
-object files; the packed weights are the bulk of this entry. Other facts about a program are not
-cached: on request, the deterministic compilation is repeated to compute them.
+A cached program is an entry of a `GuardedStore`. The entry has a line of JSON (inputs, results,
+sizes), then the object files; its bulk file has the packed weights. Other facts about a program are
+not cached: on request, the deterministic compilation is repeated to compute them.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class ProgramStore:
     """
 
     writing: ClassVar[dict[tuple[Path | None, str], Thread]] = {}
-    """Programs that this process is about to write."""
+    """For each program that this process has yet to write: the writing thread."""
 
     def __init__(self, directory: Path | None, limit_bytes: int = LIMIT_BYTES) -> None:
         self.directory = directory

@@ -40,7 +40,8 @@ class Code:
 def code_for(computation: Computation, constants: frozenset[str], options: CodeOptions) -> Code:
     """Generate the code that the policies choose for a computation on the target.
 
-    Errors: E-LIMIT-CODE if no code can be generated, E-SCHEDULE-*.
+    Errors: E-LIMIT-CODE if no code can be generated, E-SCHEDULE-MOVE if a policy makes an illegal
+    move.
     """
     return code_of(schedule(computation, constants, options), options.target)
 

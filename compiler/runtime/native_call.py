@@ -43,7 +43,6 @@ class NativeCall:
 
 
 def native_calls(program: Program, inputs: Mapping[str, Any], n: int) -> tuple[NativeCall, ...]:
-    """Return n copies of a program, at other addresses; () if a run needs more than one native
-    call."""
+    """Return n independent copies of a program; () if a run needs more than one native call."""
     image = image_of(program)
     return () if image is None else tuple(NativeCall(image, inputs) for _ in range(n))

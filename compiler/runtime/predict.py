@@ -1,9 +1,9 @@
 """Lower bounds of each kernel's time on a machine, and the limiting resource.
 
 An operand's memory level is the smallest cache that holds all memory touched since the operand's
-last use (the stack distance of Mattson et al. 1970). Programs are assumed to run repeatedly, so
-weights come from the level in which the previous run left them. Each operand counts once,
-regardless of the number of reads. The measured time minus the bound is the loss of the schedule.
+last use (stack distance, Mattson et al. 1970). Programs are assumed to run repeatedly, so weights
+come from the level in which the previous run left them. Each operand counts once, regardless of the
+number of reads. The measured time minus the bound is the loss of the schedule.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def predictions(
 
 
 def _together(inner: Sequence[Prediction], overhead_seconds: float) -> Prediction:
-    """Combine predictions of sequential kernels; the longest gives the limiting resource."""
+    """Combine predictions of sequential kernels; the longest kernel determines the limiting
+    resource."""
     longest = max(inner, key=lambda p: p.seconds)
     traffic: dict[Level, float] = defaultdict(float)
     for level, nbytes in (item for p in inner for item in p.traffic.items()):

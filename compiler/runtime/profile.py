@@ -19,9 +19,9 @@ class Profile(dict[str, float]):
     """The minimum time of each launch over all runs, in seconds, by launch name and in order.
 
     `medians` has the medians by name, and `intervals` has their 95 % confidence intervals. `runs`
-    has the seconds of every kernel in each run. Each time includes the separate call of the
-    kernel, `call_s` if it was measured. `predicted` has each generated kernel's lower bound on this
-    machine, including the separate call.
+    has the seconds of every kernel in each run. Each time includes the separate call of the kernel;
+    `call_s` is the time of such a call, 0 if not measured. `predicted` has each generated kernel's
+    lower bound on this machine, including the separate call.
     """
 
     predicted: Mapping[str, Prediction]

@@ -201,7 +201,7 @@ class Program:
 
         If the code is for this machine and `doctor --measure` measured its speeds, the bounds use
         these speeds. Otherwise, the speeds are estimated from the target's features. With n
-        threads, they are the speeds of n cores, but of the target's cores at most.
+        threads, the speeds are those of n cores, or of all cores if the target has fewer.
         """
         machine = machine_of(self.target)
         return self._predictions(machine, machine.launch_seconds)
@@ -266,7 +266,7 @@ class Program:
 
         `onnx` is the model of the `portable` graph, with fusions expanded to their operators.
         Errors: E-OPTION-VALUE for an unknown kind, E-SHAPE-OPEN for open shapes before a run,
-        E-EXPORT-* for `onnx`.
+        E-EXPORT-* if ONNX cannot express the graph.
         """
         from compiler.export import to_onnx
         from compiler.runtime.emit import KINDS, OF_GRAPHS, emit
@@ -294,8 +294,8 @@ class Program:
 
         With `limits`, each kernel is launched separately, without buckets, and the run can stop
         between two launches.
-        Errors: E-INPUT-* for inputs that do not fit, E-TARGET-RUN for code for another machine,
-        E-RUN-MEMORY, E-LIMIT-* beyond `limits`.
+        Errors: E-INPUT-* for wrong names, shapes or element types of inputs, E-TARGET-RUN for code
+        for another machine, E-RUN-MEMORY, E-LIMIT-* beyond `limits`.
         """
         if limits is not None:
             with limited(limits):
@@ -337,7 +337,7 @@ class Program:
         return run_within(built, built.executable, inputs)
 
     def _run_apart(self, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Run specialised code, because other code assumes equal sizes for equal names."""
+        """Run specialised code, since code for all sizes assumes one value for each named size."""
         note = f"inputs gave several sizes to {name}: specialised code ran"
         self.notes += () if note in self.notes else (note,)
         return self._executable(inputs).run(inputs)
@@ -433,7 +433,7 @@ def _memory_error(e: MemoryError) -> CompileError:
 
 
 def _because(graph: Graph, shapes: Shapes, parameters: Mapping[str, Array], too_many: bool) -> str:
-    """Describe why code was generated at run time."""
+    """Describe the reason for code generation at run time."""
     is_open = {v.name for v in graph.inputs if not _is_static(v.type)}
     sizes = [f"{k}={'x'.join(map(str, s))}" for k, s in shapes.items() if k in is_open]
     values = [f"{k}={np.array2string(v, separator=',')}" for k, v in parameters.items()]

@@ -23,7 +23,7 @@ MOST_BYTES = 256 << 20
 
 
 class Recycled:
-    """A cache of memory blocks: freeing the last array in a block retains the block for reuse."""
+    """A cache of memory blocks: a block returns to the cache when its last array is freed."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.kept: list[Array] = []

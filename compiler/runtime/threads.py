@@ -1,4 +1,4 @@
-"""Threads of a program: checks of the requested number, and this machine's support."""
+"""Threads of a program: the check of their number, and this machine's threading runtime."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from compiler.targets.options import CodeOptions, Forking
 from compiler.targets.target import Target, host
 
 MAX_THREADS = 256
-"""Maximum number of threads. Waiting threads occupy processors, so more threads are a mistake."""
+"""Maximum number of threads: a larger number is a mistake, since waiting threads occupy
+processors."""
 
 
 def code_options(target: Target, threads: int) -> tuple[CodeOptions, tuple[str, ...]]:

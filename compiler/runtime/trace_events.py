@@ -133,7 +133,7 @@ def compile_tracks(
 def run_tracks(kernels: Sequence[KernelTime], threads: int) -> list[Track]:
     """Return tracks of one run: each kernel's median time, and its lower bound on the machine.
 
-    Times are measured sequentially, also for kernels that run concurrently in the program.
+    The times are those of kernels run in sequence, even if the program runs them concurrently.
     """
     starts = _one_behind_another([Span(k.name, k.seconds) for k in kernels])
     on = "1 thread" if threads == 1 else f"each on up to {threads} threads"

@@ -14,8 +14,8 @@ _XFEATURE_XTILEDATA = 18
 def may_use_tiles() -> bool:
     """Request matrix tiles for this process and its new threads; return whether this succeeds.
 
-    Linux grants the request unless a signal stack is too small to save the tiles. For other
-    operating systems, no way to request the tiles is known.
+    Linux grants the request unless a signal stack is too small to save the tiles. On other
+    operating systems, tiles are never requested, because no request is known.
     Source: Documentation/arch/x86/xstate.rst of Linux.
     """
     if not sys.platform.startswith("linux") or platform.machine() != "x86_64":

@@ -15,8 +15,8 @@ from compiler.targets.permission import may_use_tiles
 class Target:
     """The facts about one kind of machine.
 
-    Units: `vector_bytes` is the width of arithmetic vectors; cache sizes are in bytes per core, but
-    `l3_bytes` is the size of the entire cache. `features` is LLVM's feature string. With
+    Units: `vector_bytes` is the width of arithmetic vectors. Cache sizes are in bytes per core,
+    except `l3_bytes`, the size of the entire cache. `features` is LLVM's feature string. With
     `emulates_tiles`, code calls slow functions instead of matrix tile instructions, for tests on
     machines without these instructions.
     """

@@ -111,7 +111,7 @@ class AnnealingSearch(Search):
             yield point
 
     def _near_best(self, n: int) -> Iterator[Point]:
-        """Yield neighbours of the best points for half of a batch; the rest will be random."""
+        """Yield neighbours of the best points for half of a batch; the other half is random."""
         for _ in range(n // 2):
             yield self.space.neighbour(self._good(1)[0], self.chance)
 

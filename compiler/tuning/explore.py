@@ -80,9 +80,9 @@ class Walk:
     def promise(self) -> float:
         """Return the expected gain of another batch of this search.
 
-        The expected gain is the largest of three numbers: the gain of the last batch, a part
-        (`TRUST`) of the gain that the learned model predicts, and a fraction of the possible gain.
-        This fraction shrinks with each batch.
+        The expected gain is the largest of three numbers: the gain of the last batch, a fraction
+        (`TRUST`) of the predicted gain, and a fraction of the possible gain. The learned model
+        predicts the gain. The fraction of the possible gain shrinks with each batch.
         """
         left = max(self.room - self.seconds * (1 - self.best), 0.0) / (1 + self.n_batches)
         predicted = TRUST * self.seconds * max(self.best - self.search.promised, 0.0)

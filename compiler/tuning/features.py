@@ -1,7 +1,7 @@
 """Features of a schedule for the cost model: loops, register tile, and memory accesses.
 
-Features are computed from the text of a schedule alone, so evaluating thousands of candidates takes
-as long as one compilation.
+Features are computed from the text of a schedule alone, so thousands of candidates are evaluated in
+the time of one compilation.
 Source: AutoTVM's loop context, touched bytes and reuse at each loop (Chen et al. 2018,
 arXiv:1805.08166), without its one-hot annotations for GPUs.
 """
@@ -31,7 +31,8 @@ N_FEATURES = 11 + 6 * DEPTH
 def features(space: Space, point: Point, target: Target) -> list[float]:
     """Return the features of a point: the sums of the features of its loop nests.
 
-    The number of features is the same for all computations, so one model learns from all of them.
+    The number of features is the same for all computations, so one model learns from all
+    computations.
     """
     calls: dict[str, list[Call]] = {}
     for line in space.rendered(point):

@@ -1,7 +1,7 @@
 """Search strategies over a space: random, genetic, or guided by a learned model.
 
-A search proposes points, and its caller reports their measured scores. A search itself measures
-nothing, so equal scores lead to equal proposals. A search proposes no point twice.
+A search proposes points, and its caller reports their measured scores. Because a search does not
+measure, equal scores lead to equal proposals. A search proposes no point twice.
 """
 
 from __future__ import annotations

@@ -193,8 +193,8 @@ def space_of(
 ) -> Space:
     """Build the space around a policy's schedule of a computation.
 
-    The sketch omits the policy's reasons, and the parallel loop, which is selected anew for each
-    kernel.
+    The sketch omits the policy's reasons, and the parallel loop, which is selected for each kernel
+    separately.
     """
     lines = tuple(
         _with(x, *x.call.arguments) for x in parse_schedule(schedule) if x.call.move != "parallel"

@@ -31,8 +31,8 @@ class Task:
 
 
 ALWAYS_ROOM = 0.02
-"""The minimum `room` of a kernel, as a fraction of its time; it is above 0 because the roofline
-bound is a measurement."""
+"""The minimum `room` of a kernel, as a fraction of its time; above 0, because the measured roofline
+bound is inexact."""
 
 
 def tasks_of(program: Program, profile: Profile) -> list[Task]:

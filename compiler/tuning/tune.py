@@ -44,7 +44,7 @@ LEARNED: SearchName = "annealing"
 
 
 def missing_for(search: SearchName) -> str:
-    """Return the command that installs what a search needs; "" if the search can run here."""
+    """Return the command that installs the package of a search; "" if the search can run here."""
     return INSTALL if search == LEARNED and not has_model() else ""
 
 

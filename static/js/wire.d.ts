@@ -153,20 +153,23 @@ export interface PassOption {
 }
 /** An example of a rule's application: the graphs before and after, as text. */
 export interface RuleExample { before: string; after: string; }
-/** A kind of step of a pass that has no rules; `near_miss` is a similar graph without a step. An
+/** A kind of step of a pass that has no rules; `near_miss` is a similar graph without a step.
+ * `near_miss_because` is the reason that the pass records for the near miss, "" for none. An
  * analysis changes no graph: both graphs of its example are equal, and it has no near miss. */
-export interface StepKind { name: string; words: string; example: RuleExample; near_miss: string; }
+export interface StepKind {
+  name: string; words: string; example: RuleExample; near_miss: string; near_miss_because: string;
+}
 /** A pass for use in pipelines. Each of its steps names one of its `rules` or `steps`. */
 export interface PassInfo {
   name: string; kind: PassKind; words: string; options: PassOption[]; rules: string[];
   steps: StepKind[]; needs: string[]; gives: string[]; example: string; source: string;
 }
 /** A rewrite rule; `exact` is false if results may round differently. `near_miss` is a similar
- * graph that the rule does not rewrite. `error` is the error budget of an inexact rule, relative
- * to the scale of results. */
+ * graph that the rule does not rewrite, for the reason in `near_miss_because`. `error` is the
+ * error budget of an inexact rule, relative to the scale of results. */
 export interface RuleInfo {
   name: string; words: string; pattern: string; exact: boolean; error: number; example: RuleExample;
-  near_miss: string; source: string;
+  near_miss: string; near_miss_because: string; source: string;
 }
 /** A pipeline with a name; `lines` gives the reason for each pass. `imitates` is the compiler
  * whose pipeline the preset imitates with our passes, "" for our own. */
@@ -252,12 +255,14 @@ export interface TypedName { name: string; type: string; }
 export interface Shape { dims: (number | string)[]; assumed: boolean; }
 /** The duration of a phase. */
 export interface Timing { phase: string; seconds: number; }
-/** The graph after a pass; stage 0 is the imported graph. `value_bytes` is null while a size is
- * open. */
+/** The graph after a pass; stage 0 is the imported graph. `pass_number` is the position of the
+ * pass in the order of execution, from 1; it is null for the imported graph and for
+ * "specialise", which no pass made. `value_bytes` is null while a size is open. */
 export interface Stage {
-  stage: number; name: string; words: string; changed: boolean; graph_stage: number;
-  seconds: number; verify_seconds: number; n_nodes: number; n_constants: number;
-  constant_bytes: number; value_bytes: number | null; n_applied: number; n_declined: number;
+  stage: number; pass_number: number | null; name: string; words: string; changed: boolean;
+  graph_stage: number; seconds: number; verify_seconds: number; n_nodes: number;
+  n_constants: number; constant_bytes: number; value_bytes: number | null; n_applied: number;
+  n_declined: number;
 }
 /** Figures of all passes that have ended; `seconds` excludes verification. */
 export interface Passes {

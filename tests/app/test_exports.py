@@ -78,7 +78,10 @@ def test_the_file_is_had_over_the_wire(real, compiled):
     facts = real.get(f"/api/v1/jobs/{done['id']}/onnx").get_json()
     check_shape(facts, "ExportedModel", "facts")
     answer = real.get(f"/api/v1/jobs/{done['id']}/onnx/file")
-    assert f"digits_cnn-{row['stage']}-{row['name']}.onnx" in answer.headers["Content-Disposition"]
+    assert (
+        f"digits_cnn-{row['pass_number']}-{row['name']}.onnx"
+        in answer.headers["Content-Disposition"]
+    )
     model = onnx.load_model_from_string(answer.data)
     answer.close()
     assert (facts["bytes"], facts["n_nodes"]) == (model.ByteSize(), len(model.graph.node))

@@ -36,6 +36,17 @@ def test_an_upload_is_kept_under_the_digest_of_its_content(client):
     assert kept_files(client) == [f"{digest}.json", f"{digest}.onnx"]
 
 
+def test_an_equal_upload_keeps_the_file_and_notes_its_use(client):
+    digest = post(client, b"some bytes").get_json()["id"]
+    path = client.application.extensions["uploads"].path(digest)
+    os.utime(path, (1e9, 1e9))
+    before = path.stat().st_ino
+    assert post(client, b"some bytes", "other.onnx").get_json()["name"] == "other.onnx"
+    assert path.stat().st_ino == before
+    assert path.stat().st_mtime > time.time() - 60
+    assert kept_files(client) == [f"{digest}.json", f"{digest}.onnx"]
+
+
 def test_one_text_in_two_languages_is_two_uploads(client):
     text = b"def m(x: f32[2]):\n    return x\n"
     ids = [post(client, text, name).get_json()["id"] for name in ("a.py", "a.ir", "a.onnx", "b.PY")]

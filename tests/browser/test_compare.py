@@ -133,6 +133,27 @@ def test_one_click_tries_without_a_pass(playground: Playground) -> None:
     expect(playground.show_pane("steps").locator("[data-part=without]")).to_be_hidden()
 
 
+def test_the_tour_shows_the_result_of_the_same_experiment(playground: Playground) -> None:
+    page = playground.page
+    page.locator(".pass-row", has=page.get_by_text("fuse", exact=True)).click()
+    name = "Try without fuse"
+    playground.show_pane("steps").get_by_role("button", name=name).click()
+    verdict = playground.pane.locator("[data-verdict]")
+    expect(verdict).to_be_visible(timeout=COMPILE_MS)
+    figures = verdict.inner_text()
+    address = re.search(r"&other=([^&]+)", page.url)
+    assert address
+    walked = re.sub(r"&(other|planned|pane|pair)=[^&]*", "", page.url.partition("#")[2])
+    playground.follow(f"#{walked}&tour=2")
+    again = playground.part("tour-compare")
+    expect(again).to_have_text(name)
+    again.click()
+    expect(verdict).to_be_visible(timeout=COMPILE_MS)
+    assert verdict.inner_text() == figures
+    assert f"&other={address[1]}" in page.url
+    expect(playground.pane.get_by_role("button", name="Measure A and B again")).to_be_visible()
+
+
 def test_any_two_stages_are_compared_in_drawing_and_text(playground: Playground) -> None:
     playground.press("End")
     against = playground.part("passes").locator("[data-part=base]")

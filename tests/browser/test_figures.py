@@ -91,7 +91,7 @@ def declared(playground: Playground, documents: dict[str, Any], told: Told) -> N
 
 
 def first_line(each: Locator) -> str:
-    return each.evaluate("e => e.firstChild.textContent")
+    return each.evaluate("e => e.firstChild.textContent.replaceAll('\\u00a0', ' ')")
 
 
 def cells(playground: Playground, pane: str, told: Told, rows: dict[str, list[str]]) -> None:

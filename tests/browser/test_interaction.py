@@ -168,7 +168,7 @@ def test_of_several_dropped_files_the_ignored_files_are_named(
     expect(playground.part("problem")).to_contain_text("a.onnx, b.onnx")
     page.evaluate(_DROP_SEVERAL, ["own.ir", "weights.data"])
     expect(playground.part("file-name")).to_have_text("own.ir")
-    expect(playground.part("problem")).to_contain_text("own.ir was taken; ignored: weights.data")
+    expect(playground.part("problem")).to_contain_text("own.ir is used; ignored: weights.data")
     expect(playground.part("problem")).to_contain_text("external data")
     expect(playground.part("compile")).to_be_enabled()
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watch
-from tests.browser.playground import Playground
+from tests.browser.playground import COMPILE_MS, Playground
 from tests.models import light_model, ocr_model
 
 A_TIME = re.compile(r"\d\s?(ns|us|ms|s)\b")
@@ -136,6 +136,46 @@ def test_a_pass_that_is_switched_off_does_not_run(playground: Playground, page: 
     # The batch size of the model is open, so assumed sizes are inserted before all passes.
     assert ran[:2] == ["as imported", "specialise"]
     assert ran[2:] == names[1:]
+
+
+def test_a_pass_has_one_number_in_all_lists_and_texts(playground: Playground, page: Page) -> None:
+    playground.open().pick("digits_cnn")
+    rows = playground.part("rows").locator("li")
+    expect(rows.last.locator('[data-part="down"]')).to_be_disabled()
+    rows.nth(1).locator(".switch").click()
+    planned = [
+        (row.locator('[data-part="index"]').inner_text(), row.locator('[data-part="name"]'))
+        for row in rows.all()
+    ]
+    numbered = [f"{number} {name.inner_text()}" for number, name in planned if number]
+    assert len(numbered) == len(planned) - 1
+    playground.compile()
+    playground.unfold_passes()
+    walked = page.locator(".pass-row").evaluate_all(
+        "rows => rows.map(r => ['.pass-index', '.pass-name']"
+        ".map(s => r.querySelector(s).textContent).join(' ').trim())"
+    )
+    # The batch size of the model is open, so "specialise" precedes the passes, without a number.
+    assert walked == ["as imported", "specialise", *numbered]
+    chosen = playground.part("base").first.locator("option").all_inner_texts()
+    assert chosen[1:] == walked
+    fused = next(each for each in walked if each.endswith(" fuse"))
+    page.locator(".pass-row .pass-name").get_by_text("fuse", exact=True).click()
+    playground.part("search").fill("relu1")
+    playground.part("search").press("Enter")
+    expect(playground.show_pane("node").locator(".journey")).to_contain_text(fused)
+    expect(playground.show_pane("stack")).to_contain_text(f"at stage {fused}")
+    pane = playground.show_pane("numerics")
+    expect(pane.get_by_role("button", name=fused, exact=True)).to_be_visible(timeout=COMPILE_MS)
+
+
+def test_the_first_pass_that_changed_the_graph_has_a_number(playground: Playground) -> None:
+    playground.walk("digits_cnn").press("Home")
+    first = playground.show_pane("steps").locator("[data-first-change]")
+    expect(first).not_to_contain_text("specialise")
+    first.click()
+    current = playground.page.locator(".pass-row[aria-current=step] .pass-index")
+    expect(current).to_have_text(re.compile(r"^\d+$"))
 
 
 def test_a_model_compiles_in_the_precision_and_with_the_threads_that_were_chosen(

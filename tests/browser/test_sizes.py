@@ -54,6 +54,30 @@ def test_the_header_shows_the_sizes_and_warns_of_empty_outputs(
     expect(playground.show_pane("timing")).to_contain_text("for the sizes image 1×4×4×3")
 
 
+@pytest.mark.parametrize("width", [1440, 1100, 1024, 390])
+def test_a_narrow_header_shortens_the_sizes_and_never_their_mark(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    Playground(page).walk("digits_cnn")
+    # A long name stands for many inputs.
+    page.locator(".header-dims").evaluate(
+        "e => { e.textContent = 'image_'.repeat(30) + ' 1×1×8×8' }"
+    )
+    mark = page.locator(".header-mark")
+    expect(mark).to_have_text("(assumed)")
+    inside = (
+        "e => { const [a, b] = [e, e.closest('.header-place')].map(x => x.getBoundingClientRect());"
+        "const isWhole = e.scrollWidth <= e.clientWidth + 1 && a.width > 40;"
+        "return isWhole && a.left >= b.left && a.right <= b.right }"
+    )
+    assert mark.evaluate(inside)
+    if width > 1088:  # 68rem: smaller windows wrap the text and show all of it
+        whole = page.locator(".header-whole")
+        expect(whole).to_be_hidden()
+        page.locator(".header-sizes").focus()
+        expect(whole).to_be_visible()
+        expect(whole).to_have_text("image 1×1×8×8 (assumed)")
+
+
 def test_every_pane_shows_an_empty_batch_without_undefined_numbers(
     playground: Playground, page: Page
 ) -> None:

@@ -171,7 +171,9 @@ def test_figures_that_follow_from_others_do(seen: Shown) -> None:
     assert 0 <= totals["call_s"] <= min(k["median_s"] for k in rows)
     assert totals["outside_s"] == pytest.approx(profile["run"]["median_s"] - totals["kernels_s"])
     stages, passes = result["stages"], result["passes"]
-    made = [s for s in stages[1:] if s["name"] != "specialise"]
+    made = [s for s in stages if s["pass_number"] is not None]
+    assert [s["pass_number"] for s in made] == [*range(1, len(made) + 1)]
+    assert {s["name"] for s in stages if s not in made} <= {"imported", "specialise"}
     assert passes["n_passes"] == len(made)
     assert passes["seconds"] == pytest.approx(sum(s["seconds"] for s in made))
     phase = next(t["seconds"] for t in result["timings"] if t["phase"] == "passes")

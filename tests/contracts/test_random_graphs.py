@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import compiler
+from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Array
 from compiler.ir.text import parse_graph
@@ -87,7 +88,12 @@ class Case:
 def examine(case: Case) -> None:
     check_text(case.graph)
     feeds = random_feeds(case.graph, case.seed, SPECIAL if case.special else ())
-    expected = expectations(case.graph, feeds)
+    try:
+        expected = expectations(case.graph, feeds)
+    except CompileError as error:
+        # A computed number may be an index out of range, for which the graph is undefined.
+        assume("out of bounds" not in error.message)
+        raise
     check_passes(case.graph, feeds, expected)
     check_programs(case.graph, feeds, expected)
 

@@ -17,6 +17,7 @@ from compiler.ir.graph import Graph
 from compiler.ir.operator import OPERATORS
 from compiler.ir.verify import verify
 from compiler.passes import PASSES, RULES, Rule, rules
+from compiler.passes.engine.mismatch import near_miss_reason
 from compiler.passes.engine.pattern import placeholders, roots, uniform
 from compiler.passes.engine.rewrite import apply_rules
 from compiler.trace import Log
@@ -96,6 +97,14 @@ def test_the_near_miss_stays_as_it_is(rule: Rule) -> None:
     after, log = rewritten(rule, graph)
     assert after is graph, f"the rule must not change its near miss; it made\n{after}"
     assert not applied(log.steps)
+
+
+@each_rule
+def test_the_near_miss_has_a_reason(rule: Rule) -> None:
+    because = near_miss_reason(rule)
+    _, log = rewritten(rule, rule.near_miss_graph())
+    declined = [s.because for s in log.steps if s.outcome == "declined"]
+    assert because in declined if declined else because
 
 
 @each_rule

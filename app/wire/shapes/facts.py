@@ -153,13 +153,15 @@ class RuleExample(TypedDict):
 class StepKind(TypedDict):
     """A kind of step of a pass that has no rules; `near_miss` is a similar graph without a step.
 
-    An analysis changes no graph: both graphs of its example are equal, and it has no near miss.
+    `near_miss_because` is the reason that the pass records for the near miss, "" for none. An
+    analysis changes no graph: both graphs of its example are equal, and it has no near miss.
     """
 
     name: str
     words: str
     example: RuleExample
     near_miss: str
+    near_miss_because: str
 
 
 class PassInfo(TypedDict):
@@ -180,8 +182,9 @@ class PassInfo(TypedDict):
 class RuleInfo(TypedDict):
     """A rewrite rule; `exact` is false if results may round differently.
 
-    `near_miss` is a similar graph that the rule does not rewrite. `error` is the error budget of an
-    inexact rule, relative to the scale of results.
+    `near_miss` is a similar graph that the rule does not rewrite, for the reason in
+    `near_miss_because`. `error` is the error budget of an inexact rule, relative to the scale of
+    results.
     """
 
     name: str
@@ -191,6 +194,7 @@ class RuleInfo(TypedDict):
     error: float
     example: RuleExample
     near_miss: str
+    near_miss_because: str
     source: str
 
 

@@ -147,10 +147,13 @@ class Timing(TypedDict):
 class Stage(TypedDict):
     """The graph after a pass; stage 0 is the imported graph.
 
-    `value_bytes` is null while a size is open.
+    `pass_number` is the position of the pass in the order of execution, from 1; it is null for the
+    imported graph and for "specialise", which no pass made. `value_bytes` is null while a size is
+    open.
     """
 
     stage: int
+    pass_number: int | None
     name: str
     words: str
     changed: bool

@@ -272,7 +272,8 @@ class Indices:
     def _binary(self, fn: str, a: Value, b: Value, never_negative: bool) -> Value:
         """Emit a compound operation on scalar or vector integers; divisors are not negative.
 
-        A divisor can be 0 only if a size is 0. It is replaced by 1; no code uses the result.
+        A divisor can be 0 only if a size is 0. A divisor of 0 is replaced by 1; no code uses the
+        result.
         """
         if fn in ("floordiv", "mod") and not b.is_constant:
             one = constant(1, b.dtype, b.lanes)

@@ -1,6 +1,6 @@
 """Conversion of provably bounded floats to small integers without range checks.
 
-Quantization ends with `max(min(x, 255), 0)`, so the operand of the conversion is never out of
+Quantization ends with `min(larger(0, x), 255)`, so the operand of the conversion is never out of
 range.
 """
 

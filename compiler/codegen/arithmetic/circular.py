@@ -36,7 +36,8 @@ _WIDE_PARTS = (1.5707963267341256, 6.077100506506192e-11)
 """pi/2 as a sum of two f64; the first summand has 31 significant bits."""
 
 _ROUNDER = 12582912.0
-"""1.5 * 2**23: the sum of this and a small float has the nearest integer in its lowest bits."""
+"""1.5 * 2**23: the sum of this number and a small float has the nearest integer in its lowest
+bits."""
 
 _SINE = (2.7178205196862e-6, -1.9839280707103e-4, 8.3333292068164e-3, -1.6666666639953e-1)
 _COSINE = (2.4430175563219e-5, -1.3887290579223e-3, 4.1666645164823e-2)

@@ -113,7 +113,8 @@ def _halves(a: Arithmetic, x: Value) -> tuple[Value, Value]:
 
 
 _ROUNDER = 12582912.0
-"""1.5 * 2**23: the sum of this and a small float has the nearest integer in its lowest bits."""
+"""1.5 * 2**23: the sum of this number and a small float has the nearest integer in its lowest
+bits."""
 
 _LOG2_E = 1.44269504
 

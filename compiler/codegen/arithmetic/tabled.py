@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from compiler.codegen.arithmetic.functions import Arithmetic
 
 _ROUNDER = 786432.0
-"""1.5 * 2**19: the sum of this and x has, in its lowest bits, the number of sixteenths in x."""
+"""1.5 * 2**19: the sum of this number and x has, in its lowest bits, the number of sixteenths in
+x."""
 
 _ROOTS = tuple(2 ** (i / 16) for i in range(16))
 _ROOTS_LOST = tuple(math.log(root / nearest_f32(root)) for root in _ROOTS)

@@ -67,7 +67,8 @@ _SPINS = "1000"
 
 With the default of 300000 spins, a waiting thread keeps its processor for milliseconds in every
 region. The other threads of the region may have been preempted and may need this processor. Even
-20000 spins are too many. Two regions of a run are only microseconds apart.
+20000 spins are too many. About 10 us suffice, since two regions of a run are only microseconds
+apart.
 """
 
 

@@ -3,10 +3,10 @@
 `share(function, data, shares, threads, steps)` runs `function(data, number, shares)` for every
 number below `shares`. Each thread, including the caller, has a range of share numbers, and steals
 from other ranges when its range is empty. The caller waits only for shares that have started. If a
-worker has no processor, other threads steal its shares, and the caller cancels its assignment. The
-caller maintains a balance: the time that workers save, minus the time spent waiting for preempted
-workers. While the balance is negative, the caller runs all shares itself, which bounds the loss on
-a busy machine.
+worker has no processor, other threads steal its shares, and the caller cancels the worker's
+assignment. The caller maintains a balance: the time that workers save, minus the time spent waiting
+for preempted workers. While the balance is negative, the caller runs all shares itself. This bounds
+the loss on a busy machine.
 
     worker   0 no thread | 1 spins | 2 sleeps | 3 works | 5 must end | address of an assigned desk
     desk     next and end of its remaining numbers, its job, its index, its worker
@@ -41,8 +41,8 @@ WAKE_STEPS = 150_000 * STEPS_PER_CYCLE
 """The amount of work that justifies waking workers: about 50 us; waking takes 5 to 10 us."""
 
 ALONE = 16
-"""If waking workers costs a caller time, the caller then runs without workers for this multiple of
-the lost time. So at most 6 % of the time is lost."""
+"""If waking workers makes a caller slower, the caller runs without workers for this multiple of the
+lost time. So at most 6 % of the time is lost."""
 
 CREDIT = 10_000_000
 """The default limit of the balance of saved time, in ticks."""

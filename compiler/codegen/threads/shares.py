@@ -73,7 +73,8 @@ class Shares:
                 self._everywhere(loop, cache.setdefault(id(loop), {}))
 
     def _everywhere(self, loop: Loop, cache: Cache) -> None:
-        """Emit a loop: every thread runs all iterations, and in each its own share of the body."""
+        """Emit a loop: every thread runs all iterations, but only its share of each iteration's
+        body."""
         first, end = self.indices.scalar(loop.start), self.indices.scalar(loop.stop)
         inner = pieces(loop.body)
         self.writer.count_text(loop, first, end, lambda: self.region(inner, cache))

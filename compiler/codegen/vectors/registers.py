@@ -245,7 +245,7 @@ class Registers:
 
     @contextmanager
     def of_their_own(self) -> Generator[None]:
-        """Hide the SSA values of registers while code that has no access to them is emitted."""
+        """Hide the SSA values of registers during the emission of code without access to them."""
         before = self.current
         self.current = {}
         yield

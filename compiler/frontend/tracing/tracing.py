@@ -113,7 +113,7 @@ class Tracing:
         """Add normally distributed weights, with a deviation that keeps activations in range.
 
         The default deviation is 1 / sqrt(fan-in). The fan-in of a matrix is its number of rows; for
-        higher ranks, it is the product of all sizes but the first.
+        higher ranks, the fan-in is the product of all sizes except the first.
         Source: LeCun et al. 1998, Efficient BackProp, 4.6. Errors: E-WRITE-VALUE, E-WRITE-LIMIT.
         """
         dims = sizes(shape)

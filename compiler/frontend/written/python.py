@@ -27,7 +27,7 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 def read_python(text: str, source: str = "python", limits: WritingLimits | None = None) -> Written:
     """Read a model: the last function whose parameters all have types, such as `x: f32[N, 64]`.
 
-    The model may call other functions, which see the names of the enclosing text.
+    The model may call other functions of the text, which may use names of the enclosing scope.
     """
     reading = _Reading(text, source, limits or WritingLimits())
     try:

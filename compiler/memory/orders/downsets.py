@@ -60,7 +60,7 @@ class DownSets:
 
     `floor` is a lower bound of all peaks. A ready task runs immediately if the live bytes stay
     within `floor` and the task frees at least as many bytes as it allocates. A delay of such a task
-    gains nothing. `n_steps` counts how often the effect of a task on the live bytes is computed.
+    gains nothing. `n_steps` counts the computations of a task's effect on the live bytes.
     """
 
     tasks: Tasks
@@ -94,7 +94,7 @@ class DownSets:
         return self._settled(State(0, 0, held, held, ready))
 
     def following(self, state: State, below: int) -> Iterator[State]:
-        """Yield the state after each ready task during which live bytes stay below a bound."""
+        """Yield the state after each ready task whose live bytes stay below a bound."""
         for t in reversed(state.ready):
             if state.live + state.ready[t][0] < below:
                 yield self._settled(self._after(state, t))
@@ -129,7 +129,7 @@ class DownSets:
                 ready[u] = self._effect(u, done)
 
     def _settled(self, state: State) -> State:
-        """Run the ready tasks that stay within the peak and free at least what they allocate.
+        """Run the ready tasks that do not raise the peak and allocate no more than they free.
 
         Delaying such a task never improves an order: the delay reduces the live bytes at no step.
         """

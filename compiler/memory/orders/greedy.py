@@ -96,7 +96,7 @@ def post_order(tasks: Tasks) -> list[int]:
 
 
 def _needs_above(tasks: Tasks) -> list[int]:
-    """Return, for each task, the peak while its ancestors and the task run, minus its results.
+    """Return, for each task, the peak of a run of its ancestors and itself, minus its results.
 
     The peak is exact if each value has one reader.
     """

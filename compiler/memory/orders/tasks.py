@@ -111,7 +111,7 @@ class Tasks:
         return sum(self.sizes[v] for v in self.present)
 
     def saved_bytes(self, task: int, dying: Iterable[int]) -> int:
-        """Return how many bytes of a task's results are stored in memory of its dying operands."""
+        """Return the bytes of a task's results that are stored in memory of its dying operands."""
         if not self.over[task]:
             return 0
         free = set(dying)

@@ -1,7 +1,7 @@
 """Ahead-of-time compilation of all planner loops: `python -m compiler.memory.planners.ahead`.
 
-Without this command, the first hard problem on a machine waits for the compilation. The machine
-code is written to the cache that native.py reads.
+Without this command, planning of the first hard problem on a machine waits for the compilation. The
+machine code is written to the cache that native.py reads.
 """
 
 from __future__ import annotations

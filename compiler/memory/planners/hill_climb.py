@@ -92,8 +92,8 @@ def _swapped(
 ) -> list[int]:
     """Return the order with two blocks swapped, both alive together with a block at the peak.
 
-    In half of the calls, a neighbour takes the place of the block at the peak: a block whose
-    lifetime overlaps that of the block at the peak.
+    In half of the calls, both are instead alive together with a neighbour of that block: a block
+    with an overlapping lifetime.
     """
     tops = [i for i in order if blocks[i].size and offsets[i] + blocks[i].size == peak]
     top = blocks[chance.choice(tops)]

@@ -1,9 +1,9 @@
-"""The disk cache of compiled searches: beside their source, else entries with a keyed digest.
+"""The disk cache of compiled searches: files beside their source, or entries of a guarded store.
 
-numba unpickles the files that it reads, which may execute any code. The folder beside the source is
-as trustworthy as the source, if only this user may write it. Elsewhere, a `GuardedStore` checks the
-files before numba sees them. A process without a cache folder, as in a sandbox, only reads the
-folder beside the source.
+numba unpickles the files that it reads, and unpickling may execute any code. The folder beside the
+source is as trustworthy as the source, if only this user may write it. For other folders, a
+`GuardedStore` checks the files before numba reads them. A process without a cache folder, as in a
+sandbox, only reads the folder beside the source.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _cache_class() -> Any:
 
 
 def _is_usable(made: Any) -> bool:
-    """Return whether to use the folder beside the source, which this user alone may write."""
+    """Return whether the folder beside the source is trusted, and writable or the only one."""
     from numba.core.caching import InTreeCacheLocator
 
     try:

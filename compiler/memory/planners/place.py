@@ -22,8 +22,8 @@ Fit = Literal["first", "best"]
 def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
     """Place pinned blocks first, then other blocks in the given order; return all offsets.
 
-    A block is placed in a gap between the placed blocks whose lifetimes overlap its lifetime, at an
-    aligned offset. `VERY_MANY` blocks or more are placed by recursive halving of time, in the given
+    A block is placed at an aligned offset, in a gap between placed blocks with overlapping
+    lifetimes. `VERY_MANY` blocks or more are placed by recursive halving of time, in the given
     order within each half.
     """
     if len(blocks) < MANY:

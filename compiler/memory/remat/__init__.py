@@ -1,4 +1,4 @@
-"""Rematerialisation: recomputing values instead of keeping them, which trades time for memory."""
+"""Rematerialisation trades time for memory: values are recomputed instead of kept."""
 
 from compiler.memory.remat.cheapest import cheapest, least
 from compiler.memory.remat.greedy import recompute, squeezed

@@ -1,7 +1,8 @@
 """Attention composed of calls of other operators: heads, scores, masks, rotary positions.
 
-The functions build calls of other operators, so that every pass sees matrix products, a softmax and
-pointwise operators. The attention operators of ONNX and of ONNX Runtime become the same calls.
+The functions build calls of other operators, so passes can optimise the matrix products, the
+softmax and the pointwise operators. The attention operators of ONNX and of ONNX Runtime become the
+same calls.
 Shapes: heads are [batch, heads, positions, head size].
 """
 

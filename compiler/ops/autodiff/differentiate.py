@@ -59,7 +59,7 @@ def _back(
 
 
 def _between(editor: Editor, y: str, stops: set[str]) -> list[Node]:
-    """Return, in topological order, the nodes between `stops` and y on which y depends."""
+    """Return the nodes on which y depends, back to the values in `stops`, in topological order."""
     found: dict[str, Node] = {}
 
     pending = [(y, False)]

@@ -23,8 +23,8 @@ from compiler.ops.type_rules.requirements import require_elements, require_size,
 def take_class(scores: Tensor, classes: Tensor) -> TensorType:
     """Gather the score of the class at each position; 0 for an invalid class.
 
-    Shapes: scores [N, C, ...], classes [N, ...] of integers. If an axis of scores other than C has
-    size 1, it is broadcast.
+    Shapes: scores [N, C, ...], classes [N, ...] of integers. An axis of scores other than C is
+    broadcast if its size is 1.
     Errors: E-OP-DTYPE, E-OP-SHAPE.
     Source: ONNX NegativeLogLikelihoodLoss-13. The lowering scans the scores of all classes, as the
     softmax before the loss does.
@@ -121,7 +121,7 @@ def _(scores: Tensor, classes: Tensor) -> Operand | None:
 
 
 def _loss(n: OnnxCall, scores: Operand, x: Tensor, classes: Tensor) -> Operand:
-    """Compute the loss at each position, weighted by class, and combine by `reduction`."""
+    """Compute the losses of all positions, weighted by class, and combine them by `reduction`."""
     weight = _weights(n, x, classes)
     lost: Operand = neg(take_class(scores, classes))
     if weight is not None:

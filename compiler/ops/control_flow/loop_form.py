@@ -24,8 +24,7 @@ ends."""
 
 
 ROOM = "room"
-"""An attribute of a Loop in a compiled program: the maximum number of iterations for which scanned
-results have memory.
+"""An attribute of a Loop in a compiled program: the capacity of scanned results, in iterations.
 
 The trip count never exceeds this capacity; elements after the last iteration are unspecified.
 """

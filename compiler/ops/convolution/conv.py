@@ -214,7 +214,7 @@ def _summed(
     *,
     tested: bool,
 ) -> None:
-    """Emit the stage that sums the parts' taps at the output positions in one part of each axis."""
+    """Emit the stage for output positions in one part of each axis: sums over the parts' taps."""
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
     places = [
         q + p.first for q, p in zip(spatial_axes(k, [p.n_places for p in part]), part, strict=True)

@@ -102,7 +102,7 @@ def conv_transpose(
     """Scatter each element of the image over the window of a filter, and sum overlapping windows.
 
     The operator is the transpose of the convolution with the same attributes. Let s be the stride,
-    d the dilation and p the start pad of an axis: element y of x, times the weight at ky, is added
+    d the dilation and p the start pad of an axis. Element y of x, times the weight at ky, is added
     to element s*y+d*ky-p of the result. Pads crop the result. `output_padding` adds elements at the
     end of each spatial axis of the result. `output_shape` gives the spatial sizes of the result and
     replaces the pads.
@@ -202,9 +202,9 @@ def _(
 
 
 def reach_of_phases(dims: Sequence[Dim], made: Sequence[Dim], spreading: Spreading) -> Ints:
-    """Return how far beyond the image's borders the phases of a transposed convolution read.
+    """Return the distance beyond the image's borders that the phases read, for each spatial axis.
 
-    For open sizes, the distance is 0: such a convolution tests every position.
+    For open sizes, the distance is 0, because the convolution tests every position.
     """
     if not all(isinstance(n, int) for n in (*dims, *made)):
         return (0,) * len(dims)

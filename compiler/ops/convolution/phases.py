@@ -36,8 +36,8 @@ class Phase:
     """The elements first, first + stride, ... of an axis of the result, which use the same taps.
 
     Tap number t of the phase is tap `tap + tap_step * t` of the filter. For element number q of the
-    phase, tap number t reads element q + source - source_step * t of the image's axis of `size`
-    elements.
+    phase, tap number t reads element q + source - source_step * t of the image. The image has
+    `size` elements along the axis.
     """
 
     size: Expr
@@ -87,8 +87,8 @@ class Every:
     """All elements of an axis of the result; different elements may use different taps.
 
     Without dilation, only every stride-th tap contributes to an element, and the loop over taps
-    visits only these taps. The first of them depends on the element's index. If stride and dilation
-    both exceed 1, the loop visits and tests all taps.
+    visits only these taps. The first of these taps depends on the element's index. If stride and
+    dilation both exceed 1, the loop visits and tests all taps.
     """
 
     size: Expr
@@ -126,9 +126,9 @@ def _phases(
 ) -> Iterator[Phase]:
     """Return the phases of an axis of the result.
 
-    Element y of the image contributes to stride * y + dilation * k - begin, so an element of the
-    result uses every (stride / g)-th tap k, where g is the greatest common divisor of stride and
-    dilation.
+    Through tap k, element y of the image contributes to element stride * y + dilation * k - begin.
+    Let g be the greatest common divisor of stride and dilation. Then an element of the result uses
+    every (stride / g)-th tap.
     """
     common = gcd(stride, dilation)
     tap_step, source_step = stride // common, dilation // common

@@ -24,7 +24,7 @@ from compiler.ir.types import Dim
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
 
 MOST = 2**31 - 1
-"""The maximum of window sizes, strides and pads: kernels with larger values would not end in
+"""The maximum of window sizes, strides and pads; code for larger values would not end in
 practice."""
 
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
@@ -215,7 +215,7 @@ class TapPart:
 
 
 def tap_parts(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> list[list[TapPart]] | None:
-    """Divide each axis into parts of equal taps, for dilated windows; None if this does not pay.
+    """Divide each axis into parts of equal taps, for dilated windows; None if unprofitable.
 
     The division into parts avoids products with padding zeros.
     """

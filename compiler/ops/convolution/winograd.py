@@ -31,7 +31,7 @@ class Tiling:
     """A Winograd algorithm for tiles of `outputs` x `outputs` elements of the result.
 
     `error` bounds the error that the algorithm adds to that of the direct sum, relative to the
-    scale of results. It was measured on random images and weights, and includes a margin
+    scale of results. The bound was measured on random images and weights, and includes a margin
     (docs/precision.md).
     """
 
@@ -43,7 +43,7 @@ class Tiling:
 
     @property
     def inputs(self) -> int:
-        """The side length of a tile of the image, which is also that of a tile of products."""
+        """The side length of a tile of the image, and of a tile of products."""
         return len(self.image)
 
 

@@ -23,7 +23,7 @@ def channel_shuffle(x: Tensor, *, groups: int) -> TensorType:
 
     Shapes: [N, C, ...], where C is a multiple of `groups`; the result has the same shape.
     Errors: E-OP-SHAPE if the number of channels is not a multiple of `groups`, E-OP-ATTRIBUTE for
-    less than one group.
+    fewer than one group.
     Source: Zhang et al. 2017 (ShuffleNet), arXiv:1707.01083.
     """
     require(groups > 0, "E-OP-ATTRIBUTE", f"groups must be positive, got {groups}")

@@ -31,7 +31,7 @@ Ints = tuple[int, ...]
 def col2im(
     x: Tensor, image: Tensor, block: Tensor, *, strides: Ints, pads: Ints, dilations: Ints
 ) -> TensorType:
-    """Assemble images from columns, each of which holds one block; overlapping blocks are added.
+    """Assemble images from columns of one block each; overlapping blocks are added.
 
     Shapes: `image` and `block` list the spatial sizes; x is [N, C * block elements, block
     positions], the result [N, C, *image]. The pads (all begins, then all ends) are cropped from the

@@ -190,7 +190,7 @@ def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> TensorType:
     if not isinstance(length, int):
         return TensorType(x.dtype, None)
     fits = 1 <= length <= x.rank - batch_dims
-    message = f"an index into {x.type} has 1 to {x.rank - batch_dims} numbers, got {length}"
+    message = f"an index into {x.type} needs 1 to {x.rank - batch_dims} numbers, got {length}"
     require(fits, "E-OP-SHAPE", message)
     message = f"the batches of {x.type} and {indices.type} differ"
     batch = (

@@ -168,7 +168,7 @@ def scatter_nd(
     length = indices.shape[-1]
     if not isinstance(length, int) or None in (x.type.shape, updates.type.shape):
         return x.type
-    message = f"an index into {x.type} has 1 to {x.rank} numbers, got {length}"
+    message = f"an index into {x.type} needs 1 to {x.rank} numbers, got {length}"
     require(1 <= length <= x.rank, "E-OP-SHAPE", message)
     needed = (*indices.shape[:-1], *x.shape[length:])
     require_rank("scatter_nd", updates, [len(needed)], "updates")

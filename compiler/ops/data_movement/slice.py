@@ -100,8 +100,8 @@ def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
 def span(size: int, cut: slice) -> range:
     """Return the indices of a slice on an axis of known size.
 
-    A start before the axis is clamped to 0, even for a negative step, where Python's slice would be
-    empty.
+    A start before the axis is clamped to 0. For a negative step, Python's slice would be empty
+    instead.
     """
     start = 0 if cut.start < -size else cut.start
     return range(size)[start : cut.stop : cut.step]
@@ -110,8 +110,8 @@ def span(size: int, cut: slice) -> range:
 def _from_front(position: Dim, size: Dim) -> Dim:
     """Convert a start or end to an index from the front of the axis.
 
-    A symbolic position is a size or a negated size; a size is nonnegative, and a negated size is
-    never -0 at run time.
+    A symbolic position is a size or a negated size. A negated size counts from the end, so it is
+    assumed to be nonzero at run time.
     """
     if isinstance(position, int) and position >= LARGEST_SIZE:
         return size

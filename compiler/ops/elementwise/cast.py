@@ -103,7 +103,7 @@ def _largest(dtype: DType) -> float:
 
 
 def _computed_in(dtype: DType) -> DType:
-    """Return the float type in which a conversion computes intermediate results."""
+    """Return the float type of a conversion's intermediate results."""
     return DType.f64 if dtype is DType.f64 else DType.f32
 
 

@@ -47,9 +47,9 @@ def _(n: OnnxCall) -> Operand | None:
     assert theta is not None
     if sizes is None or theta.type.shape is None:
         return None
-    require(len(sizes) in (4, 5), "E-OP-SHAPE", f"a grid has 4 or 5 sizes, got {len(sizes)}")
+    require(len(sizes) in (4, 5), "E-OP-SHAPE", f"a grid needs 4 or 5 sizes, got {len(sizes)}")
     batch, *spatial = sizes[0], *sizes[2:]
-    require(min(sizes) > 0, "E-OP-SHAPE", f"a grid has positive sizes, got {sizes}")
+    require(min(sizes) > 0, "E-OP-SHAPE", f"a grid needs positive sizes, got {sizes}")
     if prod(spatial) > LARGEST_GRID:
         return None
     grid = base_grid(spatial, align_corners=bool(n.attr("align_corners", 0)))
@@ -59,7 +59,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 @slice_.onnx("CenterCropPad")
 def _(n: OnnxCall) -> Operand | None:
-    """Import CenterCropPad: crop or zero-pad both ends; of an odd number, one more at the end."""
+    """Import CenterCropPad: crop or zero-pad both ends; an odd number takes one more at the end."""
     x, wanted = n.operand(0), _sizes(n.operand(1))
     assert x is not None
     if wanted is None or not x.type.is_static:

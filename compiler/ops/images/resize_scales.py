@@ -15,9 +15,9 @@ from compiler.ir.types import Dim
 def meant(scale: np.floating[Any]) -> Fraction:
     """Find the simplest fraction that rounds to a scale in its type: 17/10 for an f32 of 1.7.
 
-    The exact value of this f32 is 1.7 + 5e-8. The exact value of an f32 would shift every tenth
-    coordinate away from the element that runtimes select. The f32 of 0.7 would reduce 10 elements
-    to 6. Runtimes compute in f32, in which this product rounds to 7.
+    The exact value of this f32 is 1.7 + 5e-8. With the exact value, every tenth coordinate would
+    select another element than in runtimes. With the exact value of the f32 of 0.7, 10 elements
+    would become 6. Runtimes compute this product in f32, where it rounds to 7.
     Errors: E-OP-ATTRIBUTE for a scale that is not positive and finite.
     """
     is_positive = bool(np.isfinite(scale) and scale > 0)

@@ -65,7 +65,7 @@ def grid_sample(
     require_rank("grid_sample", grid, [x.rank], "the grid")
     n = grid.shape[-1]
     fits = not isinstance(n, int) or n == x.rank - 2
-    require(fits, "E-OP-SHAPE", f"points of {x.type} have {x.rank - 2} coordinates, got {n}")
+    require(fits, "E-OP-SHAPE", f"points of {x.type} need {x.rank - 2} coordinates, got {n}")
     batch = same_size(x.shape[0], grid.shape[0], f"the batches of {x.type} and {grid.type} differ")
     return TensorType(x.dtype, (batch, x.shape[1], *grid.shape[1:-1]))
 

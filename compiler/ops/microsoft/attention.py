@@ -162,7 +162,7 @@ def of_projection(
 
 
 def _behind(past: Tensor | None, index: int, new: Operand) -> Operand:
-    """Append new keys or values to past ones; one tensor holds past keys and past values."""
+    """Append new keys or values to the past ones, both of which are in one tensor."""
     if past is None:
         return new
     return concat(squeeze(part(past, 0, index, index + 1), axes=(0,)), new, axis=2)

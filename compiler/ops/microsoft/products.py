@@ -108,7 +108,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 
 def _letters(n: OnnxCall) -> list[float]:
-    """Return the parameters of an activation, each of which is a separate attribute."""
+    """Return the parameters of an activation, from one attribute per parameter."""
     names = ("activation_alpha", "activation_beta", "activation_gamma")
     return [float(n.attr(k)) for k in names if n.attr(k) is not None]
 

@@ -1,4 +1,4 @@
-"""Table lookup, and ONNX's encoders of categories that use it."""
+"""Table lookup, and ONNX's encoders of categories, which use the lookup."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ _DEFAULTS = {"strings": "_Unused", "int64s": -1, "floats": -0.0}
 
 
 def _side(n: OnnxCall, side: str) -> tuple[Array, str]:
-    """Return the keys or values of a LabelEncoder, and the kind of the list that has them.
+    """Return the keys or values of a LabelEncoder, and the kind of their list.
 
     Errors: E-OP-ATTRIBUTE.
     """

@@ -113,7 +113,7 @@ class _Votes:
     transform: str
 
     def many(self) -> tuple[Operand, Operand]:
-        """Convert scores of three or more classes; of the classes with scores, the best wins."""
+        """Convert scores of three or more classes; select the best of the classes with scores."""
         count = len(self.labels.values)
         scores: Operand = self.tables.scores(self.x, count)
         if len(self.base) == count:

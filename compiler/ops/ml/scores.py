@@ -154,7 +154,7 @@ def with_opposite(score: Operand, transform: str, *, complement: bool) -> Operan
 
 @op(kind="reduction")
 def class_of(scores: Tensor, labels: Tensor) -> TensorType:
-    """The label of the largest score in each row; of equal scores, the first counts.
+    """The label of the largest score in each row; of equal scores, the first is selected.
 
     NaN in the first column counts as the largest score; NaN in another column is never chosen.
     Shapes: scores [N, C], labels [C]; the result is [N].

@@ -28,7 +28,7 @@ from compiler.ops.type_rules.requirements import (
 
 
 def _mean(x: Array, axes: tuple[int, ...]) -> Array:
-    """Return the mean over some axes; NaN of no elements, without the warning of NumPy's mean."""
+    """Return the mean over some axes; NaN for an empty axis, without NumPy's warning."""
     n = math.prod(x.shape[a] for a in axes)
     return x.sum(axis=axes, keepdims=True, dtype=x.dtype) / x.dtype.type(n)
 

@@ -17,8 +17,8 @@ EPSILON = 1e-9
 def _(n: OnnxCall) -> Operand | None:
     """Import as (x - mean) / sqrt(mean of (x - mean)^2), as in the standard's text.
 
-    The function body in the standard computes the variance as E[x^2] - E[x]^2; in f32, this loses
-    all digits for a mean of 10,000.
+    The function body in the standard computes the variance as E[x^2] - E[x]^2; in f32, the
+    difference loses all digits for a mean of 10,000.
     """
     x = n.operand(0)
     assert x is not None

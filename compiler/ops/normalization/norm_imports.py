@@ -1,8 +1,8 @@
 """The import of LayerNormalization and GroupNormalization with optional statistics and wider types.
 
-The function bodies in the standard compute the variance as E[x^2] - E[x]^2; in f32, this loses all
-digits for a mean of 10,000. The import always computes the variance as the mean of squared
-deviations, as in the standard's text.
+The function bodies in the standard compute the variance as E[x^2] - E[x]^2; in f32, the difference
+loses all digits for a mean of 10,000. The import always computes the variance as the mean of
+squared deviations, as in the standard's text.
 """
 
 from __future__ import annotations

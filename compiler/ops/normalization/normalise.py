@@ -174,7 +174,7 @@ def lrn(
 
 
 def _reach(size: int, n_channels: int) -> tuple[int, int]:
-    """Return how many channels before and after each channel are summed, at most all channels."""
+    """Return the numbers of channels summed before and after each channel, at most all channels."""
     before = (size - 1) // 2
     furthest = max(affine.last_of(n_channels), 0)
     return min(before, furthest), min(size - 1 - before, furthest)

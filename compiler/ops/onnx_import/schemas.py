@@ -15,7 +15,7 @@ from compiler.ops import protos
 from compiler.ops.onnx_import import contrib
 
 OF_ANY_OPSET = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
-"""Operators that the optimiser of ONNX Runtime adds to models in the standard domain, whatever the
+"""Operators that the optimiser of ONNX Runtime adds to models in the standard domain, for every
 opset."""
 
 
@@ -55,8 +55,9 @@ def check_call(
     n_outputs: int,
     kinds: Mapping[str, str],
 ) -> None:
-    """Check a call of an operator: false `inputs` are omitted; `kinds` has the kinds of attributes.
+    """Check a call of an operator.
 
+    An element of `inputs` is false for an omitted operand; `kinds` maps attributes to their kinds.
     Errors: E-MODEL-INVALID, E-MODEL-ATTRIBUTE.
     """
     for what, n, low, high in (
@@ -65,7 +66,7 @@ def check_call(
     ):
         if not low <= n <= high:
             counts = str(low) if low == high else f"{low} to {high}"
-            raise CompileError("E-MODEL-INVALID", f"{op_type} has {counts} {what}, got {n}")
+            raise CompileError("E-MODEL-INVALID", f"{op_type} needs {counts} {what}, got {n}")
     places = [*schema.required]
     if schema.rest is not None:
         places += range(schema.rest, len(inputs))

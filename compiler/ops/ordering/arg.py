@@ -92,18 +92,18 @@ def is_same(k: Lowering, x: Scalar, best: Scalar) -> Scalar:
 
 argmax = arg(
     "argmax",
-    """The index of the largest element along an axis; of equal elements, the first counts.
+    """The index of the largest element along an axis; of equal elements, the first is selected.
 
-    With `last`, the last of equal elements counts. NaN is larger than every number.
+    With `last`, the last of equal elements is selected. NaN is larger than every number.
     Source: ONNX ArgMax-13, numpy.argmax.
     """,
     numpy=np.argmax, combine="max", onnx="ArgMax",
 )  # fmt: skip
 argmin = arg(
     "argmin",
-    """The index of the smallest element along an axis; of equal elements, the first counts.
+    """The index of the smallest element along an axis; of equal elements, the first is selected.
 
-    With `last`, the last of equal elements counts. NaN is smaller than every number.
+    With `last`, the last of equal elements is selected. NaN is smaller than every number.
     Source: ONNX ArgMin-13, numpy.argmin.
     """,
     numpy=np.argmin, combine="min", onnx="ArgMin",

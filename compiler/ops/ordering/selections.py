@@ -163,7 +163,7 @@ def _(call: OnnxCall) -> Call | None:
 
 
 def _cut_to(x: Tensor | Call, axis: int, condition: Tensor) -> Operand:
-    """Crop a condition to the size of an axis; runtimes ignore further elements, too.
+    """Crop a condition to the size of an axis, because runtimes ignore further elements.
 
     Open sizes of one name may differ, so equal names do not prove equal sizes.
     """

@@ -11,7 +11,7 @@ from compiler.ir.types import Dim
 from compiler.ops.convolution.window import Window, extent
 
 LARGE = 32
-"""Along an axis of open size, a window is clipped only if it has more taps than this."""
+"""Along an axis of open size, a window is clipped only if it has more taps than this number."""
 
 
 def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
@@ -33,7 +33,7 @@ def clipped(sizes: Sequence[Expr], places: Sequence[Expr], w: Window) -> Window:
 
 
 def _seen(size: int, n_places: int, w: Window, d: int) -> tuple[int, int]:
-    """Return the first tap that is ever inside the image, and the number of taps up to the last."""
+    """Return the range of taps that are inside the image at some position: its start and length."""
     begin, step = w.pads_begin[d], w.dilations[d]
     last_start = max(n_places - 1, 0) * w.strides[d] - begin
     first = max(-(last_start // step), 0)

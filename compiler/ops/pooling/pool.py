@@ -113,8 +113,9 @@ def average_pool(
 ) -> TensorType:
     """The mean of the elements of each window.
 
-    With `count_include_pad`, padding counts as zeros, else not at all; positions that `ceil_mode`
-    adds beyond the padding never count. The mean of a window without elements is 0.
+    With `count_include_pad`, padding counts as zeros; otherwise, padding does not count. Positions
+    that `ceil_mode` adds beyond the padding never count. The mean of a window without elements is
+    0.
     Shapes: as for max_pool.
     Errors: E-OP-ATTRIBUTE for invalid windows.
     Source: ONNX AveragePool-22; for empty windows, ONNX Runtime.

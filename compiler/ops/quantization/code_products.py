@@ -89,7 +89,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @conv_codes.export
 def _(x: Tensor, w: Tensor, *, groups: int, auto_pad: str, around: int, **window: Ints) -> Operand:
-    """Export as ConvInteger with the padding value as zero point; add the correction for it."""
+    """Export as ConvInteger with the padding value as zero point; a sum of weights corrects it."""
     exported = exported_window(auto_pad, **window)
     if not around:
         return standard("ConvInteger", x, w, group=groups, **exported)

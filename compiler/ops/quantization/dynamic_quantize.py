@@ -10,7 +10,7 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, as_tensor, op, standard
 from compiler.ir.types import DType, TensorType
-from compiler.ops.quantization.quantize import dequantize, saturated
+from compiler.ops.quantization.quantize import clamped, dequantize, saturated
 from compiler.ops.type_rules.requirements import n_elements, require_elements, traffic
 
 TOP = 255.0
@@ -38,7 +38,7 @@ def dynamic_quantize(x: Tensor) -> tuple[TensorType, TensorType, TensorType]:
 @dynamic_quantize.reference
 def _(x: Array) -> tuple[Array, Array, Array]:
     scale, zero = _range(x)
-    made = np.clip(np.rint(x / scale).astype(np.float64) + zero, 0, TOP)
+    made = clamped(np.rint(x / scale).astype(np.float64) + zero, DType.u8)
     return made.astype(np.uint8), scale, zero
 
 
@@ -112,7 +112,7 @@ def _(x: Tensor) -> Operand:
 
 @op(traits=("quantized",), kind="reduction", exact=False)
 def quantization_range(x: Tensor) -> tuple[TensorType, TensorType, TensorType, TensorType]:
-    """Compute the scale and the zero point with which dynamic_quantize quantizes a tensor.
+    """Compute the scale and the zero point that dynamic_quantize uses for a tensor.
 
     With the scale known, quantization is an elementwise operator, which can be fused or moved. The
     third and fourth results are the smallest and the largest number of the range, which includes 0.

@@ -1,7 +1,7 @@
 """Quantization and dequantization: small integers or short floats with a scale.
 
-A scale and a zero point apply to a whole tensor, to each index along one axis, or to each block of
-indices along one axis.
+A scale and a zero point apply to a whole tensor, or to each index or block of indices along one
+axis.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def quantize(
 ) -> TensorType:
     """Divide by a scale, round to the nearest integer, add a zero point, and saturate.
 
-    Halves round to even. The division is computed in the element type `precision`. If `to` is a
+    Halves round to even. NaN becomes the smallest integer, as in ONNX Runtime; ONNX does not define
+    it. The division is computed in the element type `precision`. If `to` is a
     short float type, numbers are rounded to this type, and saturate at its largest number. 8-bit
     floats saturate only with `saturate`, and have the zero point 0.
     Shapes: let D be the size of x along `axis`. scale and zero are scalars, have the shape [D], or
@@ -158,8 +159,15 @@ def _(
     if zero is not None and to not in FLOATS_OF_8_BITS:
         value = value + _spread(zero, x.shape, axis, block_size).astype(np.float64)
     if saturate or to not in FLOATS_OF_8_BITS:
-        value = np.clip(value, *limits(to))
+        value = clamped(value, to)
     return convert(np.asarray(value), to).reshape(x.shape)
+
+
+def clamped(value: Array, to: DType) -> Array:
+    """Clamp f64 numbers to the limits of a quantized type; NaN becomes the smallest integer."""
+    low, high = limits(to)
+    # fmax ignores NaN. Short floats may have a NaN of their own.
+    return np.asarray(np.minimum((np.fmax if to.is_integer else np.maximum)(value, low), high))
 
 
 @quantize.cost
@@ -198,6 +206,8 @@ def saturated(k: Lowering, ratio: Scalar, zero: Scalar | None, to: DType) -> Sca
     if zero is not None and to not in FLOATS_OF_8_BITS:
         value = value + k.convert(zero, work)
     low, high = limits(to)
+    if to.is_integer:
+        return k.convert(k.min(k.larger(low, value), high), to)
     return k.convert(k.max(k.min(value, high), low), to)
 
 
@@ -221,6 +231,9 @@ def _() -> Iterator[tuple[Any, ...]]:
     for dtype in (*FLOATS_OF_8_BITS, DType.f4e2m1, DType.f6e2m3):
         yield [edges, one], to(dtype)
     yield [edges, one], to(DType.f8e5m2, saturate=False)
+    yield [edges, one, np.array(-3, np.int8)], to(DType.i8)
+    yield [edges, one, np.array(500, np.uint16)], to(DType.u16)
+    yield [edges, one], to(DType.i4)
     yield ["f16[2,3]", np.array(0.03, np.float16)], to(DType.i8, precision=DType.f16)
     yield ["i32[2,3]", one], to(DType.u8)
     yield ["f32[0,3]", tenth], to(DType.u8)
@@ -414,7 +427,7 @@ def _(
     axis: int,
     block_size: int,
 ) -> Operand:
-    """Export with a zero point even if it is 0: its type is read by runtimes that move the node."""
+    """Export with a zero point even if it is 0: runtimes that move the node read its type."""
     point: Operand = zero
     if zero is None and scale.type.is_static and x.dtype.is_integer and x.dtype is not DType.i32:
         point = np.zeros(scale.type.static_shape, x.dtype.numpy)

@@ -28,7 +28,7 @@ def matmul_integer(
 
     Shapes: as for matmul. A zero point is a scalar, or has one element per row of a ([M]) or per
     column of b ([N]). With batches, the zero point of a may have one element per row of each matrix
-    ([..., M, 1]), and the zero point of b one per column of each matrix ([..., 1, N]).
+    ([..., M, 1]). The zero point of b may have one element per column of each matrix ([..., 1, N]).
     Errors: E-OP-DTYPE for types other than u8 and i8, E-OP-SHAPE.
     Source: ONNX MatMulInteger-10.
     """

@@ -14,7 +14,7 @@ from compiler.ir.operator import Array, Cost, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.elementwise.arithmetic import div, mul
 from compiler.ops.elementwise.cast import cast
-from compiler.ops.quantization.quantize import limits, saturated
+from compiler.ops.quantization.quantize import clamped, saturated
 from compiler.ops.type_rules.requirements import broadcast_dims, n_elements, traffic
 
 TARGETS = (DType.u8, DType.i8, DType.u16, DType.i16)
@@ -25,6 +25,7 @@ def requantize(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DTyp
     """Multiply by a scale, round to the nearest, add a zero point, and saturate.
 
     The product with the scale is an f32; halves are rounded to even before the zero point is added.
+    NaN becomes the smallest integer.
     Shapes: scale and zero broadcast to x, as in numpy.
     Errors: E-OP-DTYPE unless x is i32 or f32, scale is f32 and zero has the result type;
     E-OP-ATTRIBUTE unless the result type is an integer of 8 or 16 bits; E-OP-SHAPE.
@@ -53,7 +54,7 @@ def _(x: Array, scale: Array, zero: Array | None = None, *, to: DType) -> Array:
     value = np.rint(x.astype(np.float32) * scale).astype(np.float64)
     if zero is not None:
         value = value + zero.astype(np.float64)
-    return convert(np.asarray(np.clip(value, *limits(to))), to)
+    return convert(clamped(value, to), to)
 
 
 @requantize.cost

@@ -24,7 +24,8 @@ def window_sums(
     """Sum the bytes of all channels in each window, exactly in i32.
 
     The channels of each pixel are summed first, then the pixels of each window. A quantized
-    convolution whose weights have a zero point needs the sums of windows; all filters share them.
+    convolution whose weights have a zero point needs the sums of windows; all filters share these
+    sums.
     Shapes: x [N, C, spatial...] gives [N, 1, positions...]; windows stay inside the image.
     Errors: E-OP-DTYPE for types other than u8 and i8, E-OP-ATTRIBUTE for invalid windows.
     Source: the arithmetic of Jacob et al. 2018 (arXiv:1712.05877), section 2.3.

@@ -252,7 +252,7 @@ def gru(
     """A layer of gated recurrent units, with update gate z, reset gate r and candidate n.
 
     With activations f1 and f2, the update gate z and the reset gate `reset` are f1(x w + h r + b).
-    The candidate n is f2(x w + (reset h) r + b). With `linear_before_reset`, it is
+    The candidate n is f2(x w + (reset h) r + b). With `linear_before_reset`, the candidate is
     f2(x w + b + reset (h r + b)). The new state is (1 - z) n + z h.
     Shapes: as for rnn, but w [D, 3H, I], r [D, 3H, H], b [D, 6H] for the gates z, r, n.
     Errors: as rnn.

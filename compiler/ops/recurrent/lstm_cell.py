@@ -1,4 +1,4 @@
-"""The gates of one LSTM step as one operator, which the page shows."""
+"""The gates of one LSTM step as one operator, which the page shows as a single node."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _finish(
 
     @operator.export
     def _(x: Tensor, *, axes: Axes, keepdims: bool) -> Operand:
-        """Export a reduction over no axes with a new axis of size 1: in ONNX, none may mean all."""
+        """Export a reduction over no axes with a new axis: no axes may mean all axes in ONNX."""
         if of_images and _is_of_images(x, axes, keepdims):
             return standard(of_images, x)
         if axes:
@@ -223,7 +223,7 @@ def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Any]) -> Scalar:
 
 
 def _real(dtype: DType) -> DType:
-    """Return the element type in which functions of real numbers are computed."""
+    """Return the element type of arithmetic for functions of real numbers."""
     return wide(dtype) if dtype.is_float else DType.f64
 
 

@@ -97,7 +97,7 @@ class _Row:
         return [*at[: self.axis], *at[self.axis + 1 :]], at
 
     def reduced(self) -> tuple[list[Expr], list[Expr], Expr]:
-        """Create the indices of a row and of its elements; the latter are a reduction axis."""
+        """Create the indices of a row, the indices of its elements, and their reduction axis."""
         index = self.k.axes(self.shape)
         inner = self.k.axis(self.x.shape[self.axis], "r")
         return index, [*index[: self.axis], inner, *index[self.axis :]], inner

@@ -13,7 +13,7 @@ from compiler.ir.affine import Affine
 from compiler.ir.types import Dim
 
 Implied = dict[str, set[int]]
-"""Maps each symbol to the numbers that operators require it to equal."""
+"""Maps each symbol to the values that operators require."""
 
 _listener: ContextVar[Implied | None] = ContextVar("listener", default=None)
 

@@ -145,12 +145,12 @@ def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def wide(dtype: DType) -> DType:
-    """Return the element type in which arithmetic on these elements is done."""
+    """Return the element type of arithmetic on these elements."""
     return dtype.wide
 
 
 def widened(x: Array) -> Array:
-    """Convert an array to the element type in which arithmetic is done."""
+    """Convert an array to the element type of arithmetic on its elements."""
     if x.dtype == np.object_ or x.dtype.kind in "biuc" or x.dtype.itemsize >= 4:
         return x
     return x.astype(wide(DType.from_numpy(x.dtype)).numpy)

@@ -279,7 +279,7 @@ def _window(conv: Node, x: TensorType, w: TensorType) -> Window:
 
 
 def _is_plain(unit: Unit, graph: Graph) -> bool:
-    """Whether the image is in plain order, so that Winograd first copies it into channel blocks."""
+    """Whether the image is in plain order; Winograd then first copies it into channel blocks."""
     x = graph.types[unit.data]
     return isinstance(x, TensorType) and x.layout.block == 1
 

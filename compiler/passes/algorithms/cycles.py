@@ -1,7 +1,7 @@
 """Cost model of convolution algorithms, in cycles of a core with 512-bit vectors.
 
-A cost is the sum of three times: the products at the rate of the register tiles, loading the
-weights from beyond the L2 cache, and the tile transforms. Only the ratio of two costs matters. With
+A cost is the sum of three times: products at the rate of the register tiles, loads of weights
+from beyond the L2 cache, and tile transforms. Only the ratio of two costs matters. With
 shorter vectors, products take a larger share of the time. So an algorithm that saves products
 and is faster with 512-bit vectors is also faster with shorter vectors.
 """
@@ -38,11 +38,11 @@ FAR_BYTES_PER_CYCLE = 8
 """Bytes per cycle for weights evicted from L1 and L2 since the last run (measured: 7 to 15)."""
 
 TRANSFORM_CYCLES = {2: (70, 50), 4: (220, 160)}
-"""For each size of a result tile: the cycles to transform 16 channels of an image tile, and the
-cycles to transform 16 channels of a result tile."""
+"""For each size of a result tile: the cycles per 16 channels of the transform of an image tile,
+and of the transform of a result tile."""
 
 LEAST_TILES = 7
-"""Fewer tiles than this take the same time as this number: too few accumulators are in flight."""
+"""Least number of tiles that fills the pipeline of accumulators; fewer tiles take the same time."""
 
 COPY_BYTES_PER_CYCLE = 3
 """Bytes copied per cycle from plain order into channel blocks, by gathering distant elements."""

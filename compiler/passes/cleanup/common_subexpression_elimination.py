@@ -72,7 +72,7 @@ def common_subexpression_elimination(graph: Graph, log: Log) -> Graph:
     """Keep one of several nodes that compute the same value.
 
     Readers of duplicates then read the remaining node, which inherits the origins of the
-    duplicates. Equal constants merge first, so that their readers become equal. Constants are
+    duplicates. Equal constants merge first, which makes their readers equal. Constants are
     equal if their bits are equal, whether stored in the model file, in memory or as a splat.
     Non-deterministic operators are never merged. Source: ConstantSharing of ONNX Runtime,
     LiteralCanonicalizer of XLA.

@@ -25,7 +25,7 @@ GROWS = with_trait("repeating")
 
 
 Exchange = Callable[[Editor, Log, str], bool]
-"""A function that exchanges data movement with a neighbour; returns whether it was possible."""
+"""A function that exchanges data movement with a neighbour; returns whether that was possible."""
 
 
 def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:

@@ -91,7 +91,7 @@ def _steps(ed: Editor, value: str) -> Steps | None:
 
 
 def _free_steps(ed: Editor, reader: Node, value: str) -> Steps:
-    """Return a window's stride on each axis where the window has size 1, and 1 on other axes."""
+    """Return a window's stride on each axis with a window of size 1, and 1 on other axes."""
     if reader.op not in WINDOWS or reader.inputs.count(value) != 1 or reader.inputs[0] != value:
         return ()
     kernel = _kernel(ed, reader)
@@ -131,7 +131,7 @@ def _is_moved(node: Node) -> bool:
 
 @dataclass
 class _Cone:
-    """The nodes before a value that shrink with it, and the operands that are sliced instead."""
+    """The producers that shrink together with a value, and operands that are sliced instead."""
 
     ed: Editor
     value: str
@@ -192,7 +192,7 @@ class _Cone:
         return quantizes and node.attrs["axis"] == 1 and not node.attrs["block_size"]
 
     def objection(self) -> str:
-        """Return the reason that the change does not pay, or "" if it does."""
+        """Return the reason that the change is unprofitable, or "" if it is profitable."""
         if not self.windows:
             return f"no convolution or pool before {self.value} could compute fewer elements"
         before, after = self.costs()

@@ -74,7 +74,7 @@ VIEWS = with_trait("aliasing")
     ],
 )
 def sink_casts(graph: Graph, log: Log) -> Graph:
-    """Move casts so that data movement copies narrow elements: widening later, narrowing earlier.
+    """Move widening casts after data movement, and narrowing casts before it, to copy fewer bytes.
 
     Data movement never interprets elements, so every element keeps its bits. A cast at the end of a
     chain of data movement often merges with another cast, or fuses with its reader. Source: Glow's

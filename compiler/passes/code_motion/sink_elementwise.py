@@ -1,4 +1,4 @@
-"""Motion of elementwise operators behind slices, gathers, maxima and concatenations."""
+"""Code motion of elementwise operators past slices, gathers, maxima and concatenations."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ NEARLY_INCREASING = with_trait("nearly_increasing")
     ],
 )
 def sink_elementwise(graph: Graph, log: Log) -> Graph:
-    """Move elementwise operators behind slices and concatenations.
+    """Move elementwise operators after slices and concatenations.
 
     An operator before a slice or gather also computes the elements that are dropped. An increasing
-    operator may move behind a maximum. NaN stays NaN in either order. An operator that is fused
-    into the kernel of its operand costs next to nothing, and stays. Source: Glow's SinkCode, TVM's
+    operator may move after a maximum. NaN stays NaN in either order. An operator that is fused
+    into the kernel of its operand adds almost no time, and stays. Source: Glow's SinkCode, TVM's
     ReorderTakeAfterMatmul.
     """
     ed = Editor(graph)
@@ -158,7 +158,7 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
         if dict(m.attrs) != dict(first.attrs) or m.inputs[1:] != first.inputs[1:]:
             return f"{m.output} and {first.output} are different computations"
         if root := _computed_with(ed, m):
-            return f"{m.op} fuses into the kernel of {root}, where it costs next to nothing"
+            return f"{m.op} fuses into the kernel of {root}, where it adds almost no time"
     if node.op == "concat":
         return "" if len(made) > 1 else "the concatenation has a single operand"
     before, after = first.tensor, node.tensor
@@ -170,7 +170,7 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
 
 
 def _computed_with(ed: Editor, node: Node) -> str:
-    """Return the earlier value whose kernel also computes the chain from it to a node, or ""."""
+    """Return the value whose kernel also computes the elementwise chain up to a node, or ""."""
     value = node.inputs[0]
     while True:
         maker = ed.producer(value)

@@ -156,7 +156,7 @@ class _Batch:
         return True
 
     def _product(self, node: Node) -> _Product | None:
-        """Match a product of slices and weights, where the weights are defined outside the loop."""
+        """Match a product of slices and weights, with weights defined outside the loop."""
         if node.op != "matmul" or node.attrs["transpose_a"]:
             return None
         x, w = node.inputs

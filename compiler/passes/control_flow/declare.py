@@ -1,7 +1,7 @@
 """Declaration of foreign nodes as native operators, once their ranks and parameters are known.
 
 Nodes that the importer could not declare (such as `onnx.ReduceSum` with axes from an input) stay
-foreign. Once shapes or values are chosen, the facets of foreign nodes run again.
+foreign. Once shapes or values are chosen, the import facets of their operators run again.
 """
 
 from __future__ import annotations

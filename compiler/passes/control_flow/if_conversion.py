@@ -64,8 +64,8 @@ MAY_TRAP = ("div", "mod")
 def if_conversion(graph: Graph, log: Log) -> Graph:
     """Replace an If with both branches and a select if these cost less than a branch.
 
-    The branches may contain only elementwise operators. These cannot fail, and can fuse with nodes
-    around the If. The select copies the bits of the chosen results. Source: XLA's
+    The branches may contain only elementwise operators. Such operators cannot fail, and can fuse
+    with nodes around the If. The select copies the bits of the chosen results. Source: XLA's
     ConditionalToSelect.
     """
     if not any(n.op == "onnx.If" for n in graph.nodes):
@@ -122,7 +122,7 @@ def _obstacle(node: Node) -> str:
 
 
 def _price(ed: Editor, node: Node) -> str:
-    """Return the reason that computing both branches does not pay, or "" if it does."""
+    """Return the reason that computing both branches is unprofitable, or ""."""
     seconds: list[float] = []
     for region in node.regions.values():
         facts = {**{n: ed.type(n) for n in region.free_names}, **region.types}

@@ -217,7 +217,7 @@ class _Counts(Rebuild):
             case Fixed(holds):
                 return _constant(_ENDLESS if holds else 0)
             case Opaque(value):
-                raise AssertionError(f"{value} has to be computed")
+                raise AssertionError(f"the body must compute {value}")
 
     def _value(self, recurrence: AddRecurrence, node: Node) -> Tensor:
         """Return the value of a recurrence at iteration 0 as an i64."""

@@ -49,7 +49,7 @@ def possible_parameters(graph: Graph) -> tuple[str, ...]:
 
 
 def needed_parameters(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
-    """Return a minimal subset of the values with which as many nodes can be lowered as with all."""
+    """Return a minimal subset of the values that suffices to lower as many nodes as all values."""
     kept = dict(values)
     best = _n_without_code(graph, kept)
     for name in values:
@@ -80,7 +80,7 @@ def _deciding(node: Node) -> tuple[str, ...]:
 def _behind(
     graph: Graph, small: set[str], follows: Callable[[Node], bool]
 ) -> dict[str, frozenset[str]]:
-    """Map each value to the small inputs that it depends on through nodes accepted by `follows`."""
+    """Map values to the small inputs on which they depend through nodes that `follows` accepts."""
     behind = {name: frozenset({name}) for name in small}
     for node in graph.nodes:
         sources = frozenset(s for i in node.inputs for s in behind.get(i, ()))

@@ -64,7 +64,7 @@ def resolve_foreign(graph: Graph, log: Log) -> Graph:
 
 
 def _take(ed: Editor, node: Node) -> str:
-    """Replace a node by its operator's declaration; return the obstacle, or "" on success."""
+    """Replace a foreign node with native nodes; return the obstacle, or "" on success."""
     ed.made.clear()
     ed.made_constants.clear()
     try:

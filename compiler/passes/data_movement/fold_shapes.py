@@ -162,7 +162,7 @@ class _Settler:
         self.note(value, sizes)
 
     def sizes(self, node: Node) -> tuple[Dim, ...] | None:
-        """Return the elements of a list of sizes, or None if none of them is open."""
+        """Return the elements of a list with an open size, or None for any other value."""
         t = node.types[0]
         if len(node.outputs) > 1 or not isinstance(t, TensorType) or t.dtype is not DType.i64:
             return None

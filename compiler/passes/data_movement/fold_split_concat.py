@@ -28,7 +28,7 @@ from compiler.trace import Log
 from compiler.units import count_text
 
 ROUNDS = 8
-"""Limit on the number of walks over all nodes: one rewrite may enable another rewrite before it."""
+"""Limit on the number of walks over all nodes: a rewrite may enable a rewrite of earlier nodes."""
 
 
 @graph_pass(
@@ -116,7 +116,7 @@ def fold_split_concat(graph: Graph, log: Log) -> Graph:
     """Remove splits and concatenations that cancel, and read slices from their source.
 
     Concatenating adjacent slices gives a larger slice. A slice of a concatenation is a slice of an
-    operand. Slices that cover a tensor are a single split. Each rewrite saves a copy.
+    operand. Slices that together cover a tensor become one split. Each rewrite saves a copy.
     """
     joiner = _Joiner(graph, log)
     for _ in range(ROUNDS):
@@ -215,7 +215,7 @@ class _Joiner:
         return users[0].op if len(users) == 1 == self.ed.n_uses(node.output) else ""
 
     def repeat(self, node: Node, values: list[str], axis: int) -> None:
-        """Replace a concatenation of one tensor with itself by a tile, which reads it once."""
+        """Replace a concatenation of copies of a tensor with a tile, which reads it once."""
         x = self.ed.tensor(values[0])
         times = np.array([len(values) if a == axis else 1 for a in range(x.rank)], np.int64)
         because = f"{x.name} is repeated {len(values)} times along axis {axis}"

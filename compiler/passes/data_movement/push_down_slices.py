@@ -1,4 +1,4 @@
-"""Motion of slices toward the inputs, so that no node computes elements that a slice drops."""
+"""Code motion of slices toward the inputs: earlier nodes do not compute the dropped elements."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Region:
         return 2 * t.assumed.nbytes + KERNEL_BYTES
 
     def source(self, value: str) -> str:
-        """If a transpose from permuted axes computes the value, return its operand, else ""."""
+        """Return the operand if a transpose from permuted axes computes the value, else ""."""
         node = self.ed.producer(value)
         if node is None or node.op != "transpose" or not is_plain(self.ed, node.inputs[0]):
             return ""

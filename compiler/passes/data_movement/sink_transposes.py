@@ -1,4 +1,4 @@
-"""Code motion of transposes, so that pairs cancel and fewer bytes are copied."""
+"""Code motion of transposes: pairs cancel, and fewer bytes are copied."""
 
 from __future__ import annotations
 

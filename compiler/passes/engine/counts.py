@@ -1,4 +1,4 @@
-"""Counts with verbs that agree, in the words of steps."""
+"""Counts with a noun and a verb that agree in number, for the reasons of steps."""
 
 from __future__ import annotations
 

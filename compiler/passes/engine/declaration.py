@@ -34,7 +34,7 @@ class Option:
     choices: tuple[str, ...] = ()
 
     def check(self, pass_name: str, value: Any) -> Any:
-        """Check and return a value; integers become floats where floats are required.
+        """Check and return a value; integers become floats if floats are required.
 
         Errors: E-PIPELINE-OPTION.
         """
@@ -61,7 +61,7 @@ class Pass:
 
     `needs` names facts that make a pass more effective; `gives` names facts that the pass
     establishes. Every order of passes gives a correct program, but only some orders give a fast
-    program. `idempotent` says that a second run directly after the first changes nothing. `error`
+    program. `idempotent` means that a second run directly after the first changes nothing. `error`
     is the error budget of each rewrite, relative to the scale of results. A pass with a budget
     above 0 runs only if a precision mode or the user requests it. `aliases` are short forms and
     former names: the text of a pipeline may use them, but they are never printed. `known_as` maps
@@ -96,7 +96,7 @@ class Pass:
         return self.words.split("\n", 1)[0]
 
     def bind(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all options with defaults filled in. Errors: E-PIPELINE-OPTION."""
+        """Return the values of all options, given or default. Errors: E-PIPELINE-OPTION."""
         for name in options:
             if name not in self.options:
                 known = ", ".join(self.options) or "none"

@@ -51,7 +51,7 @@ def _maker_of_sizes(ed: Editor, value: str) -> Node | None:
 def behind_facts(ed: Editor, pattern: Root, bound: Mapping[str, object]) -> list[Node]:
     """Return the nodes from which the facts of a pattern follow; an excerpt includes them.
 
-    Like the analysis of facts, the search is limited to depth `ranges.DEPTH` and stops at
+    As in the analysis of facts, the search is limited to depth `ranges.DEPTH` and stops at
     contractions.
     """
     found: dict[str, Node] = {}

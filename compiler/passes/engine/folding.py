@@ -16,7 +16,7 @@ class Example:
 
     `kept` are the preceding lines, which remain after the fold; `operand` is the value that
     replaces the result of the last line. `reader` is a call with `{}` for the value. The result of
-    this call has the type of the value, and the next letter as its name. Without a reader, the
+    this call has the type of the value, and is named by the next letter. Without a reader, the
     value is the result.
     """
 
@@ -75,8 +75,8 @@ def folds_to_operand(
 ) -> Rule:
     """Declare the rule that replaces a pattern with the value of one of its placeholders.
 
-    `unless` receives the placeholders that it names, and returns Skip for operands to which the
-    rule does not apply.
+    `unless` has placeholders as parameters, and returns Skip if the rule does not apply to these
+    operands.
     """
     guard = unless or _never
     code = guard.__code__

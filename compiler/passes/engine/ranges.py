@@ -210,7 +210,7 @@ def _is_no_product(ed: Editor, value: str, depth: int = DEPTH) -> bool:
 
 
 NO_PRODUCT = Fact("plain {}", _is_no_product)
-"""A value that is neither a product or convolution nor the scale, shift or view of one.
+"""A value that does not come from a product or convolution through scales, shifts and views.
 
 The weights of a product or convolution can absorb a factor of its result.
 """

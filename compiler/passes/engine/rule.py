@@ -85,7 +85,7 @@ class Rule:
 
     @property
     def title(self) -> str:
-        """The first line of the words."""
+        """The first line of the description."""
         return self.words.split("\n", 1)[0]
 
     @property
@@ -132,7 +132,7 @@ def rule(
 ) -> Callable[[Callable[..., Any]], Rule]:
     """Declare a function as a replacement; the rule gets the name and docstring of the function.
 
-    In a table of rules all rows share one function, so each row gives a name and words.
+    In a table of rules all rows share one function, so each row gives its name and description.
     """
 
     def declare(body: Callable[..., Any]) -> Rule:

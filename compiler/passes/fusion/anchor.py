@@ -43,8 +43,8 @@ from compiler.trace import Log
 def anchor(graph: Graph, limits: Limits, log: Log) -> Plan:
     """Grow groups of elementwise nodes around convolutions, products, pools and reductions.
 
-    The group of an anchor includes the following elementwise nodes, up to the node where all paths
-    from the anchor converge. The group of a pool or reduction also includes the preceding
+    The group of an anchor includes the following elementwise nodes, up to a post-dominator: a node
+    on all paths from the anchor. The group of a pool or reduction also includes the preceding
     elementwise nodes. The remaining elementwise nodes form separate groups. A cheap node with
     readers in several groups is duplicated into each group if that saves bytes. A scalar with
     elementwise readers, such as a product of scales, is duplicated too. Groups have one output.

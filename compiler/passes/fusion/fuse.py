@@ -117,10 +117,10 @@ def fuse(
     Without fusion each node writes its result to memory and its readers load it again. `policy`
     names the policy that chooses groups. The default policy fuses a convolution, product, pool or
     reduction with the following elementwise nodes. Pools and reductions are also fused with the
-    preceding elementwise nodes. Here, reductions are those along axes that read their operand once,
-    not `softmax`. The remaining elementwise nodes form separate groups. With
-    `duplicate`, each group that reads a cheap node computes a copy of the node if copies save
-    bytes.
+    preceding elementwise nodes. A reduction here combines the elements along axes in one pass over
+    the operand; `softmax` needs several passes and does not count. The remaining elementwise nodes
+    form separate groups. With `duplicate`, each group that reads a cheap node computes a copy of
+    the node if copies save bytes.
     """
     return carried_out(POLICIES[policy].plan(graph, Limits(max_nodes, duplicate), log), log)
 

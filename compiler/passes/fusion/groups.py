@@ -67,8 +67,9 @@ class Grouping:
     def from_anchors(self) -> None:
         """Grow groups around contractions, then pools and reductions, each in reverse node order.
 
-        An addition that reads two anchors joins the later anchor; the earlier result is then in
-        memory. Nodes between a contraction and a reduction join the contraction.
+        An addition that reads two anchors joins the later anchor, and reads the result of the
+        earlier anchor from memory. Nodes between a contraction and a reduction join the
+        contraction.
         """
         nodes = list(reversed(self.graph.nodes))
         for node in nodes:
@@ -112,8 +113,8 @@ class Grouping:
     def add_weights(self, group: Group, anchor: Node) -> None:
         """Add the dequantization of constant weights of a product.
 
-        Each tile of rows dequantizes the weights in vector registers, so it loads one byte per
-        weight instead of four.
+        The kernel dequantizes the weights in vector registers, for each tile of rows. So it loads
+        one byte per weight instead of four.
         """
         made = self.graph.producers.get(anchor.inputs[1]) if len(anchor.inputs) > 1 else None
         if made is None or anchor.op != "matmul" or made.op != "dequantize":

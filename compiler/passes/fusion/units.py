@@ -50,12 +50,11 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The answer to whether two units can merge: a path through a third unit, which prevents it, or
-    the new order of the units between them.
+    """The obstacle to a merge of two units, or the new order of the units between them.
 
-    `behind` and `in_front` are the units between the two in topological order: those that depend
-    on the first unit, and those on which the second unit depends. `is_long` states that a search
-    visited too many units.
+    `path` is a path through a third unit, which prevents the merge. Of the units between the two
+    in topological order, `behind` depend on the first unit, and the second unit depends on
+    `in_front`. `is_long` states that a search visited too many units.
     """
 
     path: tuple[str, ...] = ()

@@ -95,7 +95,7 @@ graph g(x: f32[1,3,9,8]) {
         ),
         step_kind(
             "halo",
-            "Write zeros around an image, so that windows at the border need no tests.",
+            "Write zeros around an image: windows at the border then need no bounds tests.",
         ),
         step_kind(
             "relayout",

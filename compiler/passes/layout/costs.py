@@ -1,8 +1,7 @@
 """Costs of layouts: times of kernels and copies by the roofline model, in whole picoseconds.
 
-Only differences between layouts matter. The cost of a kernel therefore depends only on two factors.
-One is the bytes moved, including the padding of blocks. The other is the share of peak vector
-throughput that a convolution reaches.
+Only differences between layouts matter. The cost of a kernel therefore depends on two factors only:
+the bytes moved, including the padding of blocks, and a convolution's share of peak throughput.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ ALONG_PIXELS, UNALIGNED, STRIDED = 0.9, 0.65, 0.5
 
 `ALONG_PIXELS` accounts for scalar loads of weights (measured: 0.84 to 0.98). `UNALIGNED` is for
 windows: their vectors are unaligned, and rows end within vectors (measured: 0.55 to 0.75).
-`STRIDED` is for strides, which load every other pixel (measured: 0.4 to 0.6).
+`STRIDED` is for strided windows, which load every other pixel (measured: 0.4 to 0.6).
 """
 
 STRIDED_ALONE, SHORT_ALONE = 0.15, 0.2

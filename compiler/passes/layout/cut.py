@@ -37,7 +37,7 @@ class Cut:
     def sink_side(self) -> list[bool]:
         """Return for each vertex whether it is on the sink's side of a minimum cut.
 
-        Among all minimum cuts, this cut has the smallest sink's side. This side consists of the
+        Among all minimum cuts, this cut has the smallest sink side. This side consists of the
         vertices from which a path with residual capacity leads to the sink.
         """
         while self._augment(self._levels()):

@@ -22,7 +22,7 @@ def is_moved(graph: Graph, value: str) -> bool:
 
 
 def moves_on(graph: Graph, value: str) -> bool:
-    """Whether data movement, possibly behind views, is the only reader of a value."""
+    """Whether data movement, possibly after views, is the only reader of a value."""
     while _has_one_reader(graph, value):
         (node,) = graph.users[value]
         if len(node.outputs) != 1 or node.inputs[0] != value:

@@ -40,7 +40,7 @@ class Precision:
 
     @property
     def in_parts(self) -> bool:
-        """Whether f32 products may be split into bf16 parts where the machine has matrix tiles."""
+        """Whether f32 products may be split into bf16 parts on machines with matrix tiles."""
         return self.on_tiles == "parts"
 
 
@@ -77,7 +77,7 @@ def _choosing(pipeline: Pipeline, options: Mapping[str, Any]) -> Pipeline:
 
 
 def _with_bf16(pipeline: Pipeline) -> Pipeline:
-    """Append the passes for bf16 products; convolutions keep f32 Winograd where it is faster."""
+    """Append the passes for bf16 products; convolutions keep f32 Winograd if it is faster."""
     made = _choosing(pipeline, {"budget": FAST_BUDGET, "direct": "bf16"})
     if any(x.name == "lower_precision" for x in pipeline.passes):
         return made

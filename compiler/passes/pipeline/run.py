@@ -128,9 +128,10 @@ def _apply(x: Line, graph: Graph, log: Log, ran: Sequence[str]) -> Graph:
 
 
 def _closed_and_checked(graph: Graph, last: Checked | None) -> Checked:
-    """Verify a graph; if a type is more open than inference now finds, close the types first.
+    """Verify a graph; if inference finds more sizes than the recorded types, record these first.
 
-    A replacement may state elements that its original did not, and with them the types of readers.
+    The elements of a replacement may be known although those of the original were not. Types of
+    readers that depend on these elements then have known sizes.
     """
     try:
         return _check(graph, last)

@@ -1,4 +1,4 @@
-"""Lower-precision products: operands of contractions, and values between them, become bf16."""
+"""Lower-precision products: operands of contractions and values between products become bf16."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values between kernels stored in lower precision, and the reasons against other values."""
+"""The values between kernels to store in lower precision, and the reasons against others."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def hoist_zero_points(graph: Graph, log: Log) -> Graph:
 
     Let x and w be quantized integers, z and v zero points. For constant weights, the sum of
     (x - z) * (w - v) is A - z * B. Here, A is the sum of x * (w - v), and B is the sum of w - v. If
-    w - v exceeds a byte, the weights become i8, and the correction adds the remaining zero point
+    w - v exceeds i8, w itself is stored as i8, and the correction adds the remaining zero point
     times the sum of x. The result is exact, or overflows exactly as the original sum does. Source:
     Jacob et al. 2018 (arXiv:1712.05877), section 2.3; gemmlowp's low-precision.md.
     """

@@ -52,7 +52,7 @@ MAKERS = ("quantize", "requantize")
     """,
 )
 def qdq_s8_to_u8(graph: Graph, log: Log) -> Graph:
-    """Quantize to u8 instead of i8 where only dequantize nodes read the result.
+    """Quantize to u8 instead of i8 if only dequantize nodes read the result.
 
     Quantized integers and zero points increase by 128, so the dequantized values stay the same.
     Instructions multiply an unsigned byte by a signed byte.

@@ -417,7 +417,7 @@ def _shift_behind(
 def shift_behind_matmul(
     x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> Operand:
-    """Move a shift behind a product with fewer columns: (x+c)w = xw + cw.
+    """Move a shift after a product with fewer columns: (x+c)w = xw + cw.
 
     The result has fewer elements than x, and the epilogue of the product can add the shift.
     """

@@ -28,7 +28,7 @@ def combined(fn: Callable[..., Any], *constants: Constant) -> Constant:
     """Apply an elementwise function to constants of one element type, with broadcasting.
 
     Floating point values are computed in f64 and rounded once. If all operands are
-    splats, the result is a splat, whatever its size.
+    splats, the result is a splat of any size.
     """
     dtype = constants[0].type.dtype
     numbers = [uniform(c) for c in constants]

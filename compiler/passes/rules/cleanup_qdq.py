@@ -151,8 +151,8 @@ def relu_before_quantize(
 ) -> Operand:
     """Remove a relu before a quantize whose smallest result represents 0.
 
-    Saturation maps negative values to the smallest result. NaN is quantized alike with and without
-    the relu.
+    Saturation maps negative values to the smallest result. The relu does not change the
+    quantized value of NaN.
     """
     _need_kept(x, s, z, _attrs(given), 0.0, None)
     return o.quantize(x, *_steps(s, z), **_attrs(given))

@@ -31,7 +31,7 @@ def need_steps(
 ) -> int:
     """Return the number of channels; raise Objection unless all scales are normal numbers.
 
-    With `rising` the scales must also be positive, so that quantization is monotonic. A single
+    With `rising` the scales must also be positive: quantization is then monotonic. A single
     scale broadcasts to the number of zero points, and a single zero point to the number of scales.
     """
     if blocks:

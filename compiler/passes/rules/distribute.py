@@ -96,7 +96,7 @@ def difference_of_scaled(x: Tensor, y: Tensor, a: ConstTensor) -> Operand:
 
 def _factored(operator: Operator, x: Tensor, y: Tensor, a: ConstTensor) -> Operand:
     if x.dtype is DType.f16:
-        return Skip("the sum may overflow f16 where the scaled terms do not")
+        return Skip("the sum may overflow f16, unlike the scaled terms")
     if x.dtype.is_float and not is_finite(a.stored):
         return Skip(f"{a.name} contains infinity or NaN")
     return o.mul(operator(x, y), a)
@@ -255,7 +255,7 @@ def _same_sign(a: Constant, b: Constant) -> bool:
 def scaled_line(x: Tensor, a: ConstTensor, b: ConstTensor, c: ConstTensor) -> Operand:
     """Distribute a constant over an affine expression: (a x + b) c = (a c) x + b c.
 
-    Distributing c pays only because c merges with a and b, which saves an operation.
+    Distributing c is profitable only because c merges with a and b, which saves an operation.
     """
     scale, shift = (combined(np.multiply, k.stored, c.stored) for k in (a, b))
     objection = objection_to(scale, a.stored, c.stored) or objection_to(shift, b.stored, c.stored)

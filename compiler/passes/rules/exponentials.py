@@ -34,7 +34,7 @@ exp_of_log = folds_to_operand(
 log_of_exp = folds_to_operand(
     "log_of_exp",
     o.log(o.exp(Known("x", MODEST))),
-    """Fold `log(exp(x))` to `x`, where exp cannot overflow.
+    """Fold `log(exp(x))` to `x`, if exp cannot overflow.
 
     exp(89) is infinite in f32, and so is its logarithm.
     """,
@@ -255,7 +255,7 @@ def log_of_rest_of_sigmoid(x: Tensor) -> Operand:
     """,
 )
 def log_of_softmax(x: Tensor, axis: int) -> Operand:
-    """Rewrite `log(softmax(x))` as log_softmax(x), finite where softmax underflows to 0."""
+    """Rewrite `log(softmax(x))` as log_softmax(x), finite even if softmax underflows to 0."""
     return o.log_softmax(x, axis=axis)
 
 

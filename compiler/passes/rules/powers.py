@@ -204,7 +204,7 @@ def power_minus_one_half(x: Tensor) -> Operand:
     """,
 )
 def root_of_square(x: Tensor) -> Operand:
-    """Fold `sqrt(x * x)` to `abs(x)`, where no square overflows.
+    """Fold `sqrt(x * x)` to `abs(x)`, if no square overflows.
 
     Squares overflow in f32 from 2e19 on, in f16 from 256 on.
     """

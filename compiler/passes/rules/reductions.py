@@ -1,4 +1,4 @@
-"""Rules for reductions over axes of size 1, and of reduced, negated or equal elements."""
+"""Rules for reductions: over axes of size 1, and of reduced, negated or equal elements."""
 
 from __future__ import annotations
 
@@ -234,10 +234,10 @@ _OVER = "axes=[1], keepdims=false"
 _ALONG = {k: AnyAttr(k) for k in ("axis", "keepdims", "last")}
 _NEGATED = [
     _negated(
-        "reduce_sum", "reduce_sum", "Move a negation behind a sum.", _ATTRS, _OVER
+        "reduce_sum", "reduce_sum", "Move a negation after a sum.", _ATTRS, _OVER
     ),
     _negated(
-        "reduce_mean", "reduce_mean", "Move a negation behind a mean.", _ATTRS, _OVER
+        "reduce_mean", "reduce_mean", "Move a negation after a mean.", _ATTRS, _OVER
     ),
     _negated(
         "reduce_max", "reduce_min", "Rewrite `max(-x)` as `-min(x)`.", _ATTRS, _OVER

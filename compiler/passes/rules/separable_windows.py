@@ -23,7 +23,7 @@ X = Any("x")
 Attrs = dict[str, Anything]
 
 LEAST_GAIN = 1.5
-"""Smallest ratio of taps before to taps after a rewrite that pays for an intermediate image."""
+"""Smallest ratio of taps before to taps after a rewrite that justifies an intermediate image."""
 LEAST_TAPS = 16
 """Smallest number of taps of a window worth separating; shorter windows stay in registers."""
 

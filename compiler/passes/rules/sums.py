@@ -128,7 +128,7 @@ def sum_by_mean(x: Tensor, n: float, axes: Axes, keepdims: bool) -> Operand:
     """Rewrite the mean of n elements times n as their sum."""
     count = _count(x, axes)
     if not x.dtype.is_float or x.dtype.bits < 32:
-        return Skip(f"a sum of {x.dtype} elements may overflow or round where the mean does not")
+        return Skip(f"a sum of {x.dtype} elements may overflow or round, unlike their mean")
     if count is None or n != count:
         return Skip(f"the factor {n:g} is not known to be the number of elements")
     return o.reduce_sum(x, axes=axes, keepdims=keepdims)

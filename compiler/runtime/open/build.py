@@ -172,8 +172,8 @@ _TRIED = (*range(17), *(1 << k for k in range(5, 15)))
 def _sample(graph: Graph, shapes: Mapping[str, Sequence[int]] | None) -> dict[str, int]:
     """Return sizes for an example plan: the assumed input sizes, or one size for all symbols.
 
-    Sizes for which a value would have a negative size are replaced. Errors: NotOpen if the search
-    finds no others.
+    Sizes that make a dimension of a value negative are replaced. Errors: NotOpen if the search
+    finds no replacement.
     """
     size = ASSUMED_SIZE
     sample = dict.fromkeys(_all_symbols(graph), size)
@@ -189,14 +189,14 @@ def _sample(graph: Graph, shapes: Mapping[str, Sequence[int]] | None) -> dict[st
 
 
 def _searched(dims: Collection[Dim], names: Sequence[str]) -> dict[str, int]:
-    """Change one symbol after another, as long as fewer sizes are negative."""
+    """Change one symbol after another, each to the size with the fewest negative dimensions."""
     found = dict.fromkeys(names, ASSUMED_SIZE)
     for name in names:
         tries = [{**found, name: n} for n in (found[name], *_TRIED)]
         found = min(tries, key=lambda sizes: _n_negative(dims, sizes))
         if not _n_negative(dims, found):
             return found
-    raise NotOpen("no sizes are known for which all values have a size")
+    raise NotOpen("the search found no sizes for which all dimensions are nonnegative")
 
 
 def _n_negative(dims: Iterable[Dim], sizes: Mapping[str, int]) -> int:

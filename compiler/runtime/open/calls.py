@@ -72,8 +72,8 @@ def kernel_sizes(thunk: NativeThunk) -> tuple[str, ...]:
 class OpenCaller:
     """Creates the kernel calls of one part, including calls inside regions.
 
-    A value has the same memory space for all sizes, so the memory plan for any sizes states this
-    space.
+    A value has the same memory space for all sizes, so a memory plan for arbitrary sizes determines
+    this space.
     """
 
     made: Functions

@@ -77,7 +77,7 @@ class Rounds:
 
     @property
     def because(self) -> str:
-        """Return why there is no code for the last rejected operand types; "" without rejection."""
+        """Return the reason for the last rejection of operand types; "" without a rejection."""
         return next((m for m in reversed(self._made.values()) if isinstance(m, str)), "")
 
     def _run(self, one: _Round, arrays: Mapping[str, Array]) -> list[Any]:

@@ -101,8 +101,8 @@ def require_consistent(graph: Graph) -> None:
 def require_fitting(body: Graph) -> None:
     """Check, as `require_consistent` does, a nested body that may never be executed.
 
-    Errors: NotDetermined for any inconsistency; specialised code then fails only if the body is
-    reached.
+    Errors: NotDetermined for any inconsistency. Specialised code then runs instead, and fails only
+    if a run reaches the body.
     """
     try:
         require_consistent(body)

@@ -130,7 +130,7 @@ class _Fitting:
 
 
 def _fitting(graph: Graph, thunks: list[Thunk], limit_bytes: int, order: str) -> _Fitting:
-    """Return implementations without copies for concats; with copies if only these fit the limit.
+    """Return implementations without copies for concats, or with copies to fit the limit.
 
     If both variants exceed the limit, the variant with the smaller arena is returned.
     """

@@ -37,8 +37,9 @@ HANDOVER_SECONDS = 0.3e-6
 """Delay in seconds until a thread sees that another thread's task has ended."""
 
 HANDOVER_BYTES_PER_SECOND = 50e9
-"""Bandwidth that gives the extra time of reading another thread's results. A thread reads 35 GB/s
-from another core's cache, instead of 110 GB/s from its own core's cache (docs/threads.md)."""
+"""Bandwidth in bytes per second, for the additional time of reading another thread's results. A
+thread reads 35 GB/s from another core's cache, instead of 110 GB/s from its own core's cache
+(docs/threads.md)."""
 
 ON_DEMAND = Conduct(ahead=0, contention=False)
 """Simulated transfers: a thread reads another thread's results on demand, and waits for them."""
@@ -49,8 +50,7 @@ def planned_sections(
 ) -> tuple[Section, ...]:
     """Plan sections of a program in which kernels run concurrently, each on one thread.
 
-    The sections are returned in program order, without those that would not be clearly faster than
-    sequential runs.
+    The sections are returned in program order; each is clearly faster than a sequential run.
     """
     if options.threads < 2 or options.forking != "pool" or not thunks:
         return ()

@@ -71,7 +71,7 @@ class FallbackThunk:
 
     @property
     def is_view(self) -> bool:
-        """Return whether the node only returns a buffer's prefix, with a length set by each run."""
+        """Return whether the node returns a buffer's prefix, of a length known only at run time."""
         return is_handed_out(self.node)
 
 
@@ -99,7 +99,7 @@ class RegionThunk:
     def operands(self) -> tuple[str, ...]:
         """Return the distinct values that the launch reads: operands, then captures of the bodies.
 
-        The body of a composition reads operands by name, which counts as a capture.
+        The body of a composition reads operands by name; these reads count as captures.
         """
         own = self.node.inputs if self.node.regions else ()
         captured = (c for body in self.bodies.values() for c in body.captured)

@@ -42,10 +42,10 @@ def sharing(graph: Graph, thunks: Sequence[Thunk], method: str = "given") -> lis
 
     The caller's arrays are never shared: views of inputs are copied, and so are results. A value
     can be a part of a single concat, and only once; all other concats copy the value. A concat's
-    memory is live from the write of the first part. `method` gives the launch order. If shared
-    memory raises the peak of live bytes in this order, some concats are copied: first those with
-    the most unused memory at the peak. Live bytes are compared instead of planned arenas: planning
-    takes much longer, and arenas exceed live bytes by one percent at most.
+    memory is live from the write of the first part. `method` names the method of launch ordering.
+    If shared memory raises the peak of live bytes in this order, some concats are copied. Concats
+    with the most unused memory at the peak are copied first. Live bytes are compared instead of
+    planned arenas: planning takes much longer, and arenas exceed live bytes by one percent at most.
     """
     found = _Known(graph, thunks, ()).thunks()
     if not any(isinstance(w, JoinThunk) for w in found):

@@ -55,7 +55,7 @@ class Stages:
         return replace(self, reason=reason)
 
     def noted(self, call: Call, before: Self) -> Self:
-        """Return the stages with `call` recorded as their last move after those of `before`."""
+        """Return the stages with the recorded moves of `before`, followed by `call`."""
         return replace(self, lines=(*before.lines, Line(self.stage, call)), reason="")
 
     def require_sound(self) -> None:
@@ -183,10 +183,10 @@ class Stages:
     def compute_at(self, stage: StageName, loop: LoopName, places: Count = 1) -> Self:
         """Compute a stage in another stage's loop: each iteration computes the elements it reads.
 
-        Each iteration computes `places` elements along the axis of the loop. A stage that only the
-        loop reads needs memory for one iteration, which helps if this memory fits a cache. All
-        stages between producer and consumer must also run inside the loop, so move the last
-        producer first.
+        Each iteration computes `places` elements along the axis of the loop. If only the loop reads
+        the stage, the stage needs memory for a single iteration; the move helps if this memory fits
+        a cache. All stages between producer and consumer must also run inside the loop, so move the
+        last producer first.
         """
         part, other = self._part(self.stage), self._part(stage)
         require_legal(part is not other, f"{stage} cannot run inside its own loop")
@@ -229,7 +229,8 @@ class Stages:
         extent = other[0].extents[loop]
         require_legal(
             not isinstance(extent, int) or places < extent,
-            f"{loop} of {stage} has {extent} positions: {places} per iteration leave no loop",
+            f"{loop} of {stage} has {extent} positions: with {places} per iteration, "
+            "no loop remains",
         )
         self._require_no_blocks(other, loop)
         return Group((other,), {name_of(other): loop}, places)
@@ -316,11 +317,11 @@ class Stages:
                 needed.isdisjoint(stored([m])), f"{reader} overwrites an operand of {self.stage}"
             )
         own = matching_axis(part, group, self.computation.temporaries)
-        words = "is read" if made & read(group.nests) else "belongs"
+        words = "read" if made & read(group.nests) else "belong to"
         require_legal(
             bool(own),
-            f"no single position of {self.stage} {words} in an iteration of the loop over "
-            f"{group.loop} of {consumer}",
+            f"no axis of {self.stage} matches the loop over {group.loop} of {consumer}: each "
+            f"iteration must {words} one position",
         )
         require_legal(
             part[0].extents[own] == group.extent,

@@ -111,7 +111,8 @@ def _require_parts_inside(nest: Loops) -> None:
             outer = max(places[v] for v in nest.parts(s.outer))
             inner = min(places[v] for v in nest.parts(s.inner))
             require_legal(
-                outer < inner, f"{s.inner} must run inside {s.outer}, whose last part is shorter"
+                outer < inner,
+                f"{s.inner} must run inside {s.outer}: the last part of {s.outer} is shorter",
             )
 
 
@@ -137,7 +138,7 @@ def require_finished(nest: Loops) -> None:
     require_legal(
         not nest.owed,
         f"a loop runs past the end of {', '.join(sorted(nest.owed))}",
-        "pack it: packing pads the constant with zeros",
+        "pack each of these constants: packing pads a constant with zeros",
     )
     for a in nest.axes[:-1]:
         require_legal(
@@ -178,6 +179,6 @@ def _require_tile(nest: Loops, rows: Axis) -> None:
     order = [*steps[:1], *(a for a in inside if a not in steps[:1])]
     require_legal(
         kinds == ["vector", "dot"] and order == list(inside),
-        f"{rows.var} runs over the rows of a tile, which needs reduction steps, lanes and a dot "
-        f"step inside, but has {', '.join(map(str, inside)) or 'nothing'}",
+        f"{rows.var} runs over the rows of a tile: the loops inside must be reduction steps, lanes "
+        f"and a dot step, but are {', '.join(map(str, inside)) or 'missing'}",
     )

@@ -58,7 +58,7 @@ class Order(Checked):
         own = self.splits.get(loop)
         require_legal(
             own is None or not self.is_uneven(own),
-            f"the last part of {loop} is shorter, so it cannot be split again",
+            f"the last part of {loop} is shorter, so {loop} cannot be split again",
         )
         require_legal(factor >= 1, f"the factor is {factor}, but must be at least 1")
         names = (outer or f"{loop}o", inner or f"{loop}i")

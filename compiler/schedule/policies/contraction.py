@@ -142,7 +142,7 @@ def _spatial_together(nest: Nest) -> Nest:
 
 
 def _is_channel(nest: Nest, a: Axis) -> bool:
-    """Return whether no index combines this variable with a second variable.
+    """Return whether this variable is the only variable of each index that contains it.
 
     An index of a window combines a position and a tap.
     """

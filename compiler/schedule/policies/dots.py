@@ -231,7 +231,7 @@ def _split_steps(nest: Nest, k: Axis) -> Nest:
 
 
 def _has_padding(nest: Nest, k: Axis) -> bool:
-    """Return whether a loop runs over all channels of a blocked image, which has padding bytes.
+    """Return whether a loop runs over all channels of a blocked image with padding bytes.
 
     Return False for floats, whose padding is not read: 0 times NaN or infinity is not 0.
     """

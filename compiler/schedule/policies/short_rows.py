@@ -17,7 +17,7 @@ from compiler.schedule.policies.context import Context
 from compiler.schedule.policies.tiles import choose_tile, tile_cycles
 
 COPY_CYCLES = 6
-"""Cycles per copied element; a division computes its row and column (measured on Zen 3)."""
+"""Cycles per copied element, including a division for its row and column (measured on Zen 3)."""
 
 LEAST_GAIN = 1.05
 """The minimum predicted speedup of tiles over several rows, since their remainders need additional

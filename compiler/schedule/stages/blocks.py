@@ -26,7 +26,7 @@ overlap.
 """
 
 LEAST_TURNS = 4
-"""The minimum number of iterations that lets threads share the loop."""
+"""The minimum number of iterations of a loop that threads share."""
 
 
 def block_size(

@@ -111,7 +111,10 @@ def _over_axes_of(first: Stage, stage: Stage) -> Stage | None:
 
 
 def _shares(before: FusedStages, stage: Stage) -> bool:
-    """Return whether a stage reads results of joined stages, or an element that these also read."""
+    """Return whether a stage shares data with joined stages.
+
+    The shared data are a result of a joined stage, or an element that both read.
+    """
     if any(s.target in stage.read_tensors for s in before):
         return True
     once = _once(stage)

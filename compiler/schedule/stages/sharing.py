@@ -3,7 +3,7 @@
 A softmax, a normalisation or attention has several stages. If the stages ran one after another,
 each stage would read and write all rows and evict them from the caches. If each row of a stage
 depends only on the same row of another stage's results, `compute_at` places both stages in one loop
-over the rows. The temporary between producer and consumer then has one row or a block of rows. The
+over rows. The temporary between producer and consumer then has one row or a block of rows. The
 policy finds the longest sequences of stages that can share a loop. Then it searches each sequence
 for further shared loops.
 
@@ -162,7 +162,7 @@ def _common(
 ) -> list[tuple[str, ...]]:
     """Return the axes that all parts of a sequence can share, outermost first.
 
-    Each tuple has the names that the parts have for one axis.
+    Each tuple has the names of one axis in all parts.
     """
     made: dict[str, tuple[str, ...]] = {}
     alive = [a for a in run[0][0].axes if a not in done and run[0][0].extents[a] != 1]
@@ -214,8 +214,8 @@ def _is_sharable(
 ) -> bool:
     """Return whether it is efficient to compute a part one index of an axis at a time.
 
-    It is inefficient if only this axis is contiguous in memory, if the axis runs over blocked
-    channels, or if a stage would compute single elements.
+    The axis must not run over blocked channels, nor be the only contiguous axis of a tensor. Each
+    stage must compute several elements per index.
     """
     for s in part:
         moving = {a for a, n in s.extents.items() if n != 1}

@@ -42,7 +42,7 @@ class Group:
 
     @property
     def loop(self) -> str:
-        """The name that the consumer has for the axis."""
+        """The consumer's name for the axis."""
         return self.own[name_of(self.consumer)]
 
     @property

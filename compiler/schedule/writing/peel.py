@@ -203,7 +203,7 @@ def _left(var: str) -> str:
 def stands_here(at: At, var: str) -> bool:
     """Return whether the loop over a variable is emitted here.
 
-    It is if `at` does not substitute the variable, or substitutes the variable plus an offset.
+    This is true if `at` has no substitute for the variable, or the variable plus an offset.
     """
     return var not in at or var in affine.symbols(at[var])
 

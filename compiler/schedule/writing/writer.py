@@ -131,5 +131,5 @@ class Writer:
             require(
                 self.computation.tensors[name].layout.is_plain,
                 "E-SCHEDULE-MOVE",
-                f"{name} is accessed at computed indices, which needs a plain layout",
+                f"{name} is accessed at computed indices, and so needs a plain layout",
             )

@@ -1,5 +1,6 @@
 // Renders text from docstrings: paragraphs, and `code` between backticks.
 import { el } from "./dom.js";
+import { unbroken } from "../text/format.js";
 import { noteText } from "../text/terms.js";
 
 /**
@@ -25,6 +26,6 @@ export function prose(text, className = "") {
   return el(
     "p",
     { class: className },
-    ...text.split("`").map((piece, i) => (i % 2 ? el("code", {}, piece) : noteText(piece))),
+    ...text.split("`").map((piece, i) => (i % 2 ? el("code", {}, piece) : noteText(unbroken(piece)))),
   );
 }

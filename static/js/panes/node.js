@@ -8,7 +8,7 @@ import { paragraphs, prose } from "../elements/prose.js";
 import { fallbackNodes } from "../results/running.js";
 import { selectKernel, selectNode, selectedIds } from "../state/selection.js";
 import { differs, marksOf } from "../results/snapshots.js";
-import { ownGraphs } from "../results/stages.js";
+import { ownGraphs, stageTitle } from "../results/stages.js";
 import { together } from "../state/state.js";
 import { word } from "../text/words.js";
 import { incidentEdges } from "../graph/edge_index.js";
@@ -286,7 +286,7 @@ function journey({ result, provenance, selection, stage }) {
         el(
           "button",
           { class: "link-button", type: "button", "data-stage": String(each.stage) },
-          each.stage === 0 ? word("passes.imported") : `${each.stage} ${each.name}`,
+          stageTitle(each),
         ),
         changed
           ? el(

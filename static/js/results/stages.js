@@ -1,4 +1,5 @@
-// Walks the stages: the next pass, and the graphs before and after it.
+// Walks the stages: the next pass, and the graphs before and after it; and the titles of stages.
+import { word } from "../text/words.js";
 
 /** @typedef {import("../wire.js").Stage} Stage */
 
@@ -16,6 +17,26 @@ export function nextStage(stages, from, direction, all) {
     if (all || stages[at].changed || at === 0) return at;
   }
   return from;
+}
+
+/**
+ * Return the title of a stage: the number and the name of its pass, such as "33 fuse". The imported graph and
+ * "specialise", which no pass made, have no number.
+ * @param {Pick<Stage, "stage" | "pass_number" | "name"> | undefined} stage
+ * @returns {string} "" for an absent stage
+ */
+export function stageTitle(stage) {
+  if (!stage) return "";
+  if (stage.stage === 0) return word("passes.imported");
+  return stage.pass_number === null ? stage.name : `${stage.pass_number} ${stage.name}`;
+}
+
+/**
+ * Return the first pass that changed the graph.
+ * @param {Stage[]} stages
+ */
+export function firstChange(stages) {
+  return stages.find(({ pass_number: number, changed }) => number !== null && changed);
 }
 
 /**
@@ -53,7 +74,7 @@ function bytesSaved(stage, before) {
  * @returns {number}
  */
 export function mostSaved(stages) {
-  const changed = stages.filter(({ stage, changed: has }) => stage > 0 && has);
+  const changed = stages.filter(({ pass_number: number, changed: has }) => number !== null && has);
   const saved = (/** @type {(stage: Stage, before: Stage) => number} */ amount) =>
     best(changed, (each) => amount(each, stages[each.stage - 1]));
   return (

@@ -1,4 +1,16 @@
-// Formats numbers with SI units: bytes, seconds, operations; and errors. compiler/units.py has the same formats.
+// Formats numbers with SI units: bytes, seconds, operations; and errors. compiler/units.py has the same formats,
+// except for the space before a unit, which breaks no line here.
+
+/** The space between a number and its unit: a no-break space, because a unit belongs to its number. */
+const GAP = "\u00a0";
+
+/** A space between a number and its unit in a text of the compiler. */
+const BEFORE_UNIT = /(?<=\d) (?=(?:[num]?s|[kMGT]?B|[kMGT]?flop(?:\/s)?|%)(?![\w/]))/g;
+
+/** Keep numbers with their units in a text of the compiler. @param {string} text */
+export function unbroken(text) {
+  return text.replace(BEFORE_UNIT, GAP);
+}
 
 /**
  * Format a number with commas between thousands and at most three digits after the point. The number
@@ -32,7 +44,7 @@ function scaled(value, units) {
     at += 1;
   }
   const text = at === 0 && Number.isInteger(size) ? formatCount(size) : short(size);
-  return `${value < 0 ? "−" : ""}${text} ${units[at]}`;
+  return `${value < 0 ? "−" : ""}${text}${GAP}${units[at]}`;
 }
 
 /** @param {number} bytes */
@@ -53,11 +65,11 @@ export function formatRate(perSecond) {
 /** @param {number} seconds */
 export function formatSeconds(seconds) {
   if (!Number.isFinite(seconds)) return "–";
-  if (seconds === 0) return "0 s";
-  if (seconds < 1e-6) return `${short(seconds * 1e9)} ns`;
-  if (seconds < 0.9995e-3) return `${short(seconds * 1e6)} us`;
-  if (seconds < 0.9995) return `${short(seconds * 1e3)} ms`;
-  return `${short(seconds)} s`;
+  if (seconds === 0) return `0${GAP}s`;
+  if (seconds < 1e-6) return `${short(seconds * 1e9)}${GAP}ns`;
+  if (seconds < 0.9995e-3) return `${short(seconds * 1e6)}${GAP}us`;
+  if (seconds < 0.9995) return `${short(seconds * 1e3)}${GAP}ms`;
+  return `${short(seconds)}${GAP}s`;
 }
 
 /** @param {number} count */
@@ -78,7 +90,7 @@ export function formatDelta(delta) {
 export function formatPercent(share) {
   if (!Number.isFinite(share)) return "–";
   const percent = share * 100;
-  return `${percent === 0 || percent === 100 ? percent : percent.toFixed(1)} %`;
+  return `${percent === 0 || percent === 100 ? percent : percent.toFixed(1)}${GAP}%`;
 }
 
 /** Format a quotient of equal quantities, or operations per byte, with three digits. @param {number} ratio */

@@ -4,6 +4,14 @@ import { word } from "./words.js";
 
 /** @param {import("../wire.js").Result} result */
 export function headline(result) {
+  return [figuresOf(result), sizesOf(result)].filter(Boolean).join(" · ");
+}
+
+/**
+ * Return the headline without the sizes of the inputs.
+ * @param {import("../wire.js").Result} result
+ */
+export function figuresOf(result) {
   const { kernels, run, stages, complete, state } = result;
   if (!complete && state !== "running") return word("header.incomplete");
   if (!complete && kernels.length === 0) return "";
@@ -15,7 +23,6 @@ export function headline(result) {
     word("header.shrunk", { from: stages[0].n_nodes, to: last.n_nodes }),
     word("header.kernels", { n: kernels.length }),
     time,
-    sizesOf(result),
   ]
     .filter(Boolean)
     .join(" · ");
@@ -25,15 +32,24 @@ export function headline(result) {
  * Return the sizes of the inputs that the model leaves open: "image 1×1×8×8 (assumed)"; "" if it leaves none open.
  * @param {Pick<import("../wire.js").Result, "inputs" | "shapes">} result
  */
-export function sizesOf({ inputs, shapes }) {
+export function sizesOf(result) {
+  return sizesByInput(result)
+    .map(({ sizes, assumed }) => (assumed ? word("header.assumed", { sizes }) : sizes))
+    .join(", ");
+}
+
+/**
+ * Return the sizes of each input that the model leaves open, and whether they are assumed.
+ * @param {Pick<import("../wire.js").Result, "inputs" | "shapes">} result
+ */
+export function sizesByInput({ inputs, shapes }) {
   const isOpen = (/** @type {string} */ type) => /\[(?![\d,\s]*\])/.test(type);
   return inputs
     .filter(({ name, type }) => shapes[name] && (shapes[name].assumed || isOpen(type)))
     .map(({ name }) => {
       const { dims, assumed } = shapes[name];
-      return word(assumed ? "header.assumed" : "header.sizes", { name, dims: dims.join("×") });
-    })
-    .join(", ");
+      return { sizes: word("header.sizes", { name, dims: dims.join("×") }), assumed };
+    });
 }
 
 /**

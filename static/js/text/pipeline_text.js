@@ -118,6 +118,18 @@ export function withoutPass(text, pass) {
 }
 
 /**
+ * Return the number of each row's pass in the order of execution, from 1; null for a disabled row, and from
+ * the first group on, because a group repeats its passes as often as they change the graph.
+ * @param {Pick<Row, "on" | "inside">[]} rows
+ * @returns {(number | null)[]}
+ */
+export function passNumbers(rows) {
+  const group = rows.findIndex(({ on, inside }) => on && inside !== "");
+  let n = 0;
+  return rows.map(({ on }, i) => (on && (group < 0 || i < group) ? ++n : null));
+}
+
+/**
  * Return the rows after moving a row to another place; unchanged if the row cannot move there.
  * @param {Row[]} rows
  * @param {number} from

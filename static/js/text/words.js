@@ -13,7 +13,8 @@ function words() {
   const template = document.getElementById("words");
   if (template instanceof HTMLTemplateElement) {
     for (const each of template.content.querySelectorAll("[data-word]")) {
-      const many = (each.textContent ?? "").replace(/\s+/g, " ").trim();
+      // A no-break space, such as that before a unit, remains.
+      const many = (each.textContent ?? "").replace(/[\t\n\r ]+/g, " ").trim();
       table.set(each.getAttribute("data-word") ?? "", {
         many,
         one: each.getAttribute("data-one") ?? many,

@@ -101,3 +101,30 @@ def test_programs_alternate_and_run_equally_often() -> None:
     assert len(set(calls.values())) == 1
     assert found.n_blocks == len(pauses) >= module.LEAST_BLOCKS
     assert min(found.seconds) > 0
+
+
+def _blocks(n: int, width: float) -> list[list[float]]:
+    """Times of three copies of A and of B: B is slower by 10 %, within a width."""
+    levels = [1 + width * k for k in range(-1, 2)]
+    return [[level * factor] * n for factor in (1.0, 1.1) for level in levels]
+
+
+@pytest.mark.parametrize(
+    ("n", "width", "spent", "more"),
+    [
+        (module.LEAST_BLOCKS - 1, 0.0, 9.0, True),
+        (module.LEAST_BLOCKS, 0.0, 0.9, True),
+        (module.LEAST_BLOCKS, 0.0, 1.1, False),
+        (module.LEAST_BLOCKS, 0.1, 1.1, True),
+        (module.LEAST_BLOCKS, 0.1, module.EXTENSION, False),
+        (module.BLOCKS, 0.0, 0.5, False),
+        (module.BLOCKS, 0.1, 0.5, True),
+        (int(module.EXTENSION * module.BLOCKS), 0.1, 0.5, False),
+    ],
+)
+def test_a_wide_interval_extends_a_comparison(
+    n: int, width: float, spent: float, more: bool
+) -> None:
+    times = _blocks(n, width)
+    assert module._needs_more(times, 3, spent) is more
+    assert module._needs_more(times[3:] + times[:3], 3, spent) is more

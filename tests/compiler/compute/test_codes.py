@@ -19,7 +19,7 @@ LARGEST = {"SCALES": 0.25, "UNKNOWN": np.inf}
 def _code(y: Scalar, zero: int, dtype: DType = DType.u8) -> Scalar:
     low, high = (0.0, 255.0) if dtype is DType.u8 else (-128.0, 127.0)
     moved = apply("add", apply("round", y), Convert(Number(zero, dtype), DType.f32))
-    return Convert(apply("max", apply("min", moved, high), low), dtype)
+    return Convert(apply("min", apply("larger", Number(low, DType.f32), moved), high), dtype)
 
 
 def _scaled(by: Scalar) -> Scalar:

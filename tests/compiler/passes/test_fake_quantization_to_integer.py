@@ -171,6 +171,27 @@ def test_zero_points_are_taken_out_of_products_exactly(text: str, n_sums: int) -
     np.testing.assert_array_equal(program.run(inputs)["y"], wanted)
 
 
+def test_unsigned_integers_keep_nan_and_infinities() -> None:
+    text = """
+    graph g(x: f32[2,3]) {
+      const s: f32[] = literal(0.1)
+      const z: i8[] = literal(-3)
+      q: i8[2,3] = quantize(x, s, z, to=i8, precision=f32)
+      y: f32[2,3] = dequantize(q, s, z, to=f32)
+      return y
+    }"""
+    before, after, _ = run(text, "qdq_s8_to_u8")
+    assert "u8" in str(after)
+    inputs = {"x": np.array([[np.nan, np.inf, -np.inf], [1e3, -1e3, 0.26]], np.float32)}
+    # The smallest i8 is -128, and the largest 127.
+    wanted = np.array([[-12.5, 13, -12.5], [13, -12.5, 0.3]], np.float32)
+    for made in (reference(before, inputs), reference(after, inputs)):
+        np.testing.assert_allclose(made["y"], wanted, rtol=1e-6)
+    for pipeline in ("none", "default"):
+        made = compiler.compile(before, pipeline, trace=False).run(inputs)
+        np.testing.assert_allclose(made["y"], wanted, rtol=1e-6)
+
+
 def test_signed_codes_that_are_results_stay_signed() -> None:
     text = """
     graph g(x: f32[2,3]) {

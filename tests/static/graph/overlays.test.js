@@ -28,14 +28,14 @@ test("a node has the colour of its kernel's value relative to the largest value"
   const shown = [drawn("n0", "a"), drawn("n1", "b"), drawn("n2", "c")];
   const overlay = overlayOf("time", shown, NODES, KERNELS, WORDS);
   assert.deepEqual([...(overlay?.classOf ?? [])], [["n0", 0], ["n1", 3]]);
-  assert.equal(overlay?.says.get("n1"), "3 ms");
+  assert.equal(overlay?.says.get("n1"), "3\u00a0ms");
   assert.deepEqual(overlay?.classes.map(({ n }) => n), [1, 0, 0, 1, 0]);
 });
 
 test("a node of several kernels, or a group, has the sum over distinct kernels", () => {
   const overlay = overlayOf("time", [drawn("n0", "old"), drawn("g0", "a", "b", "old")], NODES, KERNELS, WORDS);
-  assert.equal(overlay?.says.get("n0"), "103 ms");
-  assert.equal(overlay?.says.get("g0"), "103 ms");
+  assert.equal(overlay?.says.get("n0"), "103\u00a0ms");
+  assert.equal(overlay?.says.get("g0"), "103\u00a0ms");
 });
 
 test("without kernels no node is coloured", () => {

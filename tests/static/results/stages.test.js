@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { clampStage, mostSaved, nextStage, ownGraphs } from "../../../static/js/results/stages.js";
+import { clampStage, firstChange, mostSaved, nextStage, ownGraphs, stageTitle } from "../../../static/js/results/stages.js";
 
 /** Stages from what each changed: the first is the import. @param {boolean[]} changes */
 function stagesOf(changes) {
@@ -44,12 +44,24 @@ test("a stage number in a link is clamped to the existing stages", () => {
   assert.equal(clampStage(stages, -3), 0);
 });
 
+test("a stage that no pass made has no number, and is not the first change", () => {
+  const named = /** @type {import("../../../static/js/wire.js").Stage[]} */ (
+    [["imported", null], ["specialise", null], ["a", 1], ["fuse", 2]].map(
+      ([name, pass_number], stage) => /** @type {any} */ ({ stage, name, pass_number, changed: name !== "a" }),
+    )
+  );
+  assert.deepEqual(named.slice(1).map(stageTitle), ["specialise", "1 a", "2 fuse"]);
+  assert.equal(stageTitle(undefined), "");
+  assert.equal(firstChange(named)?.name, "fuse");
+});
+
 /** Stages from [bytes of values, bytes of constants, nodes, applied rewrites]. @param {number[][]} rows */
 const saving = (rows) =>
   /** @type {import("../../../static/js/wire.js").Stage[]} */ (
     rows.map(([value_bytes, constant_bytes, n_nodes, n_applied], stage) => {
       const changed = stage > 0 && String(rows[stage]) !== String(rows[stage - 1]);
-      return /** @type {any} */ ({ stage, value_bytes, constant_bytes, n_nodes, n_applied, changed });
+      const pass_number = stage || null;
+      return /** @type {any} */ ({ stage, pass_number, value_bytes, constant_bytes, n_nodes, n_applied, changed });
     })
   );
 

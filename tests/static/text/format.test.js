@@ -12,6 +12,7 @@ import {
   formatRate,
   formatRatio,
   formatSeconds,
+  unbroken,
 } from "../../../static/js/text/format.js";
 
 const SAMPLES = JSON.parse(readFileSync(new URL("../../samples/quantities.json", import.meta.url), "utf8"));
@@ -30,7 +31,9 @@ for (const [kind, format] of Object.entries(FORMATS)) {
   test(`${kind} have the texts of the samples`, () => {
     /** @type {[number, string][]} */
     const samples = SAMPLES[kind];
-    assert.deepEqual(samples.map(([value]) => [value, format(value)]), samples);
+    // A line never breaks between a number and its unit.
+    const unbroken = samples.map(([value, text]) => [value, text.replace(" ", "\u00a0")]);
+    assert.deepEqual(samples.map(([value]) => [value, format(value)]), unbroken);
   });
 }
 
@@ -40,8 +43,14 @@ test("a time that is not finite has no number", () => {
 
 test("differences have a sign, and fractions are percentages", () => {
   assert.deepEqual([3, -12, 0].map(formatDelta), ["+3", "−12", "±0"]);
-  assert.deepEqual([0.9831, 1, 0].map(formatPercent), ["98.3 %", "100 %", "0 %"]);
+  assert.deepEqual([0.9831, 1, 0].map(formatPercent), ["98.3\u00a0%", "100\u00a0%", "0\u00a0%"]);
   assert.deepEqual([0 / 0, 1 / 0].map(formatPercent), ["–", "–"]);
+});
+
+test("texts of the compiler keep their numbers with their units, and break before other words", () => {
+  const text = "5 ns, 1.5 Gflop/s, 8,192 B, 12.3 % of 3 steps, 2 B/s, 4 bytes";
+  const kept = "5_ns, 1.5_Gflop/s, 8,192_B, 12.3_% of 3 steps, 2 B/s, 4 bytes";
+  assert.equal(unbroken(text).replaceAll("\u00a0", "_"), kept);
 });
 
 test("numbers are formatted as by the browser in English", () => {

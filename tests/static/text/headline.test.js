@@ -3,7 +3,7 @@ import test from "node:test";
 
 const WORDS = {
   "header.sizes": ["{name} {dims}", null],
-  "header.assumed": ["{name} {dims} (assumed)", null],
+  "header.assumed": ["{sizes} (assumed)", null],
   "header.empty-outputs": ["outputs {names}", "output {names}"],
   "header.empty-values": ["{n}, such as {first}", "{first}"],
 };

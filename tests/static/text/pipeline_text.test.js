@@ -5,6 +5,7 @@ import {
   enabledPipeline,
   moveRow,
   parsePipeline,
+  passNumbers,
   printPipeline,
 } from "../../../static/js/text/pipeline_text.js";
 
@@ -46,6 +47,12 @@ test("an invalid pass is named in the error", () => {
       text,
     );
   }
+});
+
+test("only passes that run have a number, and none follows a group, which repeats its passes", () => {
+  assert.deepEqual(passNumbers(parsePipeline("a,-b,c")), [1, null, 2]);
+  assert.deepEqual(passNumbers(parsePipeline("a,until_stable(b,c),d")), [1, null, null]);
+  assert.deepEqual(passNumbers(parsePipeline("a,-until_stable(b,c),d")), [1, null, 2]);
 });
 
 test("a pass moves to its new position, and the other passes keep their order", () => {

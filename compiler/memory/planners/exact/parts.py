@@ -50,7 +50,7 @@ def next_part(board: Board) -> bool:
 
 @compiled
 def retreat_from_part(board: Board) -> bool:
-    """Select the newest decision of the current part to undo; else the decision that separated it.
+    """Select for undoing the part's newest decision, else the decision that separated the part.
 
     Return False if no such decision exists.
     """
@@ -64,7 +64,7 @@ def retreat_from_part(board: Board) -> bool:
 
 @compiled
 def split(board: Board, block: int) -> None:
-    """Divide the current part where only the block just placed connected adjacent sections."""
+    """Divide the current part between adjacent sections that no unplaced block connects."""
     holds = True
     for s in range(board.block[FIRST, block], board.block[END, block] - 1):
         if board.span[CUTS, s] == 0:

@@ -1,8 +1,8 @@
 """Pruning rules for partial packings, each with its reason.
 
 Every packing can be *settled*: blocks are lowered as long as any block can be lowered. In a settled
-packing each block is at offset 0, at its pin, or on top of a block that is alive at the same time.
-The search visits settled packings only, and the rules never exclude all settled packings. Source:
+packing each block is at offset 0, at its pin, or on top of a block alive at the same time. The
+search visits settled packings only, and the rules never exclude all settled packings. Source:
 Moffitt, MiniMalloc, ASPLOS 2023, for sections, floors and gaps.
 """
 
@@ -87,7 +87,7 @@ def are_twins(board: Board, a: int, b: int) -> bool:
     """Return whether two unplaced blocks are interchangeable in all packings.
 
     If one of two such blocks (twins) is lifted off its base, the search does not place the other
-    twin on its base: exchanging the twins gives a packing that was already searched.
+    twin on its base. Exchanging the twins would give a packing that was already searched.
     """
     return (
         board.block[SIZE, a] == board.block[SIZE, b]

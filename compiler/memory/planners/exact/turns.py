@@ -2,9 +2,9 @@
 
 The time of a search varies unpredictably with its order, by many powers of ten. Slices double from
 round to round, so the total time is within a constant factor of the time of the best order. In each
-round, the searches with the orders `PREORDERS` resume, so at least one of these searches eventually
-finds a packing or proves that none exists. Each round also has searches with new random orders, for
-one slice each.
+round, the searches with the orders `PREORDERS` resume. So at least one of these searches eventually
+finds a packing, or proves that none exists. Each round also has searches with new random orders,
+for one slice each.
 """
 
 from __future__ import annotations

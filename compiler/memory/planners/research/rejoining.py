@@ -68,7 +68,7 @@ def _rejoining(blocks: tuple[Block, ...], capacity_bytes: int, seed: int) -> Rej
 
 
 class Rejoining:
-    """The smallest set found so far of rectangles for unpinned blocks and spare memory."""
+    """The smallest set of rectangles found so far, for unpinned blocks and spare memory."""
 
     def __init__(self, blocks: Sequence[Block], spare: Sequence[Block], seed: int) -> None:
         self.blocks = [*blocks, *spare]

@@ -23,12 +23,12 @@ MOST_IN_A_SET = 4
 """Maximum number of changes in a set: among larger sets, too many sum to zero by chance."""
 
 MOST_BY_CHANCE = 1.0
-"""If more sets of n > 2 changes than this number are expected to sum to zero by chance, sets of n
-or more changes are not searched."""
+"""Limit on the expected number of sets of n > 2 changes that sum to zero by chance. Above it, sets
+of n or more changes are not searched."""
 
 MOST_TRIED = 200_000
-"""If there are more candidates for sets of n > 2 changes, sets of n or more changes are not
-searched."""
+"""Limit on the number of candidates for sets of n > 2 changes. Above it, sets of n or more changes
+are not searched."""
 
 Changes = dict[int, int]
 """Maps each step to the change of the spare bytes at this step."""

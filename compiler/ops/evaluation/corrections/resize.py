@@ -1,4 +1,4 @@
-"""Resize that computes with the length of the result in the modes that require it."""
+"""Resize that uses the rounded length of the result in the modes defined by this length."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler.ops.images.resize_scales import meant, scaled_size
 
 
 class Resize(op_resize.Resize):
-    """Resize that processes axis by axis, each with its scale and new length."""
+    """Resize that processes one axis after another, each with its scale and new length."""
 
     def _run(self, X: Any, *given: Any, **how: Any) -> tuple[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
         roi, scales, sizes = (*given, None, None, None)[:3]

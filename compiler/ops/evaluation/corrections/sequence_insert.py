@@ -1,4 +1,4 @@
-"""SequenceInsert that accepts the length of the sequence as a position, which appends."""
+"""SequenceInsert that accepts the length of the sequence as a position, and then appends."""
 
 from __future__ import annotations
 

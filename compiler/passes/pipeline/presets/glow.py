@@ -9,7 +9,7 @@ MANNER = Manner(
     words="Sink code, merge products, fold batch norms, and remove transposes, to a fixed point.",
     source="pytorch/glow, lib/Optimizer/GraphOptimizer/FunctionPassPipeline.cpp",
     steps=(
-        Theirs("DCE", line("dead_code_elimination", "first, as a pass of Glow may request")),
+        Theirs("DCE", line("dead_code_elimination", "first, since a pass of Glow may require it")),
         Theirs(
             "OptimizeReshape, OptimizeTransposeIntoReshape, OptimizeClips, "
             "OptimizeArithmeticNodes, EliminateNoop, FoldMinMaxToClip, FoldLeakyRelu, "

@@ -54,7 +54,7 @@ MANNER = Manner(
                 "fuses bias, residual and activation as the epilogue of an anchor",
                 policy="anchor",
             ),
-            "nGraph matches patterns that DNNL has kernels for; our fusion takes any "
+            "nGraph matches patterns for which DNNL has kernels; our fusion accepts any "
             "elementwise operator",
         ),
         Theirs("CPULayout", line("assign_layout", "assigns blocked channels to convolutions")),
@@ -69,5 +69,5 @@ MANNER = Manner(
     ),
     alike="A pattern matcher performs most rewrites, and layouts follow fusion.",
     unlike="Each fusion of nGraph targets a library kernel, so the list is as long as the "
-    "library. Constants are folded late, since weights were variables at that time.",
+    "library. nGraph folds constants late, since weights are variables in its graphs.",
 )

@@ -18,7 +18,7 @@ MANNER = Manner(
         Theirs("EliminateCast, EliminateIdentity", line("remove_noops")),
         Theirs(
             "ExtractConstToInitializer",
-            line("fold_constants", "turns nodes that are constants into stored constants"),
+            line("fold_constants", "turns Constant nodes into stored constants"),
         ),
         Theirs("PropagateConstWithDiffShape", line("fold_constants")),
         Theirs(
@@ -41,7 +41,7 @@ MANNER = Manner(
             "FuseConvRelu, FuseInplaceValue",
             line(
                 "fuse",
-                "fuses only the node directly behind an anchor",
+                "fuses only the node directly after an anchor",
                 max_nodes=2,
                 duplicate=False,
             ),

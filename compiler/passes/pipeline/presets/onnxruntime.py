@@ -70,8 +70,8 @@ MANNER = Manner(
         Theirs("NchwcTransformer", line("assign_layout", "assigns blocked channels")),
         Theirs("reorder merging", line("fuse_data_movement")),
     ),
-    alike="A rule has a root operator, the reference implementation folds constants, and blocked "
-    "channels need few reorders.",
-    unlike="ONNX Runtime has a fixed list of fusions, since each needs a hand-written kernel. A "
-    "model with an activation outside this list is not fused.",
+    alike="Each rule matches at a root operator, constant folding runs the operators themselves, "
+    "and blocked channels need few copies between layouts.",
+    unlike="ONNX Runtime has a fixed list of fusions, since each needs a hand-written kernel. An "
+    "activation outside this list is not fused.",
 )

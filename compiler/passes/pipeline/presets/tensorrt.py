@@ -62,6 +62,6 @@ MANNER = Manner(
     ),
     alike="TensorRT fuses epilogues into anchors and folds scales by the same methods as our "
     "passes.",
-    unlike="TensorRT is closed: the order of its phases is known only from its documents and "
+    unlike="TensorRT is closed source: the order of its phases is known only from documents and "
     "logs. TensorRT chooses kernels by timing on the device; we choose by counting bytes.",
 )

@@ -302,8 +302,8 @@ def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType)
 
     In the constant, 0 keeps the size of an axis, and -1 marks the one axis of inferred size.
 
-    Exporters read the sizes of a tensor, select some, and concatenate them. A constant expresses
-    the same shape without computation at run time.
+    Exporters compute the shape by nodes that select and concatenate sizes of a tensor. A constant
+    expresses the same shape without computation at run time.
     """
     if (known := numbers(shape)) is not None:
         return Skip(f"the shape {list(known)} is constant already")

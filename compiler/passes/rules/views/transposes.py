@@ -181,7 +181,7 @@ def cast_before_transpose(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
     single_use=True,
 )
 def transpose_before_cast(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
-    """Move a cast to larger elements behind a transpose, which then moves fewer bytes."""
+    """Move a cast to larger elements after a transpose, which then moves fewer bytes."""
     if to.nbytes <= x.dtype.nbytes:
         return Skip(f"no bytes are saved: {x.dtype} takes {x.dtype.nbytes}, {to} takes {to.nbytes}")
     because = f"the transpose moves elements of {x.dtype.nbytes} bytes instead of {to.nbytes}"

@@ -64,7 +64,8 @@ export function mountCompare(root, state, work) {
     showProblem(problem, asProblem(thrown));
   }
 
-  async function start() {
+  /** Compile B; with `reuse`, take an equal earlier compilation, whose comparison with A is reused, too. */
+  async function start(reuse = false) {
     const number = ++request;
     isAsked = true;
     unfollow();
@@ -75,6 +76,7 @@ export function mountCompare(root, state, work) {
     try {
       const job = await work.submit(
         await sentRequest({ ...state.get(), pipeline: other.get().pipeline }),
+        reuse,
       );
       if (number !== request) return void api.cancel(job.id).catch(() => {});
       state.set({ other: job.id, pair: "" });
@@ -209,7 +211,7 @@ export function mountCompare(root, state, work) {
   );
   if (state.get().trial) {
     state.set({ trial: false });
-    void start();
+    void start(true);
   } else void restore();
   return () => {
     request += 1;

@@ -3,7 +3,7 @@ import { asProblem } from "../../jobs/compile.js";
 import { compareRuns } from "../../jobs/comparing.js";
 import { isUndisturbed } from "../../results/disturbance.js";
 import { announce, el } from "../../elements/dom.js";
-import { formatPercent } from "../../text/format.js";
+import { formatPercent, unbroken } from "../../text/format.js";
 import { word } from "../../text/words.js";
 import { axis, timesTable, verdictWords } from "./compared_view.js";
 import { showProblem } from "../shell/problem.js";
@@ -101,7 +101,7 @@ function verdict(found) {
       axis(found),
       timesTable(rows, NAMES),
       el("p", { class: "muted" }, [how, ...limits(found).map(([key, share]) => word(key, { share }))].join(" ")),
-      el("p", { class: isUndisturbed(disturbance) ? "muted" : "disturbed" }, disturbance.words),
+      el("p", { class: isUndisturbed(disturbance) ? "muted" : "disturbed" }, unbroken(disturbance.words)),
     ),
   ];
 }

@@ -3,7 +3,7 @@ import { api } from "../../server/api.js";
 import { asProblem } from "../../jobs/compile.js";
 import { childJob } from "../../jobs/child_job.js";
 import { el } from "../../elements/dom.js";
-import { formatError } from "../../text/format.js";
+import { formatError, unbroken } from "../../text/format.js";
 import { isUndisturbed } from "../../results/disturbance.js";
 import { word } from "../../text/words.js";
 import { axis, timesTable, verdictWords } from "./compared_view.js";
@@ -94,6 +94,6 @@ function verdict(found) {
         error: formatError(found.relative_error),
       }),
     ),
-    el("p", { class: isUndisturbed(found.disturbance) ? "muted" : "disturbed" }, found.disturbance.words),
+    el("p", { class: isUndisturbed(found.disturbance) ? "muted" : "disturbed" }, unbroken(found.disturbance.words)),
   );
 }

@@ -170,7 +170,8 @@ export function mountGraph(root, state, layouter) {
     mountViews(part(root, "views"), state),
     mountExport(root, drawing, () => {
       const { result, stage: at } = state.get();
-      return `${result?.model.name || "graph"}-${at}-${result?.stages[at]?.name ?? ""}`;
+      const { pass_number: number, name } = result?.stages[at] ?? { pass_number: null, name: "" };
+      return [result?.model.name || "graph", number, name].filter((each) => each !== null).join("-");
     }),
     mountOnnx(root, state),
     mountOver(root, state),

@@ -253,7 +253,7 @@ function tableOf({ classes, name }, onPick) {
         "vector",
         (row) => row.widest_bytes,
         word("targets.vector-hint"),
-        (row) => (row.widest_bytes ? `${row.widest_bytes} B` : "–"),
+        (row) => (row.widest_bytes ? `${row.widest_bytes}\u00a0B` : "–"),
       ),
       column(
         "registers",

@@ -16,9 +16,10 @@ const MUCH_MORE = 10;
  * Return the first pass that changed a number, and the first pass beyond the tolerance.
  * @param {Numerics} found
  * @param {import("../../state/page.js").Checking["state"]} how state of the check
+ * @param {(stage: number) => string} title
  * @returns {HTMLElement[]}
  */
-export function leadOf({ rows, first_moved, first_wrong, allowed, broken, program }, how) {
+export function leadOf({ rows, first_moved, first_wrong, allowed, broken, program }, how, title) {
   const row = (/** @type {number | null} */ stage) => rows.find((each) => each.stage === stage);
   const [moved, wrong] = [row(first_moved), row(first_wrong)];
   const lines = [];
@@ -31,7 +32,7 @@ export function leadOf({ rows, first_moved, first_wrong, allowed, broken, progra
         "⚠ ",
         ...(wrong.stage === 0
           ? [word("numerics.imported-wrong")]
-          : [word("numerics.first-wrong"), " ", link(wrong)]),
+          : [word("numerics.first-wrong"), " ", link(wrong.stage, title)]),
         ": ",
         wrong.objection || word("numerics.off-by", { error: formatError(wrong.relative_error), allowed: formatError(allowed) }),
       ),
@@ -45,7 +46,7 @@ export function leadOf({ rows, first_moved, first_wrong, allowed, broken, progra
         {},
         word("numerics.first-moved"),
         " ",
-        link(moved),
+        link(moved.stage, title),
         ": ",
         word("numerics.moved-by", { moved: formatError(moved.moved), allowed: formatError(allowed) }),
       ),
@@ -58,7 +59,7 @@ export function leadOf({ rows, first_moved, first_wrong, allowed, broken, progra
         {},
         word("numerics.most-moved"),
         " ",
-        link(most),
+        link(most.stage, title),
         ": ",
         word("numerics.most-moved-by", { moved: formatError(most.moved) }),
       ),
@@ -83,9 +84,9 @@ export function neverMoved(program) {
   ];
 }
 
-/** @param {CheckedStage} row */
-function link({ stage, name }) {
-  const button = el("button", { type: "button", class: "link-button mono" }, `${stage} ${name}`);
+/** @param {number} stage @param {(stage: number) => string} title */
+function link(stage, title) {
+  const button = el("button", { type: "button", class: "link-button mono" }, title(stage));
   button.dataset.stage = String(stage);
   return button;
 }
@@ -189,8 +190,9 @@ export function methodOf(found) {
 /**
  * Create the table with the errors of every pass.
  * @param {(row: CheckedStage) => void} onPick
+ * @param {(stage: number) => string} titleOf
  */
-export function stageTable(onPick) {
+export function stageTable(onPick, titleOf) {
   return {
     name: /** @type {const} */ ("numerics-stages"),
     caption: word("numerics.caption"),
@@ -201,7 +203,7 @@ export function stageTable(onPick) {
         id: "stage",
         title: word("numerics-column.stage"),
         cell: (/** @type {CheckedStage} */ row) =>
-          el("button", { type: "button", class: "link-button mono" }, `${row.stage} ${row.stage ? row.name : word("passes.imported")}`),
+          el("button", { type: "button", class: "link-button mono" }, titleOf(row.stage)),
         order: (/** @type {CheckedStage} */ row) => -row.stage,
         whole: true,
       },

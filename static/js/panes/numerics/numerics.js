@@ -3,6 +3,7 @@
 import { checkerOf } from "../../jobs/checking.js";
 import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
 import { isQuick, worstFirst } from "../../charts/errors_axis.js";
+import { stageTitle } from "../../results/stages.js";
 import { selectNode, selectedIds } from "../../state/selection.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
@@ -34,8 +35,9 @@ export function mountNumerics(root, state, findings) {
   const start = partOf(root, "start", HTMLButtonElement);
   const cancel = partOf(root, "cancel", HTMLButtonElement);
   const plot = part(root, "plot");
+  const titleOf = (/** @type {number} */ stage) => stageTitle(state.get().result?.stages[stage]);
   const toStage = (/** @type {{stage: number}} */ row) => state.set({ stage: row.stage });
-  const stages = mountTable(part(root, "stages"), state, stageTable(toStage));
+  const stages = mountTable(part(root, "stages"), state, stageTable(toStage, titleOf));
   const values = mountTable(
     part(root, "values"),
     state,
@@ -71,7 +73,7 @@ export function mountNumerics(root, state, findings) {
     part(root, "body").hidden = found === null || found.rows.length === 0;
     root.dataset.checked = how;
     if (!found || found.rows.length === 0) return;
-    part(root, "lead").replaceChildren(...leadOf(found, how));
+    part(root, "lead").replaceChildren(...leadOf(found, how, titleOf));
     const focused = plot.contains(document.activeElement)
       ? /** @type {HTMLElement} */ (document.activeElement).dataset.stage
       : undefined;
@@ -93,7 +95,7 @@ export function mountNumerics(root, state, findings) {
     const page = state.get();
     const { values: checked, graph, numerics } = page;
     part(root, "values-section").hidden = numerics.found === null;
-    const name = page.stage ? `${page.stage} ${page.result?.stages[page.stage]?.name ?? ""}` : word("numerics.imported");
+    const name = page.stage ? titleOf(page.stage) : word("numerics.imported");
     const shown = checked?.values ?? [];
     part(root, "values-title").textContent = word("numerics.values", { name });
     part(root, "values-says").textContent = checked

@@ -2,6 +2,7 @@
 import { breakNames } from "../../elements/breaks.js";
 import { el } from "../../elements/dom.js";
 import { bar } from "../../elements/figures.js";
+import { firstChange } from "../../results/stages.js";
 import { formatBytes, formatCount } from "../../text/format.js";
 import { word } from "../../text/words.js";
 
@@ -14,7 +15,7 @@ const MOST_OPERATORS = 15;
  * @returns {HTMLElement}
  */
 export function imported({ model, inputs, outputs, stages, state }) {
-  const first = stages.find(({ stage, changed }) => stage > 0 && changed);
+  const first = firstChange(stages);
   const button = first && el("button", { class: "button", type: "button" }, word("steps.first-change", { name: first.name }));
   if (button) button.dataset.firstChange = String(first.stage);
   const never = !first && state !== "running";

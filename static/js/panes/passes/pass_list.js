@@ -4,7 +4,7 @@ import { bindValue, isOn, turn, watchSwitch } from "../../state/bindings.js";
 import { clone, closest, el, listen, part, partOf, putChildren, revealSoon } from "../../elements/dom.js";
 import { atMost, formatBytes, formatCount, formatDelta, formatSeconds } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
-import { constantsAdded, valuesAdded } from "../../results/stages.js";
+import { constantsAdded, stageTitle, valuesAdded } from "../../results/stages.js";
 import { selectedIds } from "../../state/selection.js";
 import { chosenBase, differs, marksOf } from "../../results/snapshots.js";
 import { together } from "../../state/state.js";
@@ -27,9 +27,7 @@ export function mountPassList(root, state) {
   const base = partOf(root, "base", HTMLSelectElement);
   const order = partOf(root, "order", HTMLSelectElement);
   const rows = keptElements(({ stage, before }) => el("li", {}, row(stage, before)));
-  const choices = keptElements(({ stage: { stage, name } }) =>
-    el("option", { value: String(stage) }, stage === 0 ? word("passes.imported") : `${stage} ${name}`),
-  );
+  const choices = keptElements(({ stage }) => el("option", { value: String(stage.stage) }, stageTitle(stage)));
   const noChoice = el("option", { value: "-1" }, word("text.stage-before"));
 
   function show() {
@@ -173,7 +171,7 @@ function stoppedAt({ state, error, complete }) {
 
 /** @param {Result} result */
 function summary({ passes: { n_passes: n, n_changed: changed, seconds } }) {
-  return word("passes.summary", { n, changed, time: formatSeconds(seconds).replace(" ", "\u00a0") });
+  return word("passes.summary", { n, changed, time: formatSeconds(seconds) });
 }
 
 /**
@@ -222,7 +220,7 @@ function row(stage, before) {
   const button = el(
     "button",
     { class: "pass-row", type: "button", "data-unchanged": !stage.changed && before !== null },
-    el("span", { class: "pass-index number" }, String(stage.stage)),
+    el("span", { class: "pass-index number" }, String(stage.pass_number ?? "")),
     breakNames(el("span", { class: "pass-name" }, before ? stage.name : word("passes.imported"))),
     el("span", { class: "pass-time number" }, formatSeconds(stage.seconds)),
     el("span", { class: "pass-facts" }, ...facts),

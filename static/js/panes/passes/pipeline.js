@@ -4,7 +4,7 @@ import { api } from "../../server/api.js";
 import { bindFold, foldAll, isUnfolded, unfold } from "../../state/bindings.js";
 import { asProblem } from "../../jobs/compile.js";
 import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
-import { PipelineTextError, moveRow, parsePipeline, printPipeline } from "../../text/pipeline_text.js";
+import { PipelineTextError, moveRow, parsePipeline, passNumbers, printPipeline } from "../../text/pipeline_text.js";
 import { inSlices } from "../../elements/slices.js";
 import { together } from "../../state/state.js";
 import { nextTask } from "../../elements/scheduling.js";
@@ -147,6 +147,7 @@ export function mountPipeline(root, state, look = state) {
     }
     // The reasons of a preset are valid only while its order is unchanged.
     const reasons = presetOf(pipelines, pipeline)?.lines?.map((each) => each.because) ?? [];
+    const numbers = passNumbers(all);
     // If a row may have the focus, rebuild all rows in one task.
     const size = list.querySelector(".pipeline-row") ? all.length : SLICE;
     stopMaking();
@@ -157,6 +158,7 @@ export function mountPipeline(root, state, look = state) {
       (start, end) => {
         const row = (/** @type {number} */ i) => {
           const made = rowElement(all[i], i, all.length, pipelines, isUnfolded(look, options, i), reasons[i] ?? "");
+          part(made, "index").textContent = String(numbers[i] ?? "");
           const says = wrong.get(printPipeline([all[i]]));
           if (says) made.append(el("p", { class: "pipeline-row-problem", role: "alert" }, says));
           return made;
@@ -294,7 +296,6 @@ function rowElement(row, i, n, pipelines, opened, because) {
   const on = partOf(item, "on", HTMLInputElement);
   on.checked = row.on;
   on.setAttribute("aria-label", word("pipeline.switch", { name: row.name }));
-  part(item, "index").textContent = String(i + 1);
   part(item, "name").textContent = row.name;
   breakNames(part(item, "name"));
   part(item, "words").textContent = row.inside

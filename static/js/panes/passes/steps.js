@@ -2,7 +2,7 @@
 import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../../state/bindings.js";
 import { breakNames } from "../../elements/breaks.js";
 import { clone, closest, el, listen, part, partOf, revealSoon } from "../../elements/dom.js";
-import { formatCount, formatError, formatSeconds } from "../../text/format.js";
+import { formatCount, formatError, formatSeconds, unbroken } from "../../text/format.js";
 import { paragraphs, prose } from "../../elements/prose.js";
 import { appliedFirst, declaredStep, exampleText } from "../../results/rules.js";
 import { valuesOf } from "../../results/levels.js";
@@ -14,7 +14,7 @@ import { word } from "../../text/words.js";
 import { imported } from "./imported.js";
 import { mountPreview } from "./preview.js";
 import { isCost, savings } from "./savings.js";
-import { mountWithout } from "./without.js";
+import { mountWithoutShown } from "./without.js";
 import { showProblem } from "../shell/problem.js";
 import { asProblem } from "../../jobs/compile.js";
 
@@ -245,7 +245,7 @@ export function mountSteps(root, state) {
     () => (request += 1),
     () => stopMaking(),
     bindButtons(outcomes, state, "outcome", "outcome"),
-    mountWithout(partOf(root, "without", HTMLButtonElement), state),
+    mountWithoutShown(part(root, "without"), state),
     bindSwitch(selectedOnly, state, "steps-selected"),
     listen(rule, { change: () => state.set({ rule: rule.value }) }),
     state.watch(["outcome", "rule"], relist),
@@ -304,7 +304,7 @@ function row(step, index, selected) {
               word("steps.inexact"),
             ),
       ),
-      el("span", { class: "step-because" }, step.because),
+      el("span", { class: "step-because" }, unbroken(step.because)),
       el("br"),
       el(
         "span",
@@ -328,9 +328,9 @@ function row(step, index, selected) {
  * @param {import("../../state/page.js").PageState} state
  */
 function explain({ took, made, source, error, seconds, saves }, rule, state) {
-  const fold = (/** @type {"example" | "near-miss"} */ kind, /** @type {string} */ text) =>
+  const fold = (/** @type {"example" | "near-miss"} */ kind, /** @type {string} */ text, says = "") =>
     foldOf(
-      el("details", {}, el("summary", {}, word(`steps.${kind}`)), el("pre", { class: "code", tabIndex: 0, role: "region", "aria-label": word(`steps.${kind}`) }, text)),
+      el("details", {}, el("summary", {}, word(`steps.${kind}`)), says ? el("p", { class: "step-unmatched" }, unbroken(says)) : null, el("pre", { class: "code", tabIndex: 0, role: "region", "aria-label": word(`steps.${kind}`) }, text)),
       state,
       kind,
       "rule",
@@ -355,7 +355,7 @@ function explain({ took, made, source, error, seconds, saves }, rule, state) {
       ...facts.flatMap(([key, content]) => [el("dt", {}, word(key)), el("dd", {}, content)]),
     ),
     example ? fold("example", exampleText(example)) : null,
-    rule?.near_miss ? fold("near-miss", rule.near_miss.trim()) : null,
+    rule?.near_miss ? fold("near-miss", rule.near_miss.trim(), rule.near_miss_because && word("steps.near-miss-because", { why: rule.near_miss_because })) : null,
   );
 }
 

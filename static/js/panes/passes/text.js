@@ -5,6 +5,7 @@ import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js"
 import { selectNode, selectedIds } from "../../state/selection.js";
 import { inSlices } from "../../elements/slices.js";
 import { chosenBase, comparedWith } from "../../results/snapshots.js";
+import { stageTitle } from "../../results/stages.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 import { split, unified } from "./diff_rows.js";
@@ -134,13 +135,7 @@ export function mountText(root, state) {
     state.watch(["result", "base"], ({ result, base: chosen }) => {
       base.replaceChildren(
         el("option", { value: "-1" }, word("text.stage-before")),
-        ...(result?.stages ?? []).map(({ stage, name }) =>
-          el(
-            "option",
-            { value: String(stage) },
-            stage === 0 ? word("passes.imported") : `${stage} ${name}`,
-          ),
-        ),
+        ...(result?.stages ?? []).map((each) => el("option", { value: String(each.stage) }, stageTitle(each))),
       );
       base.value = String(chosenBase(result?.stages ?? [], chosen));
     }),

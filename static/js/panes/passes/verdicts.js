@@ -3,8 +3,12 @@ import { foldOf } from "../../state/bindings.js";
 import { el } from "../../elements/dom.js";
 import { edgeOf } from "../../graph/edge_walk.js";
 import { graphWithEdge, verdictsOn } from "../../results/neighbours.js";
+import { stageTitle } from "../../results/stages.js";
 import { valueOf } from "../../graph/labels.js";
+import { unbroken } from "../../text/format.js";
 import { word } from "../../text/words.js";
+
+/** @typedef {import("../../wire.js").Result} Result */
 
 /**
  * @param {import("../../wire.js").GraphNode} node
@@ -76,16 +80,16 @@ function item(answer, node, other, side, state) {
       el("button", { class: "link-button mono", type: "button", "data-node": other.id }, valueOf(other)),
       el("span", { class: "badge", "data-kind": verdict }, verdictWord(answer, node, other)),
     ),
-    el("p", {}, because.startsWith(`${maker} and ${reader} are not fused: `) ? because.slice(`${maker} and ${reader} are not fused: `.length) : because),
+    el("p", {}, unbroken(because.replace(`${maker} and ${reader} are not fused: `, ""))),
     chapters.length === 1 && because.endsWith(chapters[0].because)
-      ? el("p", { class: "muted" }, word("verdict.decided"), " ", chapterButton(chapters[0]))
+      ? el("p", { class: "muted" }, word("verdict.decided"), " ", chapterButton(chapters[0], state.get().result))
       : chapters.length
       ? foldOf(
           el(
             "details",
             {},
             el("summary", {}, word("verdict.steps", { n: chapters.length })),
-            el("ol", {}, ...chapters.map(chapter)),
+            el("ol", {}, ...chapters.map((told) => chapter(told, state.get().result))),
           ),
           state,
           "verdict",
@@ -95,19 +99,20 @@ function item(answer, node, other, side, state) {
   );
 }
 
-/** @param {import("../../wire.js").Chapter} told */
-function chapter(told) {
+/** @param {import("../../wire.js").Chapter} told @param {Result | null} result */
+function chapter(told, result) {
   const { outcome, because } = told;
   const says = el("span", { class: "muted" }, `${word(`steps.${outcome}`)} ${because}`);
-  return el("li", {}, chapterButton(told), " ", says);
+  return el("li", {}, chapterButton(told, result), " ", says);
 }
 
-/** @param {import("../../wire.js").Chapter} chapter */
-function chapterButton({ stage, pass_name: pass, rule, outcome, at }) {
+/** @param {import("../../wire.js").Chapter} chapter @param {Result | null} result */
+function chapterButton({ stage, pass_name: pass, rule, outcome, at }, result) {
+  const title = stageTitle(result?.stages[stage]);
   const button = el(
     "button",
     { class: "link-button", type: "button", title: word("verdict.go") },
-    rule === pass ? `${stage} ${pass}` : `${stage} ${pass}: ${rule}`,
+    rule === pass ? title : `${title}: ${rule}`,
   );
   Object.assign(button.dataset, { stage: String(stage), rule, ledgerAt: at, outcome });
   return button;

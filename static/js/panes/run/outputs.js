@@ -3,7 +3,7 @@ import { api } from "../../server/api.js";
 import { el } from "../../elements/dom.js";
 import { bar } from "../../elements/figures.js";
 import { isUndisturbed } from "../../results/disturbance.js";
-import { formatBytes, formatCount, formatPercent, formatSeconds } from "../../text/format.js";
+import { formatBytes, formatCount, formatPercent, formatSeconds, unbroken } from "../../text/format.js";
 import { word } from "../../text/words.js";
 
 /**
@@ -28,7 +28,7 @@ export function outputsOf({ inputs, outputs, times, disturbance }, job) {
       el("h3", {}, word("run.this-run")),
       el("ul", { class: "value-list" }, ...given),
       times ? el("p", {}, word("run.time", { time: formatSeconds(times.median_s), n: formatCount(times.repeats) })) : null,
-      disturbance && el("p", { class: isUndisturbed(disturbance) ? "muted" : "disturbed" }, disturbance.words),
+      disturbance && el("p", { class: isUndisturbed(disturbance) ? "muted" : "disturbed" }, unbroken(disturbance.words)),
     ),
   ];
 }

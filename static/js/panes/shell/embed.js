@@ -1,6 +1,6 @@
 // An embedded view: the drawing, a slider for the passes, and a pane, initially the pane of the link.
 import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
-import { nextStage } from "../../results/stages.js";
+import { nextStage, stageTitle } from "../../results/stages.js";
 import { together } from "../../state/state.js";
 import { PLACE_KEYS, toFragment } from "../../state/url.js";
 import { word } from "../../text/words.js";
@@ -48,11 +48,11 @@ export function mountEmbed(root, state, layouter) {
     }),
     state.watch(["stage", "result"], ({ stage, result }) => {
       if (!result) return;
-      const last = result.stages.length - 1;
-      const { name } = result.stages[stage];
-      slider.max = String(last);
+      const shown = result.stages[stage];
+      const { pass_number: at, name } = shown;
+      slider.max = String(result.stages.length - 1);
       slider.value = String(stage);
-      const says = word("embed.pass", { at: stage, of: last, name });
+      const says = at === null ? stageTitle(shown) : word("embed.pass", { at, of: result.passes.n_passes, name });
       slider.setAttribute("aria-valuetext", says);
       part(root, "pass").textContent = says;
       embed.dataset.stage = String(stage);

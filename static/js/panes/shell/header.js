@@ -2,7 +2,7 @@
 import { el, part } from "../../elements/dom.js";
 import { isUndisturbed } from "../../results/disturbance.js";
 import { measureAgain } from "../../jobs/measuring.js";
-import { headline } from "../../text/headline.js";
+import { figuresOf, sizesByInput, sizesOf } from "../../text/headline.js";
 import { word } from "../../text/words.js";
 import { nameOf } from "../models/start.js";
 
@@ -28,11 +28,32 @@ export function mountHeader(root, state) {
     // CSS may truncate both texts, so the title has them in full.
     const uploaded = page.model.startsWith("upload:");
     const title = page.samples && !uploaded ? nameOf(page) || name : name;
-    const says = headline(page.result);
-    place.append(el("h1", { title }, title), el("span", { title: says }, says));
+    const says = figuresOf(page.result);
+    place.append(el("h1", { title }, title), el("span", { title: says }, says), ...sizes(page.result));
     if (page.progress.state !== "") place.append(el("span", { class: "header-busy" }, page.progress.words));
     else if (!isUndisturbed(page.result.run?.disturbance)) place.append(measureButton(page, state));
   });
+}
+
+/**
+ * Return the sizes of the inputs that the model leaves open; none if it leaves none open. A narrow header shortens
+ * the sizes, never the mark of assumed sizes; the whole text appears under the pointer or with the focus.
+ * @param {import("../../wire.js").Result} result
+ */
+function sizes(result) {
+  const inputs = sizesByInput(result);
+  if (inputs.length === 0) return [];
+  const marked = inputs.filter(({ assumed }) => assumed).length;
+  const mark = marked === inputs.length ? "header.assumed-mark" : "header.partly-assumed-mark";
+  return [
+    el(
+      "span",
+      { class: "header-sizes", tabIndex: 0 },
+      el("span", { class: "header-dims" }, inputs.map((each) => each.sizes).join(", ")),
+      marked ? el("span", { class: "header-mark" }, word(mark)) : null,
+      el("span", { class: "header-whole", "aria-hidden": "true" }, sizesOf(result)),
+    ),
+  ];
 }
 
 /**

@@ -5,6 +5,7 @@ import { clone, closest, el, listen, part } from "../../elements/dom.js";
 import { formatBytes, formatCount, formatPercent, formatSeconds } from "../../text/format.js";
 import { LINKED, areLinked, linesFor, loopLine } from "../../text/links.js";
 import { whyNone } from "../../results/running.js";
+import { stageTitle } from "../../results/stages.js";
 import { longest, selectKernel, selectNode, selectedBuffers, selectedIds, shownKernel } from "../../state/selection.js";
 import { together } from "../../state/state.js";
 import { secondOf } from "../../state/url.js";
@@ -201,7 +202,7 @@ function chainOf(page, kernel) {
         const node = graph?.nodes.find((each) => each.id === id);
         return chip(node ? valueOf(node) : id, node?.op ?? "", { node: id }, node?.origins ?? []);
       }),
-      word("stack.at-stage", { stage, name: result?.stages[stage]?.name ?? "" }),
+      word("stack.at-stage", { stage: stageTitle(result?.stages[stage]) }),
     ),
     level(
       "kernel",

@@ -1,6 +1,6 @@
 // The cause of a kernel's time with its evidence, and buttons for the actions that address it.
 import { el } from "../../elements/dom.js";
-import { formatPercent, formatSeconds } from "../../text/format.js";
+import { formatPercent, formatSeconds, unbroken } from "../../text/format.js";
 import { selectKernel } from "../../state/selection.js";
 import { word } from "../../text/words.js";
 
@@ -67,7 +67,7 @@ export function diagnosisOf(state, result, { kernel, times }) {
   };
   return [
     el("h3", { class: "measured-title" }, word("diagnosis.title", { name: kernel.name, time: formatSeconds(times.median_s), share: formatPercent(times.share) })),
-    el("p", {}, el("strong", {}, word("diagnosis.cause", { title })), " ", evidence, " ", words),
+    el("p", {}, el("strong", {}, word("diagnosis.cause", { title })), " ", unbroken(evidence), " ", words),
     el("ul", { class: "diagnosis-actions", "aria-label": word("diagnosis.actions") }, ...actions.map(button)),
   ];
 }

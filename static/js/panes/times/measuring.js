@@ -1,7 +1,7 @@
 // The button that measures again, its progress, and the conditions of the measured times.
 import { bindValue } from "../../state/bindings.js";
 import { el, listen, part, partOf } from "../../elements/dom.js";
-import { formatPercent, formatSeconds } from "../../text/format.js";
+import { formatPercent, formatSeconds, unbroken } from "../../text/format.js";
 import { measureAgain, stopMeasuring } from "../../jobs/measuring.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
@@ -107,5 +107,5 @@ export function honestWords({ machine, run, threads, disturbance }) {
     processors: word("measured.processors", { n: machine.n_processors }),
     noise: word(above > NOISY ? "measured.noisy" : "measured.quiet", { share: formatPercent(above) }),
   });
-  return `${conditions} ${disturbance.words}`;
+  return `${conditions} ${unbroken(disturbance.words)}`;
 }

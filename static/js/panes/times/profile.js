@@ -204,8 +204,7 @@ function columnsOf(isMeasured) {
   ];
 }
 
-/** Return an interval whose numbers stay with their units. @param {number} low_s @param {number} high_s */
+/** Return the parts of an interval, between which a line may break. @param {number} low_s @param {number} high_s */
 function between(low_s, high_s) {
-  const [low, high] = [low_s, high_s].map((each) => formatSeconds(each).replace(" ", "\u00a0"));
-  return [`${low} – `, high];
+  return [`${formatSeconds(low_s)} – `, formatSeconds(high_s)];
 }

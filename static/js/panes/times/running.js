@@ -1,7 +1,7 @@
 // Summary above the kernels: the partition of a run into generated code and the reference, each
 // fallback with the reason, and the code generated at run time.
 import { el } from "../../elements/dom.js";
-import { formatCount, formatPercent, formatSeconds } from "../../text/format.js";
+import { formatCount, formatPercent, formatSeconds, unbroken } from "../../text/format.js";
 import { fallbacksByReason, placeName } from "../../results/running.js";
 import { word } from "../../text/words.js";
 
@@ -65,7 +65,7 @@ function fallbacks({ n_fallback: n }, kernels) {
           el(
             "div",
             {},
-            el("p", { class: "running-because" }, because),
+            el("p", { class: "running-because" }, unbroken(because)),
             el(
               "p",
               { class: "running-nodes" },
@@ -103,7 +103,7 @@ function made({ notes, specializations }) {
           "li",
           {},
           el("span", { class: "number" }, formatSeconds(seconds)),
-          el("p", { class: "running-because" }, because),
+          el("p", { class: "running-because" }, unbroken(because)),
         ),
       ),
     ),

@@ -5,8 +5,7 @@ import { rememberTour } from "../../state/newcomer.js";
 import { together } from "../../state/state.js";
 import { word } from "../../text/words.js";
 import { watchFacts } from "./facts.js";
-import { withoutPass } from "../../text/pipeline_text.js";
-import { tryPipeline } from "../passes/without.js";
+import { mountWithout, showWithout } from "../passes/without.js";
 import { FUSE } from "./fusion_stop.js";
 import { sentence } from "./said.js";
 import { STOPS, stopOf } from "./stops.js";
@@ -93,15 +92,8 @@ export function mountTour(root, state, side) {
     }
     back.hidden = tour < 2;
     next.textContent = word(tour === 0 ? "tour.start" : tour === STOPS.length ? "tour.finish" : "tour.next");
-    compare.hidden = !(stop?.id === "fusion" && stop.applies && !facts.unfused && state.get().work);
-  }
-
-  function openComparison() {
-    const { result } = state.get();
-    const planned = result ? withoutPass(result.pipeline, FUSE) : null;
-    if (planned === null) return;
-    tryPipeline(state, planned);
-    reveal();
+    if (stop?.id === "fusion" && stop.applies && !facts.unfused) showWithout(compare, state, FUSE);
+    else compare.hidden = true;
   }
 
   const stop = together(
@@ -112,7 +104,7 @@ export function mountTour(root, state, side) {
     state.watch(["tour", "invited", "progress", "work"], draw),
     listen(next, { click: forward }),
     listen(back, { click: () => go(state.get().tour - 1) }),
-    listen(compare, { click: openComparison }),
+    mountWithout(compare, state, () => FUSE, reveal),
     listen(part(root, "tour-close"), { click: close }),
     listen(root, {
       click: (event) => {

@@ -223,7 +223,7 @@ export function mountTuning(root, state, findings) {
     const most = Math.max(1, limits.job_limit_s - REST_S);
     const offered = [...BUDGETS.filter((each) => each < most), most];
     budget.replaceChildren(
-      ...offered.map((each) => el("option", { value: String(each) }, `${each} s`)),
+      ...offered.map((each) => el("option", { value: String(each) }, `${each}\u00a0s`)),
     );
     const wanted = asked.seconds || 20;
     budget.value = String(offered.includes(wanted) ? wanted : offered[offered.length - 1]);

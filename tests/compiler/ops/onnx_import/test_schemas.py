@@ -92,10 +92,10 @@ def call(
     ("model", "message"),
     [
         (call("GroupNorm", 3, {}, (2, 3, 4, 6)), "GroupNorm needs the attribute 'activation'"),
-        (call("RotaryEmbedding", 1, {}, (2, 3, 4)), "RotaryEmbedding has 4 operands, got 1"),
+        (call("RotaryEmbedding", 1, {}, (2, 3, 4)), "RotaryEmbedding needs 4 operands, got 1"),
         (call("QuickGelu", 1, {"alpha": 1}, (3,)), "QuickGelu needs 'alpha' as FLOAT, got INT"),
         (call("Gelu", 1, {"beta": 1.5}, (3,)), "Gelu has no attribute 'beta'"),
-        (call("QLinearConcat", 2, {"axis": 0}, (3,)), "QLinearConcat has 3 to"),
+        (call("QLinearConcat", 2, {"axis": 0}, (3,)), "QLinearConcat needs 3 to"),
     ],
 )
 def test_a_call_against_the_schema_is_refused(model: ModelProto, message: str) -> None:

@@ -104,7 +104,7 @@ def test_a_text_without_end_is_refused() -> None:
         ("T: tensorize(k, dot)\nT: vectorize(n)", "lanes of n would share one sum"),
         ("T: tensorize(m, brick)", "there is no step 'brick'; steps: dot, tile"),
         ("T: tensorize(k, tile)", "k runs over the reduction, but the rows of a tile"),
-        ("T: tensorize(m, tile)", "m runs over the rows of a tile, which needs reduction"),
+        ("T: tensorize(m, tile)", "m runs over the rows of a tile: the loops inside must be"),
         (
             "T: tensorize(m, tile)\nT: tensorize(n, tile)",
             "a loop already runs over the rows of tiles",

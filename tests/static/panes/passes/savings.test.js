@@ -26,7 +26,7 @@ test("a rewrite that takes longer by itself has costs", () => {
 });
 
 test("only an estimate for values in DRAM is conditional", () => {
-  assert.deepEqual(estimated({ seconds: -5e-6, supplied_by: "L2" }), ["steps.estimated", { time: "5 us", level: "L2" }]);
+  assert.deepEqual(estimated({ seconds: -5e-6, supplied_by: "L2" }), ["steps.estimated", { time: "5\u00a0us", level: "L2" }]);
   assert.equal(estimated({ seconds: 5e-6, supplied_by: "DRAM" })[0], "steps.estimated-dram");
 });
 

@@ -71,7 +71,7 @@ test("operators that are not named are told with all their nodes", () => {
 test("the time of a run without a comparison has its interval and its disturbance", () => {
   const run = /** @type {any} */ ({ ...result.run, median_s: 0.002, low_s: 0.001, high_s: 0.003, disturbance: { causes: ["busy"] } });
   const disturbed = with_(2, { run });
-  assert.deepEqual(values(disturbed, "tour.time-unfused"), { time: "2 ms", low: "1 ms", high: "3 ms" });
+  assert.deepEqual(values(disturbed, "tour.time-unfused"), { time: "2\u00a0ms", low: "1\u00a0ms", high: "3\u00a0ms" });
   assert.ok(keys(disturbed).includes("tour.time-disturbed"));
   const quiet = with_(2, { run: { ...run, disturbance: { causes: [] } } });
   assert.ok(!keys(quiet).includes("tour.time-disturbed"));
@@ -83,7 +83,7 @@ test("fusion is told by its nodes, kernels and traffic, and opens the step that 
     nodes: ["n-nodes", { n: 6, count: "6" }],
     kernels: ["header.kernels", { n: 3, count: "3" }],
   });
-  assert.deepEqual(values(stop, "tour.fused-saves"), { saved: "12.4 kB" });
+  assert.deepEqual(values(stop, "tour.fused-saves"), { saved: "12.4\u00a0kB" });
   const [stage, index] = String(stop.move.step).split(":").map(Number);
   assert.equal(stage, fuse.stage);
   assert.equal(FACTS.steps?.steps[index].saves?.bytes, 8192);
@@ -106,8 +106,8 @@ test("the time of fusion is told only if a compilation without fusion was measur
       }),
     });
   const slower = timed("slower", 2);
-  assert.deepEqual(values(slower, "tour.time-both"), { fused: "1 ms", unfused: "2 ms" });
-  assert.deepEqual(values(slower, "tour-fusion.slower"), { share: "100 %" });
+  assert.deepEqual(values(slower, "tour.time-both"), { fused: "1\u00a0ms", unfused: "2\u00a0ms" });
+  assert.deepEqual(values(slower, "tour-fusion.slower"), { share: "100\u00a0%" });
   assert.ok(!keys(slower).includes("tour-fusion.disturbed"));
   assert.ok(!keys(slower).includes("tour.see-fusion") && keys(at(2)).includes("tour.see-fusion"));
   assert.ok(!keys(slower).some((key) => key === "tour-fusion.short" || key === "tour-fusion.cached"));
@@ -126,7 +126,7 @@ test("the arena with and without fusion is told once both are known", () => {
   const unfused = (/** @type {number} */ bytes) => at(2, { unfused: { ...result, memory: { ...memory, peak_bytes: bytes } } });
   assert.ok(!keys(at(2)).some((key) => key.startsWith("tour.arena")));
   assert.ok(keys(unfused(memory.peak_bytes)).includes("tour.arena-unchanged"));
-  assert.equal(values(unfused(20_000), "tour.arena-both")?.unfused, "20 kB");
+  assert.equal(values(unfused(20_000), "tour.arena-both")?.unfused, "20\u00a0kB");
 });
 
 test("a pipeline without fusion, and fusion without effect, say so with the reason", () => {
@@ -156,8 +156,8 @@ test("a compilation counts as unfused only if fusion is the sole difference", ()
 
 test("memory is told by the arena, and an empty arena by its reason", () => {
   const stop = at(3);
-  assert.equal(values(stop, "tour.arena")?.peak, "6.4 kB");
-  assert.deepEqual(values(stop, "tour.arena-shared"), { unshared: "9.67 kB", share: "33.8 %" });
+  assert.equal(values(stop, "tour.arena")?.peak, "6.4\u00a0kB");
+  assert.deepEqual(values(stop, "tour.arena-shared"), { unshared: "9.67\u00a0kB", share: "33.8\u00a0%" });
   assert.ok(keys(stop).includes("tour.arena-least"));
   const memory = /** @type {NonNullable<typeof result.memory>} */ (result.memory);
   const empty = with_(3, { memory: { ...memory, buffers: [] } });

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from compiler.memory.planners.native import compiled, kept
 
 START, END, SIZE, CHILD, SIBLING, BEHIND, PLACE, NEXT, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 9
-"""Columns of `nodes`. NEXT and LAST have two columns each, one for each linked list of a step: the
-roots that end at the step, and the roots that begin there."""
+"""Columns of `nodes`. NEXT and LAST have two columns each, one per linked list of a step. One list
+has the roots that end at the step, the second the roots that begin there."""
 
 COLUMNS = 11
 
@@ -95,7 +95,7 @@ def remove_root(f: Forest, node: int) -> None:
 
 @compiled
 def undo(f: Forest, root: int, hot: float) -> None:
-    """Undo a join at random; the more roots this would add, the less probable it is."""
+    """Undo a join with a probability that decreases with the number of added roots."""
     n, child = -1, f.nodes[root, CHILD]
     if child < 0:
         return

@@ -151,11 +151,11 @@ def cheapest(
     capacity: int,
     chance: Any,
 ) -> int:
-    """Return an offset for `block` at which the blocks that it would overlap have the least cost.
+    """Return the offset for `block` with the least cost: the cost of the blocks overlapped there.
 
-    As the offset increases, `block` begins to overlap another block, and later ceases to. The
-    overlap begins just above the other block's offset minus the size of `block`. It ceases at the
-    other block's end. The cost changes only at these offsets.
+    As the offset increases, an overlap with another block begins just above the other block's
+    offset minus the size of `block`. The overlap ends at the other block's end. The cost changes
+    only at these offsets.
     """
     size, n = arrays.size[block], lying.n[0]
     top = capacity - size
@@ -231,7 +231,7 @@ def rise(lying: Lying, offsets: Any) -> None:
 def settle(
     arrays: Arrays, offsets: Any, weights: Any, capacity: int, moves: int, chance: Any
 ) -> int:
-    """Place the blocks without an offset (-1) by ejection; return how many remain unplaced.
+    """Place the blocks without an offset (-1) by ejection; return the number still unplaced.
 
     No block may be larger than the capacity.
     """

@@ -32,8 +32,8 @@ MOST_SPARE = 0.15
 """Maximum number of spare blocks (spare.py), as a fraction of the number of other blocks."""
 
 WIDTHS = (2, 8, 32, 128, 512)
-"""Beam widths of successive sweeps. With spare memory, only the first one or two are used, since
-wider beams seldom help."""
+"""Beam widths of successive sweeps. With spare memory, only the first one or two widths are used,
+since wider beams seldom help."""
 
 
 @planner(

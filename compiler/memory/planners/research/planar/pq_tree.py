@@ -30,7 +30,7 @@ def any_order(children: Sequence[Tree]) -> Tree:
 
 
 def this_order(children: Sequence[Tree]) -> Tree:
-    """Return a Q node; for less than three children, an equivalent P node."""
+    """Return a Q node; for fewer than three children, an equivalent P node."""
     if len(children) < 3:
         return any_order(children)
     return (_leaves(children), Q, tuple(children))

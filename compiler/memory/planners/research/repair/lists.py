@@ -62,7 +62,8 @@ def empty_lists(blocks: Arrays) -> Lists:
 def _widths(blocks: Arrays) -> list[int]:
     """Return the widths of the levels, shortest first.
 
-    In a window of the first level, about as many blocks start as are alive at a step.
+    In a window of the first level, the number of starting blocks is about the number of blocks
+    alive at a step.
     """
     lives, n_steps = blocks.end - blocks.start, int(blocks.end.max())
     widths = [max(1, min(n_steps, int(lives.mean() / 2)))]

@@ -21,7 +21,7 @@ TABU = 20.0
 MOST_TABU_MOVES = 10
 
 TOP = 8
-"""The next block to place is one of this number of most recently ejected blocks, so a chain of
+"""Number of most recently ejected blocks from which the next block is chosen, so that a chain of
 ejections stays local."""
 
 MOVE = 20
@@ -85,11 +85,12 @@ def _cheapest(
     block: int,
     capacity: int,
 ) -> int:
-    """Return an offset for a block at which the neighbors that it overlaps have the least cost.
+    """Return the offset for a block with the least cost: the cost of the neighbors overlapped
+    there.
 
     Return -1 if pinned neighbors leave no offset. As the offset increases, an overlap with a
     neighbor begins just above the neighbor's offset minus the block's size, and stops at the
-    neighbor's end. The cost changes only there; both offsets are rounded to the alignment.
+    neighbor's end. The cost changes only at these two offsets, which are rounded to the alignment.
     """
     size, mask, move = blocks.size[block], blocks.mask[block], state.counts[1]
     top = (capacity - size) & ~mask

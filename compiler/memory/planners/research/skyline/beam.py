@@ -3,8 +3,8 @@
 A state is a partial packing, represented by its *skyline*: the occupied height at each step. A
 *segment* is a maximal range of steps of equal height. The next move places a block that fits on the
 lowest segment. If no block fits, the segment is raised to the height of its lower neighbour, and
-the memory below is wasted. For each step, the height of the skyline plus the bytes of unplaced
-blocks that are live at this step is a lower bound of the peak (`need`).
+the memory below is wasted. The height of the skyline at a step, plus the bytes of unplaced blocks
+live at this step, is a lower bound of the peak (`need`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Moves(NamedTuple):
 
     - the state, the block and its offset
     - the first step of the lowest segment
-    - the height to which the part of this segment before the block's start is raised
+    - the new height of this segment before the block's start
     - the lower bound of the peak
     """
 
@@ -113,7 +113,7 @@ def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) 
     """Return the bytes that stay unused where the skyline changes height from `low` to `high` at t.
 
     If the height increases, only blocks that end at t can fill the lower side up to the edge. If
-    the height decreases, only blocks that begin at t can.
+    the height decreases, only blocks that begin at t can fill it.
     """
     if low == high:
         return 0
