@@ -34,6 +34,7 @@ def exercise(page: Page) -> Locator:
     found = page.locator(f".exercise[data-folder={FOLDER}]")
     step = found.evaluate("(e) => e.closest('.lesson-step').dataset.step")
     page.locator(f"a[data-step='{step}']").click()
+    found.locator("[data-part=answer]").scroll_into_view_if_needed()
     return found
 
 
@@ -79,7 +80,6 @@ def test_without_the_editor_the_text_area_stays(page: Page, watch: Watch) -> Non
     failed: list[str] = []
     page.on("requestfailed", lambda request: failed.append(request.url))
     root = exercise(page)
-    root.scroll_into_view_if_needed()
     while not any("code_mirror" in url for url in failed):
         page.wait_for_timeout(50)
     expect(root.get_by_role("textbox")).to_be_editable()
