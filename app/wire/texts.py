@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from app.wire import VERSION
 from app.wire.identities import Identified
@@ -10,7 +11,9 @@ from app.wire.levels import ARROW, Level
 from app.wire.shapes.stages import Span, StageText
 from app.wire.shapes.targets import KernelLevels
 from compiler.ir import text as ir_text
-from compiler.runtime.kernel_code import Code
+
+if TYPE_CHECKING:
+    from compiler.runtime.kernel_code import Code  # imports llvmlite, which no page has
 
 LINES_KEPT = 20_000
 LINE_CHARACTERS = 2_000

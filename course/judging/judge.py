@@ -12,7 +12,7 @@ from course.graphs import MOST_CHARACTERS
 from course.judging.exercise import Exercise, exercise_of
 from course.judging.judgement import Judgement, Session, Verdict
 from course.judging.session import InProcess
-from course.student.execute import Overtime, within
+from course.student.execute import Overtime, line_in, within
 
 VERSION = 1
 SECONDS = 30.0
@@ -34,16 +34,21 @@ def judge(request: object, open_session: Open, find: Find | None, seconds: float
     judgement: Judgement | None = None
     verdict: Verdict = "error"
     error: CompileError | None = None
+    file = ""
     try:
         exercise, text, seed = _read(request, find)
+        file = exercise.declared.file
         judgement = Judgement(open_session(exercise, text), seed)
-        with within(seconds), limited(Limits(seconds=seconds)):
+        with within(seconds, file), limited(Limits(seconds=seconds)):
             exercise.declared.judge(judgement, exercise.typed_settings(), text)
         verdict, error = judgement.verdict, judgement.error
-    except Overtime:
+    except Overtime as e:
         verdict = "timeout"
         message = f"the answer took more than {seconds:g} s"
-        error = CompileError("E-LIMIT-SECONDS", message, hint="look for a loop that does not end")
+        line = line_in(e, file)
+        where = Where(file, line, 1 if line else 0)
+        hint = "look for a loop that does not end"
+        error = CompileError("E-LIMIT-SECONDS", message, where=where, hint=hint)
     except CompileError as e:
         verdict, error = ("timeout" if e.code == "E-LIMIT-SECONDS" else "error"), e
     found: dict[str, Any] = {
@@ -77,9 +82,9 @@ def _read(request: object, find: Find | None) -> tuple[Exercise, str, int]:
     return exercise, text, seed if isinstance(seed, int) and 0 <= seed < 2**63 else 0
 
 
-def judge_in_process(request: dict[str, Any]) -> dict[str, Any]:
+def judge_in_process(request: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
     """Judge the answer of a request, and run its code in this process.
 
     For the page and for authors: a server must not run untrusted code in its own process.
     """
-    return judge(request, InProcess, None, SECONDS)
+    return judge(request, InProcess, None, seconds)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import signal
+import sys
 import threading
+import time
 import types
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, redirect_stdout
@@ -18,6 +20,9 @@ MOST_OUTPUT = 10_000
 """Maximum number of characters of output that are kept."""
 MOST_CODE = 100_000
 """Maximum length of a file of student code."""
+
+_STEPS_PER_LOOK = 1000
+"""Jumps and calls in student code between two looks at the clock."""
 
 T = TypeVar("T")
 
@@ -93,14 +98,15 @@ def error_in(e: BaseException, source: str) -> CompileError:
         hint = "correct the syntax at this place"
         where = Where(source, line, column)
         return CompileError("E-ANSWER-PYTHON", f"{e.msg}", where=where, hint=hint)
-    where = Where(source, _line_in(e, source), 1)
+    where = Where(source, line_in(e, source), 1)
     if isinstance(e, CompileError):
         return e.moved_to(where)
     words = f"{type(e).__name__}: {e}" if str(e) else type(e).__name__
     return CompileError("E-ANSWER-PYTHON", words[:2_000], where=where)
 
 
-def _line_in(e: BaseException, source: str) -> int:
+def line_in(e: BaseException, source: str) -> int:
+    """Return the last line of a file that an exception passed, or 0."""
     found, frame = 0, e.__traceback__
     while frame is not None:
         if frame.tb_frame.f_code.co_filename == source:
@@ -110,11 +116,16 @@ def _line_in(e: BaseException, source: str) -> int:
 
 
 @contextmanager
-def within(seconds: float) -> Generator[None]:
+def within(seconds: float, source: str) -> Generator[None]:
     """Raise Overtime in the block after some seconds, if this is the main thread of a process.
 
-    A web worker has no signals: the page terminates the worker instead.
+    A web worker has no signals. There, jumps and calls in the code of the file `source` check the
+    clock, and the page terminates a worker whose other code does not end.
     """
+    if sys.platform == "emscripten":
+        with _watched(seconds, source):
+            yield
+        return
     timed = hasattr(signal, "setitimer") and seconds > 0
     if not timed or threading.current_thread() is not threading.main_thread():
         yield
@@ -130,3 +141,35 @@ def within(seconds: float) -> Generator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _watched(seconds: float, source: str) -> Generator[None]:
+    """Raise Overtime in a file's code after some seconds. Requires Python 3.12."""
+    monitoring = vars(sys)["monitoring"]
+    events = monitoring.events
+    tool, kinds = monitoring.DEBUGGER_ID, (events.JUMP, events.PY_START)
+    end, left = time.monotonic() + seconds, _STEPS_PER_LOOK
+
+    def step(code: types.CodeType, *place: int) -> Any:
+        nonlocal left
+        if code.co_filename != source:
+            return monitoring.DISABLE  # for this place of the code
+        left -= 1
+        if left <= 0:
+            left = _STEPS_PER_LOOK
+            if time.monotonic() > end:
+                raise Overtime
+        return None
+
+    monitoring.use_tool_id(tool, "overtime")
+    for kind in kinds:
+        monitoring.register_callback(tool, kind, step)
+    monitoring.set_events(tool, events.JUMP | events.PY_START)
+    try:
+        yield
+    finally:
+        monitoring.set_events(tool, 0)
+        for kind in kinds:
+            monitoring.register_callback(tool, kind, None)
+        monitoring.free_tool_id(tool)

@@ -29,8 +29,9 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 for name in names:
     importlib.import_module(name)
-from course.judging import judge_in_process
-print(json.dumps([judge_in_process(request)["verdict"] for request in requests]))
+from app.wire.in_page import judge_text
+judged = [json.loads(judge_text(json.dumps(request), 30.0)) for request in requests]
+print(json.dumps([each["verdict"] for each in judged]))
 """
 
 

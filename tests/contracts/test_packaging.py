@@ -37,6 +37,11 @@ class Npm:
             return
         dist = root / "static" / "dist"
         dist.mkdir(exist_ok=True)
+        if arguments[1] == "build:python":
+            (dist / "python").mkdir(exist_ok=True)
+            for part in hatch_build.PYTHON_PARTS:
+                (dist / "python" / part).write_text("made")
+            return
         for part in hatch_build.BUNDLE:
             (dist / part).write_text("" if part == self.leaves_out else "made")
 
@@ -48,7 +53,9 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(REPOSITORY, target, ignore=NOT_COPIED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hatch_build, "_npm", Npm())
+        patch.setattr(hatch_build, "_numpy_wheel", lambda root: "numpy.whl")
         assert hatch_build.bundle_front_end(target) is True
+        assert hatch_build.bundle_python(target) is True
     shutil.rmtree(target / "node_modules")
     return target
 
@@ -82,6 +89,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_templates_bundle_samples_and_lessons(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     expected = {f"app/_site/static/dist/{part}" for part in hatch_build.BUNDLE}
+    expected |= {f"app/_site/{hatch_build.PYTHON}/{part}" for part in hatch_build.PYTHON_PARTS}
     for folder in ("templates", "samples", "lessons"):
         for path in (REPOSITORY / folder).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
@@ -172,6 +180,7 @@ def test_a_fresh_bundle_is_not_made_again(clone: Path, monkeypatch: pytest.Monke
     npm = Npm()
     monkeypatch.setattr(hatch_build, "_npm", npm)
     assert hatch_build.bundle_front_end(clone) is False
+    assert hatch_build.bundle_python(clone) is False
     assert not npm.called
 
 
@@ -200,6 +209,28 @@ def test_a_bundle_is_stale_after_any_change(
     assert [arguments[0] for arguments in npm.called] == ["ci", "run"]
     assert "--ignore-scripts" in npm.called[0]
     assert hatch_build.bundle_front_end(source) is False
+
+
+@pytest.mark.parametrize("change", ["compiler", "course", "payloads", "substitute", "lock"])
+def test_python_for_the_page_is_stale_after_a_change_of_its_code(
+    change: str, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "clone"
+    shutil.copytree(clone, source)
+    changed = {
+        "compiler": "compiler/place/platforms/board.toml",
+        "course": "course/graphs.py",
+        "payloads": "app/wire/lessons.py",
+        "substitute": "setup/pyodide/ml_dtypes.py",
+        "lock": "package-lock.json",
+    }[change]
+    (source / changed).write_text((source / changed).read_text(encoding="utf-8") + "\n")
+    npm = Npm()
+    monkeypatch.setattr(hatch_build, "_npm", npm)
+    monkeypatch.setattr(hatch_build, "_numpy_wheel", lambda root: "numpy.whl")
+    assert hatch_build.bundle_python(source) is True
+    assert npm.called[-1] == ("run", "build:python", "--", "numpy.whl")
+    assert hatch_build.bundle_python(source) is False
 
 
 def test_installing_leaves_alone_the_packages_of_a_clone_that_is_linked_to(
@@ -288,3 +319,5 @@ def test_pip_install_from_a_fresh_clone_gives_the_whole_program(tmp_path: Path) 
     (site,) = environment.glob("lib/python*/site-packages/app/_site")
     bundle = (site / "static" / "dist" / "main.js").read_text(encoding="utf-8")
     assert len(bundle) > 10_000
+    found = json.loads((site / "static" / "dist" / "python" / "python.json").read_text())
+    assert found["version"] == 1

@@ -68,7 +68,7 @@ def test_the_image_has_everything_that_the_wheel_is_built_from() -> None:
     assert packages <= copied
     assert {name.partition("/")[0] for name in SITE} <= copied
     needed = {"pyproject.toml", "hatch_build.py", "package.json", "package-lock.json", ".npmrc"}
-    assert needed | {TOP["project"]["readme"], "setup/serve.txt"} <= copied
+    assert needed | {TOP["project"]["readme"], "setup/serve.txt", "setup/pyodide"} <= copied
 
 
 def test_every_command_of_the_build_exists() -> None:

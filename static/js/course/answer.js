@@ -1,11 +1,16 @@
 // The editor of an answer: a text area with line numbers and marked lines. Tab moves the focus, as everywhere.
+// For Python, an editor with highlighting and messages under their lines takes its place once it is visible.
 import { part, partOf } from "../elements/dom.js";
+import { word } from "../text/words.js";
+import { openEditor } from "./editor/editor.js";
 
 /**
+ * @typedef {Pick<import("../state/page.js").PageProblem, "where" | "message">} Problem
+ *
  * @typedef {object} Answer
  * @property {() => string} text
  * @property {(text: string) => void} put replaces the text
- * @property {(problems: Pick<import("../state/page.js").PageProblem, "where">[]) => void} mark marks the lines of problems
+ * @property {(problems: Problem[]) => void} mark marks the lines of problems
  *
  * @typedef {object} Options
  * @property {string} language "python" or "text"
@@ -26,6 +31,22 @@ export function mountAnswer(root, { language, text, changed, submit }) {
   area.value = text;
   /** @type {Set<number>} */
   let marked = new Set();
+  /** @type {import("./editor/editor.js").Editor | null} */
+  let editor = null;
+  if (language === "python") whenVisible(root, () => void replaceArea());
+
+  /** Replace the text area by the editor; without the code of the editor, the area stays. */
+  async function replaceArea() {
+    const label = root.querySelector("label")?.textContent?.trim() ?? "";
+    const options = { label, keys: word("exercise.keys"), text: area.value, onChange: changed, onRun: submit };
+    const opened = await openEditor(root, options).catch(() => null);
+    if (!opened) return;
+    const isFocused = document.activeElement === area;
+    if (opened.text() !== area.value) opened.setText(area.value);
+    editor = opened;
+    part(root, "sheet").hidden = true;
+    if (isFocused) editor.focus();
+  }
 
   function show() {
     const n = area.value.split("\n").length;
@@ -57,17 +78,36 @@ export function mountAnswer(root, { language, text, changed, submit }) {
   });
   show();
   return {
-    text: () => area.value,
+    text: () => editor?.text() ?? area.value,
     put(next) {
+      if (editor) {
+        editor.focus();
+        return editor.setText(next);
+      }
       area.focus();
       area.select();
       insert(area, next);
     },
     mark(problems) {
+      editor?.showMistakes(problems.map(({ where, message }) => ({ line: where?.line ?? 0, message })));
       marked = new Set(problems.flatMap(({ where }) => (where?.line ? [where.line] : [])));
       show();
     },
   };
+}
+
+/**
+ * Call a function when an element is visible for the first time.
+ * @param {HTMLElement} element
+ * @param {() => void} then
+ */
+function whenVisible(element, then) {
+  const observer = new IntersectionObserver((entries) => {
+    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+    observer.disconnect();
+    then();
+  });
+  observer.observe(element);
 }
 
 /**

@@ -5,7 +5,7 @@ import { asProblem } from "../jobs/compile.js";
 import { word } from "../text/words.js";
 import { mountAnswer } from "./answer.js";
 import { givenGraphs } from "./given.js";
-import { judge } from "./judge.js";
+import { judge, prepareJudge } from "./judge.js";
 import { code, problemBox } from "./labs.js";
 import { note, progressIn, untried } from "./progress.js";
 import { verdictContent } from "./verdict.js";
@@ -43,6 +43,7 @@ export function mountExercise(root, lesson, data, decided) {
     language: root.dataset.language ?? "text",
     text: tried().text || exercise.skeleton,
     changed: () => {
+      prepareJudge(exercise);
       clearTimeout(saving);
       saving = setTimeout(save, SAVE_AFTER_MS);
     },

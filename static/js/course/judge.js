@@ -1,9 +1,10 @@
-// Judges an answer to an exercise. This is the only place that decides where: a job of the server, whose
-// sandbox runs the code of the answer.
+// Judges an answer to an exercise. This is the only place that decides where: Python in the page, or a job of the
+// server, whose sandbox runs the code of the answer.
 import { answers } from "../server/course.js";
 import { childJob } from "../jobs/child_job.js";
 import { queuedWords } from "../jobs/waiting.js";
 import { word } from "../text/words.js";
+import { judgeInPage, NoPython, warmPython } from "./python/judge_in_page.js";
 
 /**
  * @typedef {object} Exercise the exercise as data, as the lesson's page contains it
@@ -27,8 +28,33 @@ import { word } from "../text/words.js";
  * @param {JudgeRequest} request
  * @returns {Promise<Judgement>}
  */
-export function judge(request) {
-  return judgeOnServer(request);
+export async function judge(request) {
+  if (!runsPython(request.exercise)) return judgeOnServer(request);
+  try {
+    return await judgeHere(request);
+  } catch (problem) {
+    if (problem instanceof NoPython) return judgeOnServer(request);
+    throw problem;
+  }
+}
+
+/**
+ * Start Python for a reader who writes an answer that needs it.
+ * @param {Exercise} exercise
+ */
+export function prepareJudge(exercise) {
+  if (runsPython(exercise)) warmPython();
+}
+
+/** @param {Exercise} exercise */
+function runsPython({ file }) {
+  return file.endsWith(".py");
+}
+
+/** @param {JudgeRequest} request @returns {Promise<Judgement>} */
+function judgeHere({ exercise, files, seed = 0, tell = () => {} }) {
+  const onStage = (/** @type {string} */ stage) => tell(word(`exercise.stage-${stage}`));
+  return judgeInPage({ version: 1, exercise, files, seed }, { onStage });
 }
 
 /** @param {JudgeRequest} request @returns {Promise<Judgement>} */

@@ -118,11 +118,12 @@ def test_errors_name_the_line_of_the_answer_and_output_is_kept() -> None:
 
 
 @pytest.mark.parametrize("kind", ["write_rule", "write_pass", "write_planner"])
-def test_endless_code_is_stopped(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("course.judging.judge.SECONDS", 0.5)
-    answer = judged(kind, "while True:\n    pass\n")
+def test_endless_code_is_stopped_at_its_line(kind: str) -> None:
+    answer = judge_in_process(request(kind, "a = 1\nwhile True:\n    pass\n"), 0.5)
     assert answer["verdict"] == "timeout"
     assert answer["error"]["code"] == "E-LIMIT-SECONDS"
+    assert answer["error"]["where"]["source"] == "solution.py"
+    assert answer["error"]["where"]["line"] in (2, 3)
 
 
 @pytest.mark.parametrize(
