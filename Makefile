@@ -13,6 +13,8 @@ WORKERS ?= 3
 BASE ?= HEAD
 # Workers take test files in collection order: contracts first, browser tests last, the longest of them first.
 # A timeout terminates the worker of a test that does not end, even in native code, and names the test.
+# A dump of stacks during a long test can crash CPython, so that only quick tests have it.
+LONG = -o faulthandler_timeout=0
 SHARED = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --timeout 400 --timeout-method thread
 SEED ?= 1
 SEEDS ?= 1,2,3
@@ -89,15 +91,15 @@ browser-test: browser bundle ## run only the browser tests
 
 .PHONY: sweep
 sweep: .venv/.dev bundle ## run the slow tests, which `make test` excludes
-	$(BIN)/python -m pytest -m slow $(TESTS)
+	$(BIN)/python -m pytest -m slow $(LONG) $(TESTS)
 
 .PHONY: sweep-graphs
 sweep-graphs: .venv/.dev ## test passes and programs on thousands of random graphs (SEED=)
-	$(BIN)/python -m pytest -m slow tests/contracts/test_random_graphs.py --hypothesis-seed=$(SEED)
+	$(BIN)/python -m pytest -m slow $(LONG) tests/contracts/test_random_graphs.py --hypothesis-seed=$(SEED)
 
 .PHONY: sweep-pipelines
 sweep-pipelines: .venv/.dev ## test O3 and random pass orders on 10,000 random graphs
-	$(BIN)/python -m pytest -m slow tests/contracts/test_random_pipelines.py -n auto
+	$(BIN)/python -m pytest -m slow $(LONG) tests/contracts/test_random_pipelines.py -n auto
 
 .PHONY: sweep-outside
 sweep-outside: .venv/.dev ## compare random ONNX models with ONNX Runtime (GRAPHS=, SEEDS=)
