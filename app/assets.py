@@ -105,7 +105,7 @@ PAGE_FILES = ("main.js", "main.css", "icon.svg", "worker.js", "reader.js")
 
 
 def _playground() -> Constant:
-    """Return the page, which is written anew only after another bundle was built."""
+    """Return the page; it is rendered again only after a new build of the bundle."""
     state: tuple[str, ...] = (*map(asset, PAGE_FILES), first_lesson())
     kept: tuple[tuple[str, ...], Constant] | None = current_app.extensions.get("playground")
     if kept is not None and kept[0] == state and not current_app.debug:

@@ -1,7 +1,7 @@
 """Removal of stored data beyond its quota: after each upload and job, and once per hour.
 
-`KINDS` has one declaration per kind of data. quotas.py has their limits, from the settings. A kind
-never removes what a link pins, or what an unfinished job uses.
+`KINDS` has one declaration per kind of data. quotas.py has their limits, from the settings. No
+clean-up removes items that a link pins or that an unfinished job uses.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _uploads(stores: Stores, quota: Quota) -> int:
 
 
 def _copies(stores: Stores, quota: Quota) -> int:
-    """Remove copies of what a blob store of a network has."""
+    """Remove copies of blobs in a network blob store."""
     if stores.settings.has_folder:
         return 0
     return prune_copies(stores.settings.stored_folder, stores.settings.copies_kept_bytes)
@@ -115,7 +115,8 @@ KINDS: Mapping[str, Callable[[Stores, Quota], int]] = {
 def clean(stores: Stores) -> dict[str, int]:
     """Apply all quotas, and return the number of removed items of each kind.
 
-    A kind whose clean-up fails, for instance since the database is locked, waits for the next time.
+    If the clean-up of a kind fails, for instance because the database is locked, it is repeated at
+    the next call.
     """
     removed: dict[str, int] = {}
     for kind, apply in KINDS.items():

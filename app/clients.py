@@ -1,7 +1,7 @@
-"""Who sends a request: a browser session, if the request names one, and a network address.
+"""The sender of a request: a browser session, if the request names one, and a network address.
 
-The page sets a cookie with a random session. A session is no login: it only tells apart the readers
-behind one address. A client can have as many sessions as it likes, so limits also count by address.
+The page sets a cookie with a random session. A session is no login: it only distinguishes readers
+behind one address. A client can create any number of sessions, so limits also count by address.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _COOKIE = "compilarium-session"
 _SESSION = re.compile(r"[A-Za-z0-9_-]{22}")
 _PAGES = frozenset({"page.page", "page.shared_page"})
 _IPV6_PREFIX = 64
-"""Bits of an IPv6 address that identify a subscriber, who may use all addresses behind them."""
+"""Length of an IPv6 prefix in bits; a subscriber may use all addresses with the same prefix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class Client:
 
     @property
     def key(self) -> str:
-        """The narrowest name of the client: a digest, so nothing stored names anyone."""
+        """A digest of the session, else of the address, so stored data identify nobody."""
         return _digest("session" if self.session else "address", self.session or self.address)
 
     @property
     def address_key(self) -> str:
-        """The name of everyone at the client's address."""
+        """A digest that all clients at the same address share."""
         return _digest("everyone", self.address)
 
 

@@ -1,6 +1,6 @@
 """Compression of answers, as the client accepts. The build compresses the files of the bundle.
 
-Streams are left alone: an event must arrive at once.
+Event streams are not compressed: an event must arrive at once.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _ENCODERS: Mapping[str, Callable[[bytes], bytes]] = {
 }
 """The encodings of `Constant`, the best one first."""
 _ELSE = "zstd"
-"""An encoding that is better than gzip, and that is left to the compression of all answers."""
+"""An encoding that is better than gzip; the compression of all answers applies it."""
 
 
 class Constant:
-    """A content that is equal in many answers: it is compressed once for each encoding."""
+    """The equal content of many answers, compressed once for each encoding."""
 
     def __init__(self, content: bytes, media_type: str) -> None:
         self.content, self.media_type = content, media_type
@@ -58,8 +58,8 @@ class Constant:
         self._lock = threading.Lock()
 
     def answer(self, *, is_named: bool = True) -> Response:
-        """Answer with the content. If it `is_named`, clients keep it, and ask whether it is still
-        valid."""
+        """Answer with the content. With `is_named`, the answer has an ETag: clients keep the
+        content, and validate it before each use."""
         encoding = _accepted()
         response = Response(self._as(encoding), mimetype=self.media_type)
         response.vary.add("Accept-Encoding")
@@ -79,7 +79,7 @@ class Constant:
 
 
 def _accepted() -> str:
-    """Return the best of our encodings that the client accepts; "" if there is a better one."""
+    """Return the best of our encodings that the client accepts; "" if zstd is better."""
     accepted = request.accept_encodings
     if accepted["br"] <= 0 and accepted[_ELSE] > 0:
         return ""

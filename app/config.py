@@ -49,7 +49,7 @@ class Settings:
     with 0, all such headers are ignored."""
     trusted_hosts: tuple[str, ...] | None = None
     """Host names accepted in requests, as a guard against DNS rebinding. If unset, a server at a
-    loopback address accepts only names of this machine, and another server any name."""
+    loopback address accepts only names of this machine; other servers accept any name."""
     n_threads: int = 256
     """Number of requests answered at a time; an open event stream occupies one of them."""
     head_limit_s: float = 20.0
@@ -70,13 +70,13 @@ class Settings:
     database_url: str = ""
     """An SQLAlchemy URL; if empty, SQLite in the data folder."""
     blob_store: str = ""
-    """Where several machines keep uploads and results: a folder that they share, or a URL that
-    fsspec knows, such as `s3://bucket/prefix`; if empty, the data folder."""
+    """Store of uploads and results for several machines: a shared folder, or an fsspec URL such as
+    `s3://bucket/prefix`; if empty, the data folder."""
     copies_kept_bytes: int = 4000 * MB
     """Maximum total size of the copies of uploads and results on this machine, if `blob_store` is a
     URL."""
     machine_name: str = ""
-    """Name of this machine, unlike those of all others; if empty, its host name."""
+    """Unique name of this machine; if empty, its host name."""
 
     lessons: str = ""
     """Folders of further lessons, separated as in PATH."""
@@ -86,8 +86,8 @@ class Settings:
     upload_limit_s: float = 120.0
     """Longest time in which an upload must arrive."""
     uploads_kept_bytes: int = 2000 * MB
-    """Total size of stored uploads; the least recently used are evicted. There is always room for
-    four uploads of the maximum size."""
+    """Total size of stored uploads; the least recently used are evicted. The capacity is always at
+    least four uploads of the maximum size."""
     uploads_kept_days: float = 180.0
     """Days since the last use after which an upload is removed, unless a link uses it; 0 for
     never."""
@@ -129,11 +129,11 @@ class Settings:
     running_per_client: int = 2
     """Maximum number of running jobs of one client."""
     supervisor: Literal["inside", "outside"] = "inside"
-    """Where jobs run: `inside` the server, which then has a supervisor of its own, or `outside` in
-    processes of `compilarium work` alone."""
+    """Location of jobs: `inside` the server, which then has a supervisor, or `outside`, only in
+    processes of `compilarium work`."""
     engine: Engine = "local"
-    """Who runs jobs: supervisors of this program (`local`), or the workers of a Dask cluster, to
-    which jobs are sent (`dask`)."""
+    """Executor of jobs: supervisors of this program (`local`), or the workers of a Dask cluster
+    (`dask`)."""
     scheduler: str = ""
     """Address of the scheduler of the Dask cluster: `tls://HOST:PORT`, or `tcp://HOST:PORT` on this
     machine."""
@@ -161,7 +161,8 @@ class Settings:
     n_jobs_kept: int = 5000
     """Number of finished jobs whose results are kept."""
     unsandboxed_local: bool = False
-    """Where no sandbox can be built, run the user's own models without one; local servers only."""
+    """Whether the user's own models run without a sandbox if none can be built; local servers
+    only."""
     jobs_kept_bytes: int = 8000 * MB
     """Maximum total size of the stored results of finished jobs."""
     jobs_kept_days: float = 90.0
@@ -194,8 +195,8 @@ class Settings:
 
     @property
     def stored_folder(self) -> Path:
-        """The folder with the uploads and results: their place, or that of copies and of results of
-        running jobs if `blob_store` is a URL."""
+        """The folder of uploads and results. If `blob_store` is a URL, the folder has only copies,
+        and results of running jobs."""
         return Path(self.blob_store) if self.blob_store and self.has_folder else self.data_folder
 
     @property

@@ -140,7 +140,7 @@ def _secret(file: Path) -> str:
 
 
 def _from_text(name: str, text: str) -> Any:
-    """Return the value that a text means, or the text itself if it means none."""
+    """Convert the text of a setting to the setting's type; return an unsuitable text unchanged."""
     wanted, is_optional = _plain(_types()[name])
     if is_optional and not text:
         return None

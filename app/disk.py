@@ -23,7 +23,7 @@ _POOL = ThreadPoolExecutor(32, "disk")
 def full_disk(error: BaseException) -> CompileError | None:
     """Return the error for users if a disk, or a quota or limit of the server's user, is full.
 
-    `error` is of a file or of a statement of a database. Other errors give None.
+    `error` comes from a file operation or from a database statement. Other errors give None.
     """
     if isinstance(error, OSError):
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

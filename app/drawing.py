@@ -48,7 +48,7 @@ class _Place:
     homes: Homes
 
     def find(self, origins: Sequence[str]) -> str:
-        """Return the key of the group for a node with these ONNX nodes."""
+        """Return the key of the group for a node with these origins."""
         return self.homes.find(origins) or self.group.key
 
 
@@ -190,7 +190,8 @@ class Drawing:
         return group
 
     def _add_region(self, row: _Row, holders: Mapping[str, Group]) -> Group:
-        """Add the group of a control-flow node in place of the node, else beside its ONNX nodes."""
+        """Replace a control-flow node by its group; add the group of a new node to that of its
+        origins."""
         region = Group("region", "", [], key=self._key(), node=row.id)
         holder = holders.get(row.id)
         if holder is not None:

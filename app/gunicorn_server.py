@@ -2,8 +2,9 @@
 
 gunicorn's parent process only listens, restarts a worker that died, and forwards signals. The
 supervisor of jobs is a child of the parent, so it does not notice the end of a worker. The worker
-creates the application after its fork, because its threads and its fork server belong to it.
-Compilations run in child processes, so threads suffice; an event stream occupies a thread.
+creates the application after its fork: threads do not survive a fork, and a fork server belongs to
+its creator. Compilations run in child processes, so threads suffice; an event stream occupies a
+thread.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _DEFER = cast(Any, gthread)._DEFER
 
 
 class Server(BaseApplication):
-    """The application as gunicorn's processes see it."""
+    """The application in the form that gunicorn requires."""
 
     def __init__(self, settings: Settings, listening: socket.socket, ready: Callable[[], None]):
         self.settings = settings
@@ -160,7 +161,7 @@ def whole_bodies(wsgi: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable
 
 
 class Worker(gthread.ThreadWorker):
-    """A worker that ends event streams when it stops, and gives up slow requests."""
+    """A worker that ends event streams when it stops, and cancels slow requests."""
 
     app: Any
     """The Server, which the base class declares without its methods."""
@@ -218,7 +219,7 @@ class Worker(gthread.ThreadWorker):
             each.timeout = deadline if each.timeout is None else min(each.timeout, deadline)
 
     def murder_pending(self) -> None:
-        """Give up, once a second, the requests whose heads are late."""
+        """Cancel the requests whose heads have not arrived in time; called once a second."""
         super().murder_pending()
         late = time.monotonic() - self.app.settings.head_limit_s
         for connection in [c for c, start in list(self.reading.items()) if start < late]:

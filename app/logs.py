@@ -1,7 +1,7 @@
 """The log on standard error: text for a terminal, or JSON lines without contents of models.
 
-A JSON line contains what the server itself wrote: the message of our own loggers, but only the
-template of a message of a library, and of an exception only its type and its position in the code.
+A JSON line contains the messages of our own loggers in full. It contains only the template of a
+library's message, and only the type and code position of an exception.
 """
 
 from __future__ import annotations

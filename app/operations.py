@@ -28,7 +28,7 @@ def register(app: Flask) -> None:
 
 @bp.get("/livez")
 def livez() -> Response:
-    """Answer, which shows that the process can."""
+    """Answer, as a sign that the process is alive."""
     return _fresh(Response("alive\n", mimetype="text/plain"))
 
 
@@ -58,7 +58,7 @@ def _has_token(token: str) -> bool:
 
 
 def _is_local(settings: Settings) -> bool:
-    """Return whether the client is on this machine, and not a proxy for another one."""
+    """Return whether the client is on this machine, and is no proxy for another machine."""
     if not settings.trusted_proxies and any(name in request.headers for name in _FORWARDED):
         return False
     try:

@@ -1,7 +1,7 @@
 """Locations of the page's files: the top of a clone, or `app/_site` in an installed wheel.
 
-`hatch_build.py` copies the folders into `app/_site` of a wheel under the same names, so relative
-paths are the same in a wheel and in a clone.
+`hatch_build.py` copies the folders into `app/_site` of a wheel under the same names. Relative paths
+are therefore the same in a wheel and in a clone.
 """
 
 from __future__ import annotations

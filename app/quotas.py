@@ -1,4 +1,4 @@
-"""Quotas of stored data by size, number and age, and the choice of what exceeds them."""
+"""Quotas of stored data by size, number and age, and the choice of the items beyond them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Item:
 
 
 def quotas(settings: Settings) -> Mapping[str, Quota]:
-    """Return the quota of each kind of data that is removed when it exceeds its quota."""
+    """Return the quota of each kind of data that clean-ups may remove."""
     return {
         "links": Quota(age_s=_age(settings.links_kept_days)),
         "jobs": Quota(
@@ -69,9 +69,9 @@ def excess(items: Iterable[Item], quota: Quota, now_s: float) -> list[Item]:
 
 
 class Growth:
-    """Tells when so much was stored that it is time to apply a quota, which looks at all items.
+    """Decides when to apply a quota, which scans all items: only after enough new data.
 
-    Between two looks, the data exceed the quota by at most one part in `_LOOKS`, or one item.
+    Between two scans, the data exceed the quota by at most one part in `_LOOKS`, or one item.
     """
 
     def __init__(self, quota: Quota) -> None:
@@ -81,7 +81,7 @@ class Growth:
         self._n_bytes = self._n_items = 0
 
     def is_much_with(self, n_bytes: int) -> bool:
-        """Count a new item of this size; return whether it is time to look."""
+        """Count a new item of this size; return whether a scan is due."""
         most_bytes, most_items = self.quota.n_bytes, self.quota.n_items
         with self._lock:
             self._n_bytes += n_bytes
@@ -91,7 +91,7 @@ class Growth:
             return has_much or has_many or not self._has_looked
 
     def reset(self) -> None:
-        """Note that somebody looks at all items now."""
+        """Record the beginning of a scan of all items."""
         with self._lock:
             self._has_looked = True
             self._n_bytes = self._n_items = 0

@@ -46,7 +46,7 @@ class Rate:
         self._lock = threading.Lock()
 
     def count(self, client: str, now_s: float | None = None) -> None:
-        """Count a request of a client, unless this exceeds the limit. Errors: TooMany."""
+        """Count a request of a client, unless it exceeds the limit. Errors: TooMany."""
         now = time.monotonic() if now_s is None else now_s
         n, seconds = self.limit.n, self.limit.seconds
         if not n:

@@ -1,4 +1,4 @@
-"""Whether the server can do its work: named checks, for /readyz.
+"""The readiness of the server for requests and jobs: named checks, for /readyz.
 
 A further check is a function here, and a row of CHECKS.
 """
@@ -25,7 +25,7 @@ from compiler.units import bytes_text
 log = logging.getLogger("compilarium.web")
 
 Check = Callable[[Flask], str]
-"""Returns what is wrong, without contents of users, or "" if nothing is."""
+"""Returns the problem, without users' data, or "" if there is none."""
 
 
 class ReadinessCheck(TypedDict):
@@ -44,7 +44,7 @@ class Readiness(Payload):
 
 
 _KEPT_S = 2.0
-"""Anybody may ask, so findings are kept for this time."""
+"""Time for which findings are cached, because anybody may request them."""
 
 
 def _database(app: Flask) -> str:

@@ -92,7 +92,7 @@ def sample_graph(sample_id: str, folder: Path | None = None) -> Graph:
 def operators(path: Path, *, is_drawn: bool = False) -> tuple[str, ...]:
     """Return the ONNX operator of each node of a sample, including the nodes of subgraphs.
 
-    With `is_drawn`, nodes whose results drawn weights replace are omitted. The file must be
+    `is_drawn` omits the nodes whose results are replaced by drawn weights. The file must be
     trusted, since the server parses it.
     """
     graph = onnx.load(path, load_external_data=False).graph

@@ -24,7 +24,7 @@ log = logging.getLogger("compilarium.web")
 
 _BACKLOG = 128
 _UPLOADS_KEPT = 4
-"""The server has room for at least this number of uploads of the maximum size."""
+"""The server can store at least this number of uploads of the maximum size."""
 
 
 def serve(settings: Settings, *, say: Callable[[str], None] = print) -> None:
@@ -69,7 +69,7 @@ def require_unix(platform: str) -> None:
 
 
 def completed(settings: Settings) -> Settings:
-    """Return the settings of a server, with those that follow from others.
+    """Return the settings of a server, completed with derived values.
 
     The host in a request to a local server must be a name of this machine.
     """
@@ -83,7 +83,7 @@ def completed(settings: Settings) -> Settings:
 
 
 def require_protection(settings: Settings) -> None:
-    """Refuse to serve a network without TLS, unless the settings permit it, or without a sandbox.
+    """Refuse to serve a network without a sandbox, or without TLS unless the settings permit this.
 
     Errors: E-OPTION-VALUE.
     """
@@ -100,7 +100,7 @@ def require_protection(settings: Settings) -> None:
         raise CompileError(
             "E-OPTION-VALUE",
             f"{settings.host} can be reached from a network, and without TLS everybody in this "
-            "network can read and change what is sent",
+            "network can read and change the traffic",
             hint="give --certificate and --key, or accept this with --insecure",
         )
 

@@ -1,7 +1,7 @@
 """Uploaded files: streamed to disk within a size limit, stored by the digest of their content.
 
-An upload ID consists of the blobs `uploads/ID.onnx` and `uploads/ID.json`, its facts; if a link
-uses the upload, also of the empty blob `uploads/ID.pinned`.
+An upload with the id ID has two blobs: the content `uploads/ID.onnx` and the facts
+`uploads/ID.json`. If a link uses the upload, the empty blob `uploads/ID.pinned` exists too.
 
 Only the child process of a job reads the content of an upload. The user's file name is text, never
 a path. The least recently used files are evicted when space is needed; files that a

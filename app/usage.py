@@ -18,7 +18,7 @@ _BY_ADDRESS_ONLY = frozenset({"link bytes"})
 UNLIMITED: Mapping[str, int] = dict.fromkeys(
     ("uploads_per_minute", "jobs_per_minute", "links_per_minute", "reports_per_minute"), 0
 )
-"""Settings of an application that one program uses alone."""
+"""Settings without rate limits, for an application that only one program uses."""
 
 
 class Usage:

@@ -57,7 +57,7 @@ def command() -> None:
 def check(
     ctx: click.Context, data_folder: Path | None, blob_store: str | None, file: Path | None
 ) -> None:
-    """Check all data for damages, missing files and orphans; the exit code of a damage is 1.
+    """Check all data for orphans, and for damaged or missing files, which give the exit code 1.
 
     The folder may be a backup, which is then compared with its manifest.
     """
@@ -118,7 +118,7 @@ def backup(
 def restore(
     source: Path, data_folder: Path | None, blob_store: str | None, file: Path | None
 ) -> None:
-    """Make the data folder from BACKUP; a data folder with files is refused.
+    """Create the data folder from BACKUP; an existing data folder or blob store must be empty.
 
     All digests are compared with the manifest, and the database is checked, before the data folder
     appears.

@@ -337,10 +337,11 @@ def load_model(path: Path, weights_seed: int | None = None, limits: Limits = OWN
 
 
 def cluster_options() -> Decorator:
-    """Return the options about who runs jobs: `--engine`, `--scheduler`, `--insecure-scheduler`."""
+    """Return the options that select the executor of jobs: `--engine`, `--scheduler`,
+    `--insecure-scheduler`."""
     options = (
         click.option("--engine", type=click.Choice(["local", "dask"]),
-                     help="Who runs jobs: supervisors of this program, or the workers of a Dask "
+                     help="Executor of jobs: supervisors of this program, or the workers of a Dask "
                           "cluster; default: local."),
         click.option("--scheduler", metavar="ADDRESS",
                      help="Scheduler of the Dask cluster: tls://HOST:PORT, or tcp://HOST:PORT on "

@@ -37,7 +37,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--insecure", is_flag=True, default=None,
               help="Permit an address of a network without TLS.")  # fmt: skip
 @click.option("--unsandboxed-local", is_flag=True, default=None,
-              help="Where no sandbox can be built, run your own models without one; "
+              help="If no sandbox can be built, run your own models without one; "
                    "only for a server at 127.0.0.1.")  # fmt: skip
 @cluster_options()
 @click.option("--config", "file", type=_FILE, help="TOML file with settings.")

@@ -16,7 +16,7 @@ from compilarium.options import cluster_options
 @click.option(
     "--data-folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the data of this machine, or that the servers use; "
+    help="Folder for the data of this machine, or the data folder of the servers; "
     "default: the user's data folder.",
 )
 @click.option("--database", "database_url", metavar="URL",
@@ -30,7 +30,7 @@ from compilarium.options import cluster_options
 @click.option("--config", "file", type=click.Path(dir_okay=False, path_type=Path),
               help="TOML file with settings.")  # fmt: skip
 def command(file: Path | None, **options: Any) -> None:
-    """Run jobs on this machine until interrupted; start one such process a machine.
+    """Run jobs on this machine until interrupted; start one such process per machine.
 
     Settings come from options, then from variables COMPILARIUM_NAME, then from the TOML file.
     """

@@ -87,7 +87,7 @@ def _places() -> Iterator[Place]:
 
 
 COMING = frozenset({220, 230, 240, 250, 280})
-"""Lessons that come together with the capabilities of the program that they need."""
+"""Numbers of planned lessons; each needs a capability that this version does not have."""
 
 PLACES: Mapping[int, Place] = {p.number: p for p in _places()}
 
@@ -135,7 +135,8 @@ class Catalogue:
 
 
 def folders_of_lessons(shipped: Path, variable: str | None = None) -> list[Path]:
-    """Return the folders in which lessons are found: those that ship, and those of the variable."""
+    """Return the folders of lessons: the folder that ships, and those of the environment
+    variable."""
     given = os.environ.get(VARIABLE, "") if variable is None else variable
     return [shipped, *(Path(p) for p in given.split(os.pathsep) if p)]
 
@@ -190,7 +191,7 @@ def _fail(path: Path, message: str) -> CompileError:
 
 
 def _check_prerequisites(entries: Sequence[Entry]) -> None:
-    """Require that prerequisites exist, and that no lesson needs itself."""
+    """Require that prerequisites exist and form no cycle."""
     needs = {e.name: e.front.prerequisites for e in entries if e.front is not None}
     planned = {p.number for p in PLACES.values()}
     for name, wanted in needs.items():

@@ -76,7 +76,7 @@ def _n_elements(graph: Graph) -> int:
 
 @contextmanager
 def lines_from(first_line: int) -> Generator[None]:
-    """Let errors of the block count lines from the line of the file in which the text begins."""
+    """Convert positions in errors of the block from lines of the text to lines of its file."""
     try:
         yield
     except CompileError as e:

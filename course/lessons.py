@@ -6,8 +6,8 @@
         exercise.toml
         solution.py
 
-A skeleton is made of the solution: lines between two markers are replaced by the text after the
-first marker's colon.
+The skeleton is derived from the solution: lines between two markers are replaced by the text after
+the first marker's colon.
 """
 
 from __future__ import annotations

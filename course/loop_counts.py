@@ -23,8 +23,8 @@ MOST_LINES = 200
 class LoopCounts:
     """Counts of a kernel's loops.
 
-    `iterations` counts executed statements; the lanes of a vector loop are one execution, since one
-    instruction does their work.
+    `iterations` counts executed statements. A statement in a vector loop counts once for all lanes,
+    since one instruction computes them.
     """
 
     loops: int

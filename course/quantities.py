@@ -1,7 +1,8 @@
 """Named quantities of a graph and of its program, with units; most of them are deterministic.
 
-Counts of kernels and bytes are those of the program for one fixed target, so that they are equal on
-every machine and in the browser. Timed quantities need machine code, and have intervals.
+Kernels and bytes are counted for one fixed target: the counts are equal on every machine and in the
+browser. Compiled quantities count the machine code for this target. Timed quantities run machine
+code for this machine, and have intervals.
 """
 
 from __future__ import annotations
@@ -12,16 +13,26 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from functools import cached_property
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import numpy as np
+
+from compiler.check.errors import errors_of
+from compiler.check.feeds import make_feeds
+from compiler.check.margins import evaluated, wide_results
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.figures.figure import TEXTS, Unit
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.operator import OPERATORS, Cost
+from compiler.passes.cleanup.fold_constants import held_bytes
 from compiler.passes.engine.cost import CORE, graph_cost, node_cost
 from compiler.runtime.preview import Preview, preview
+from compiler.runtime.thunks.select import Unlaunched, inner_thunks
 from compiler.targets.target import Target, by_name
+
+if TYPE_CHECKING:
+    from compiler.codegen.listing import Counts
 
 TARGET = "x86-64-v3"
 """The target of deterministic quantities."""
@@ -38,7 +49,7 @@ class Amount:
 
     @property
     def is_measured(self) -> bool:
-        """Whether another run would give another value."""
+        """Whether the value varies from run to run."""
         return self.low is not None
 
     def text(self, filter: str = "") -> str:
@@ -67,9 +78,16 @@ FILTERS: Mapping[str, Callable[[Any], str]] = {
 """The filters of references, by name."""
 
 
+class CompiledProgram(Protocol):
+    """The part of a program that compiled quantities read."""
+
+    def emit(self, kind: str) -> Any:
+        """Return the program at one level."""
+
+
 @dataclass
 class Subject:
-    """A graph after its passes, with all that is derived from it on demand."""
+    """A graph after its passes; derived data are computed on demand."""
 
     graph: Graph
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -81,13 +99,31 @@ class Subject:
         return preview(self.graph, fixed_target())
 
     @cached_property
+    def program(self) -> CompiledProgram:
+        """The program for the fixed target. Errors: those of compiling."""
+        from compiler.cached import compile as compile_program
+
+        options: dict[str, Any] = {**self.options, "target": TARGET}
+        return compile_program(self.source or self.graph, **options)
+
+    @cached_property
+    def feeds(self) -> Mapping[str, Any]:
+        """Random inputs, which are equal for all subjects with the same source."""
+        return make_feeds(self.source or self.graph, "normal", 0)
+
+    @cached_property
+    def results(self) -> Mapping[str, Any]:
+        """The results of the reference on the random inputs."""
+        return evaluated(self.graph, self.feeds)
+
+    @cached_property
     def cost(self) -> Cost:
         """The cost of all nodes whose cost is known."""
         return graph_cost(self.graph)[0]
 
     @cached_property
     def contraction_cost(self) -> Cost:
-        """The cost of the contractions outside of fusions whose cost is known."""
+        """The cost of all contractions of known cost that are outside fusions."""
         types = self.graph.types
         nodes = filter(_is_contraction, self.graph.nodes)
         costs = (node_cost(n, types.__getitem__) for n in nodes)
@@ -99,23 +135,38 @@ def fixed_target() -> Target:
     return by_name(TARGET)
 
 
+Needs = Literal["graph", "numbers", "code", "time"]
+"""What a quantity needs.
+
+- "graph": the graph alone
+- "numbers": an evaluation by the reference on random inputs
+- "code": machine code for the fixed target
+- "time": timed runs
+"""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantity:
-    """A quantity: name, unit and description; `compute` is None for timed quantities."""
+    """A quantity: name, unit, description, what it needs, and its function of a subject."""
 
     name: str
     unit: Unit
     words: str
-    compute: Callable[[Subject], float] | None
+    needs: Needs
+    compute: Callable[[Subject], float]
 
     @property
     def is_timed(self) -> bool:
         """Whether the quantity is measured by running programs."""
-        return self.compute is None
+        return self.needs == "time"
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the quantity follows from the graph alone, so that a page can count it."""
+        return self.needs == "graph"
 
     def of(self, subject: Subject) -> Amount:
         """Return the quantity of a graph. Timed quantities need `measured`."""
-        assert self.compute is not None, f"{self.name} is measured"
         return Amount(self.compute(subject), self.unit)
 
 
@@ -123,13 +174,13 @@ QUANTITIES: dict[str, Quantity] = {}
 
 
 def quantity(
-    unit: Unit, timed: bool = False
+    unit: Unit, needs: Needs = "graph"
 ) -> Callable[[Callable[[Subject], float]], Callable[[Subject], float]]:
     """Declare a function from a subject to a number as the quantity named after it."""
 
     def declare(fn: Callable[[Subject], float]) -> Callable[[Subject], float]:
         words = inspect.getdoc(fn) or ""
-        QUANTITIES[fn.__name__] = Quantity(fn.__name__, unit, words, None if timed else fn)
+        QUANTITIES[fn.__name__] = Quantity(fn.__name__, unit, words, needs, fn)
         return fn
 
     return declare
@@ -144,8 +195,8 @@ def quantity_named(name: str) -> Quantity:
 
 
 def counted(subject: Subject) -> dict[str, Amount]:
-    """Return all deterministic quantities of a graph by name."""
-    return {q.name: q.of(subject) for q in QUANTITIES.values() if not q.is_timed}
+    """Return by name all quantities that follow from the graph alone."""
+    return {q.name: q.of(subject) for q in QUANTITIES.values() if q.is_counted}
 
 
 @quantity("count")
@@ -220,9 +271,92 @@ def peak_bytes(subject: Subject) -> float:
 
 
 @quantity("B")
+def live_bytes(subject: Subject) -> float:
+    """The most bytes of intermediate values that are live at one step: a bound of every plan."""
+    return subject.preview.plan.lower_bound_bytes
+
+
+@quantity("B")
+def unshared_bytes(subject: Subject) -> float:
+    """The size of an arena in which no two buffers share memory."""
+    return subject.preview.plan.unshared_bytes
+
+
+@quantity("count")
+def buffers(subject: Subject) -> float:
+    """The number of buffers of intermediate values; values that share their memory have one."""
+    return len(subject.preview.plan.buffers)
+
+
+@quantity("count")
+def views(subject: Subject) -> float:
+    """The number of nodes without a launch: their results use the memory of other values."""
+    return sum(isinstance(thunk, Unlaunched) for thunk in subject.preview.thunks)
+
+
+@quantity("B")
 def weight_bytes(subject: Subject) -> float:
     """The bytes of all constants of the graph."""
     return sum(c.type.nbytes for c in subject.graph.constants.values())
+
+
+@quantity("B")
+def stored_bytes(subject: Subject) -> float:
+    """The bytes that a file stores for all constants: one element if all elements are equal."""
+    return sum(map(held_bytes, subject.graph.constants.values()))
+
+
+@quantity("count")
+def loop_lines(subject: Subject) -> float:
+    """The number of lines of the loops of all generated kernels."""
+    kernels = (thunk.scheduled.kernel for thunk in inner_thunks(subject.preview.thunks))
+    return sum(str(kernel).count("\n") + 1 for kernel in kernels)
+
+
+@quantity("error", needs="numbers")
+def error(subject: Subject) -> float:
+    """The largest error of a result of the reference on random inputs, relative to its scale.
+
+    The yardstick is the graph before all passes, computed in f64.
+    """
+    wide = wide_results(subject.source or subject.graph, subject.feeds)[1]
+    return max((e.relative for e in errors_of(subject.results, wide)), default=0.0)
+
+
+@quantity("share", needs="numbers")
+def changed(subject: Subject) -> float:
+    """The share of elements of results whose bits differ from those before all passes."""
+    before = evaluated(subject.source or subject.graph, subject.feeds)
+    after = subject.results
+    pairs = [(np.asarray(before[name]), np.asarray(after[name])) for name in before]
+    different = sum(int(((a != b) & ~((a != a) & (b != b))).sum()) for a, b in pairs)
+    return different / max(sum(a.size for a, _ in pairs), 1)
+
+
+@quantity("count", needs="code")
+def llvm_lines(subject: Subject) -> float:
+    """The number of lines of the LLVM text, without blank lines and comments."""
+    lines = str(subject.program.emit("llvm")).splitlines()
+    return sum(bool(line.strip()) and not line.lstrip().startswith(";") for line in lines)
+
+
+@quantity("count", needs="code")
+def instructions(subject: Subject) -> float:
+    """The number of machine instructions of the program; each counts once, in loops too."""
+    return _instructions(subject).n_instructions
+
+
+@quantity("count", needs="code")
+def vector_instructions(subject: Subject) -> float:
+    """The number of machine instructions that compute, move or permute vectors."""
+    found = _instructions(subject).by_class
+    return sum(n for name, n in found.items() if name not in ("scalar", "branch"))
+
+
+def _instructions(subject: Subject) -> Counts:
+    from compiler.codegen.listing import counts
+
+    return counts(str(subject.program.emit("asm")), fixed_target())
 
 
 @quantity("s")
@@ -231,7 +365,7 @@ def modelled_seconds(subject: Subject) -> float:
     return CORE.seconds(subject.cost, int(kernels(subject)))
 
 
-@quantity("s", timed=True)
+@quantity("s", needs="time")
 def seconds(subject: Subject) -> float:
     """The median time of one run on this machine; the interval has 95 % confidence."""
     raise AssertionError("measured together with other subjects")
@@ -247,7 +381,8 @@ def measured(
     """Time the programs of several subjects in interleaved rounds, for `budget_s` seconds.
 
     The rounds run in the context `alone`; the compilations precede it.
-    Returns the time of each, and all its rounds. Errors: those of compiling and running.
+    Returns the median time of each subject, and the times of its rounds. Errors: those of compiling
+    and running.
     """
     from compiler.bench.timing import interleaved
     from compiler.cached import compile as compile_program
@@ -272,7 +407,8 @@ def median_of(rounds: Sequence[float]) -> Amount:
 
 
 def ratio_of(over: Amount, under: Amount) -> Amount:
-    """Return a quotient; the interval of a measured one contains all quotients of the intervals."""
+    """Return a quotient; its interval, if any, contains all quotients of values in the
+    intervals."""
     value = over.value / under.value if under.value else float("inf")
     if over.low is None and under.low is None:
         return Amount(value, "ratio")

@@ -1,9 +1,9 @@
-"""Isolation of everything that parses, compiles or runs input of strangers.
+"""Isolation of all processes that parse, compile or run untrusted input.
 
 `run` starts a command in a new sandbox. `Holder` prepares a sandbox that a forked child joins, so
 that the child keeps the modules of its parent. Both ways use the same files, limits and filter of
 system calls; docs/sandbox.md describes the layers. If the sandbox cannot be built, both raise
-`SandboxError`: no command ever runs outside it.
+`SandboxError`: no command ever runs outside a sandbox.
 
 This package uses the standard library only. A module imports only modules before it in this list:
 

@@ -21,7 +21,7 @@ APPARMOR_FIX = """\
 printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile bwrap /usr/bin/bwrap \
 flags=(unconfined) {\\n  userns,\\n}\\n' | sudo tee /etc/apparmor.d/bwrap \
 && sudo apparmor_parser -r /etc/apparmor.d/bwrap"""
-"""Since Ubuntu 23.10, AppArmor permits user namespaces to programs with such a profile only."""
+"""Since Ubuntu 23.10, AppArmor permits user namespaces only to programs with such a profile."""
 
 CONTAINER_FIX = (
     "start the container with a seccomp profile that allows clone, unshare, setns, mount, umount2, "
@@ -33,7 +33,7 @@ CONTAINER_FIX = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What this machine says about itself; settings are None where the kernel has none."""
+    """Facts about this machine; a setting is None if the kernel does not have it."""
 
     system: str
     machine: str
@@ -144,11 +144,11 @@ _MESSAGES: tuple[tuple[str, Callable[[Facts], Obstacle]], ...] = (
         ),
     ),
 )
-"""Messages of bubblewrap and of the launchers, and what they mean."""
+"""Messages of bubblewrap and of the launchers, and the obstacles that they indicate."""
 
 
 def explain(message: str, known: Facts) -> SandboxError:
-    """Return the error for a sandbox that could not be built, from what was printed."""
+    """Return the error for a sandbox that could not be built, derived from a printed message."""
     shown = next(obstacles(known), None)
     if shown is None:
         found = (make for pattern, make in _MESSAGES if re.search(pattern, message))
@@ -161,7 +161,7 @@ def explain(message: str, known: Facts) -> SandboxError:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A part of the sandbox that is used where a machine has it."""
+    """An optional part of the sandbox, used if the machine has it."""
 
     name: str
     is_used: bool

@@ -1,7 +1,7 @@
-"""Control groups: one count of memory and processes for a whole sandbox, where this is permitted.
+"""Control groups: one count of memory and processes for a whole sandbox, if permitted.
 
 Both versions are supported. Version 2 needs a delegated group, from a unit of systemd with
-`Delegate=`, or from `systemd-run --user --scope -p Delegate=yes`; version 1 needs a writable
+`Delegate=`, or from `systemd-run --user --scope -p Delegate=yes`. Version 1 needs a writable
 hierarchy, as root has. Without a group, limits of each process and samples of their sum remain: see
 watch.py.
 """
@@ -27,7 +27,7 @@ _PREFIX = "compilarium"
 _REMOVAL_S = 2.0
 _ATTEMPTS = 50
 _LEFT_AFTER_S = 60.0
-"""A new group is empty until its first process has joined."""
+"""Age of an empty group before its removal: a new group is empty until its first process joins."""
 _numbers = itertools.count()
 
 
@@ -40,7 +40,7 @@ class Parents:
 
 
 def usable(hierarchy: Path = HIERARCHY, membership: Path = MEMBERSHIP) -> Parents | None:
-    """Return where this process may create groups that count memory and processes, if anywhere."""
+    """Return the groups below which this process may create groups with limits, or None."""
     return _version_2(hierarchy, membership) or _version_1(hierarchy, membership)
 
 
@@ -70,7 +70,7 @@ def _version_2(hierarchy: Path, membership: Path) -> Parents | None:
 
 
 def _is_delegated(folder: Path) -> bool:
-    """Return whether a group is of this user, and the group above it of another one."""
+    """Return whether this user owns a group, and another user owns the group above it."""
     try:
         owner, above = folder.stat().st_uid, folder.parent.stat().st_uid
     except OSError:
@@ -132,7 +132,7 @@ def _words(path: Path) -> set[str]:
 
 
 def _may_join(parent: Path) -> bool:
-    """Return whether processes may move into groups below; systemd owns groups of its own."""
+    """Return whether processes may move into groups below; groups of systemd are not writable."""
     return parent == HIERARCHY or os.access(parent / "cgroup.procs", os.W_OK)
 
 
@@ -169,7 +169,7 @@ class Group:
         self._set("pids.max", limits.n_processes)
 
     def _set(self, name: str, value: int) -> None:
-        """Write a limit where the kernel has it; accounting of swap is optional."""
+        """Write a limit if the kernel has it; accounting of swap is optional."""
         for folder in self.folders:
             if (folder / name).exists():
                 (folder / name).write_text(str(value))
@@ -181,7 +181,7 @@ class Group:
         return int(counts.get("oom_kill", 0)) > 0
 
     def peak_bytes(self) -> int:
-        """Return the largest memory of the group until now, 0 if the kernel does not tell."""
+        """Return the largest memory of the group until now, 0 if the kernel does not report it."""
         name = "memory.peak" if self.version == 2 else "memory.max_usage_in_bytes"
         return max((int(text) for text in self._texts(name)), default=0)
 

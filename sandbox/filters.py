@@ -21,15 +21,15 @@ AF_UNIX = 1
 TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541C, 0x5423
 QUERY_PERSONALITY = 0xFFFFFFFF
 ANY_NAMESPACE = sum(bits for kind, bits in NEW_NAMESPACES.items() if kind != "time")
-"""Flags of clone. It cannot create a time namespace: that flag is part of a signal number there."""
+"""Flags of clone; the flag of time namespaces is part of a signal number in a call of clone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on the low 32 bits of an argument; the kernel ignores the upper bits of these.
+    """A condition on the low 32 bits of an argument; the kernel ignores its upper bits.
 
-    The call is denied if the word, reduced to `mask`, is one of `values`, or none of them if
-    `is_allow_list`.
+    The call is denied if the word under `mask` is one of `values`; with `is_allow_list`, if it is
+    none of them.
     """
 
     argument: int

@@ -1,4 +1,4 @@
-"""The first way in: a command as a new process."""
+"""The first way into a sandbox: a command as a new process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(
 ) -> Result:
     """Run a command in a new sandbox, and return its end and its output.
 
-    The command starts in the empty folder /box, the only one that it may write, beside /dev/shm.
+    The command starts in the empty folder /box. It may write only below /box and /dev/shm.
     Errors: SandboxError if the sandbox cannot be built; the command did not run then.
     """
     limits, inputs = limits or Limits(), inputs or Inputs()
@@ -63,7 +63,7 @@ def run(
 
 
 def _launcher(status: int, limits: Limits) -> list[str]:
-    """Return the launcher inside; it runs without the packages of the environment."""
+    """Return the launcher inside the sandbox; it runs without the packages of the environment."""
     python = getattr(sys, "_base_executable", None) or sys.executable
     numbers = [f"{which}:{s}:{h}" for which, (s, h) in limits.resource_limits().items()]
     version = str(landlock.version())

@@ -1,8 +1,9 @@
 """The second way in: a forked child joins a prepared sandbox, and keeps the modules of its parent.
 
 bubblewrap builds the sandbox around `cat`, whose end is the end of everything inside. A child of a
-single-threaded parent joins its namespaces, and forks once more: only children enter a namespace of
-process ids. Between both, a stand-in remains that returns the exit status to the parent.
+single-threaded parent joins the namespaces of the sandbox, and forks once more: only children enter
+a namespace of process ids. The first child remains as a stand-in, which returns the exit status to
+the parent.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ _ALL_KINDS = sum(bits for kind, bits in kernel.NEW_NAMESPACES.items() if kind !=
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What a forked child needs to join a sandbox, besides a descriptor of its first process.
+    """The data with which a forked child joins a sandbox, besides a descriptor of its first
+    process.
 
-    Another process of the same user than the one with the holder may fork the child.
+    The child may be forked by another process than the holder's, if both have the same user.
     """
 
     limits: Limits
@@ -63,11 +65,11 @@ class Ticket:
         """Move a freshly forked child into the sandbox, whose first process is `init_end`.
 
         Only the descriptors `keep` stay open. The function returns in a new process, and the
-        calling process waits for its end. The new process leads a session of its own if it
-        `is_detached`; otherwise it stays in the process group of the calling process, so signals to
-        this group reach both. To end both, close the holder: if the calling process is killed
-        first, the end of the sandbox waits until the machine's first process has noticed. Both die
-        with the thread that has forked the calling process.
+        calling process waits for its end. With `is_detached`, the new process leads its own
+        session. Otherwise it stays in the process group of the calling process, so signals to this
+        group reach both. To end both, close the holder. Do not kill the calling process first: the
+        sandbox would end only after the machine's first process has reaped the new process. Both
+        die with the thread that has forked the calling process.
         Errors: OSError if the sandbox has ended.
         """
         program, landlock_version = filter_program(), landlock.version()
@@ -134,7 +136,8 @@ class Holder:
 
     @property
     def init_end(self) -> int:
-        """The descriptor of the first process inside; it becomes readable when that ends."""
+        """The descriptor of the first process inside; it becomes readable when this process
+        ends."""
         assert self.sandbox.init_end is not None
         return self.sandbox.init_end
 

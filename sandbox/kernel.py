@@ -49,7 +49,7 @@ def prctl(option: int, value: int = 0, third: int = 0) -> int:
 
 
 def setns(descriptor: int, kinds: int) -> None:
-    """Join the namespaces of these kinds of the process behind a pidfd. Errors: OSError."""
+    """Join the namespaces `kinds` (flags) of the process of a pidfd. Errors: OSError."""
     _checked(_libc.setns(descriptor, kinds), "setns")
 
 
@@ -109,7 +109,8 @@ def filter_system_calls(program: bytes) -> None:
 
 
 def restore_signals(numbers: tuple[int, ...]) -> None:
-    """Let these signals have their default effect; an ignored signal stays ignored in a program."""
+    """Restore the default effect of these signals; a started program would inherit ignored
+    signals."""
     for number in numbers:
         _libc.signal(number, None)
 

@@ -38,7 +38,7 @@ class Sandbox:
         self.init_end: int | None = None
 
     def meet(self, info: bytes) -> None:
-        """Take note of the first process inside, which bubblewrap reports."""
+        """Record the first process inside, which bubblewrap reports."""
         pid = int(json.loads(info)["child-pid"])
         with contextlib.suppress(OSError):
             end = os.pidfd_open(pid)
@@ -177,7 +177,7 @@ def _clean_up() -> None:
 
 
 def _outside(path: str, uid: int | None, group: Group | None, binds: Sequence[Bind]) -> list[str]:
-    """Return the launcher before bubblewrap, where there is something to prepare as this user."""
+    """Return the launcher that prepares the start of bubblewrap; [] if no step is needed."""
     given = [f"group={folder}" for folder in (group.folders if group else ())]
     if uid is not None:
         given += [f"show={bind.source}" for bind in binds]

@@ -1,8 +1,8 @@
 """Processes of bubblewrap that outlive their owner.
 
 bubblewrap dies with its parent, and the first process inside dies with bubblewrap. If bubblewrap is
-killed before that process has asked the kernel for this, the process waits forever. The name of
-each process tells its owner, so the next owner of sandboxes kills it.
+killed before the first process has requested this from the kernel, the first process waits forever.
+The name of each process contains its owner, so the next owner of sandboxes can kill leftovers.
 """
 
 from __future__ import annotations

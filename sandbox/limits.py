@@ -19,9 +19,9 @@ class Limits:
 
     `seconds` is wall-clock time, and `cpu_seconds` processor time of each process. `memory_bytes`
     bounds the address space of each process, and the memory of all processes together.
-    `scratch_bytes` bounds the folder /box and each file in it, `n_entries` the number of its files,
-    and `output_bytes` the standard output and the standard error, each. `n_files` bounds the open
-    files of a process.
+    `scratch_bytes` bounds the folder /box and each file in it, and `n_entries` the number of its
+    files. `output_bytes` bounds the standard output and the standard error, each. `n_files` bounds
+    the open files of a process.
     """
 
     seconds: float = 10.0
@@ -34,10 +34,10 @@ class Limits:
     n_entries: int = 10_000
 
     def beyond_this_process(self) -> Self:
-        """Return the limits with the address space that a child forked now would inherit.
+        """Return the limits, plus the address space that a child forked now would inherit.
 
-        For trials: the memory of all processes together may exceed the limit by as much. Unit:
-        bytes.
+        For trials: the added bytes also raise the limit on the memory of all processes together.
+        Unit: bytes.
         """
         n_pages = int(Path("/proc/self/statm").read_text().split()[0])
         n_bytes = n_pages * resource.getpagesize()

@@ -1,4 +1,4 @@
-"""The last step into a sandbox, in the process that will run the strangers' code.
+"""The last step into a sandbox, in the process that will run untrusted code.
 
 Both ways in end here: the launcher of a new process, and a forked child that joins. The launchers
 inside a sandbox import this module, so it imports little.

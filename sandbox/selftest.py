@@ -1,7 +1,7 @@
 """The self-test: every assertion about a sandbox of this machine, in about a second.
 
-`examine` checks the probes inside a new process and inside a joined child, and a few assertions
-from outside: the limits of time and output, and that nothing survives.
+`examine` checks the probes inside a new process and inside a joined child. It checks from outside
+that time and output are limited, and that no process survives.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ LIMITS = Limits(seconds=20, cpu_seconds=20, n_processes=40)
 """Limits of the probes: few processes, so that the limit is reached quickly."""
 
 UNTOLD = "the process ended before"
-"""The beginning of what is found of a probe that did not run, for instance for lack of time."""
+"""The beginning of the finding for a probe that did not run, for instance for lack of time."""
 
 _SHORT_S, _LONGEST_S = 0.3, 5.0
 _OUTPUT_BYTES = 1 << 16
 _IMPORTS = ("numpy_works", "machine_code_works")
-"""Probes that need no second time in a joined child: the parent imports there."""
+"""Probes that only the new process runs: in a joined child, the parent has done the imports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Finding:
 class Report:
     """The result of the self-test.
 
-    If the sandbox cannot be built, `obstacle` says why, `fix` is the remedy, and there are no
+    If the sandbox cannot be built, `obstacle` is the reason, `fix` is the remedy, and there are no
     findings.
     """
 
@@ -71,7 +71,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Return whether strangers' code may run on this machine."""
+        """Return whether untrusted code may run on this machine."""
         return not self.obstacle and all(finding.ok for finding in self.findings)
 
     def to_json(self) -> Mapping[str, Any]:

@@ -145,7 +145,7 @@ def _wait(
 
 
 def _drain(streams: Sequence[Stream]) -> bool:
-    """Read what is left in the pipes; return whether all is within the limits."""
+    """Read the rest of the output in the pipes; return whether it is within the limits."""
     end_s = time.monotonic() + _DRAIN_S
     with selectors.DefaultSelector() as selector:
         for stream in streams:

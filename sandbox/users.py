@@ -1,4 +1,4 @@
-"""A user for each sandbox of root, so that strangers' code is never root, not even inside.
+"""A user for each sandbox that root builds: untrusted code is never root, not even inside.
 
 These users may read a file that is lent to them, if their sandbox shows it.
 """
@@ -50,7 +50,7 @@ def _take() -> tuple[int, socket.socket]:
 def lend(path: str) -> None:
     """Let root's sandboxes read a file, or a folder with everything below it.
 
-    Files that other users may read stay as they are; links are not followed. A lent file gets the
+    Files that other users may read are not changed; links are not followed. A lent file gets the
     group of these sandboxes, so no other user of the machine can read it. Errors: OSError.
     """
     if os.geteuid() != 0:

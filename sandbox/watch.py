@@ -1,7 +1,7 @@
 """Samples of a sandbox: the memory of all its processes, and the number of files in /box.
 
-They replace a cgroup where there is none: limits of a process do not bound the sum, and bubblewrap
-does not bound the number of files. Memory that several processes share counts once.
+Samples replace a missing cgroup: limits of a process do not bound the sum, and bubblewrap does not
+bound the number of files. Memory that several processes share counts once.
 """
 
 from __future__ import annotations

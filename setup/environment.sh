@@ -5,6 +5,12 @@ set -eu
 cd "$(dirname "$0")/.."
 kind=$1
 
+if [ -L .venv ]; then
+    echo ".venv is a link, and this command would change the environment of another clone." >&2
+    echo "hint: remove the link, or run the tools of .venv/bin yourself" >&2
+    exit 1
+fi
+
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
 find_python() {

@@ -159,7 +159,8 @@ def _added(node: Node, operands: list[Any]) -> float:
     """Return the largest magnitude that an operator adds to its results, or 0."""
     if node.op in TERMS:
         return max(abs(float(node.attrs[name])) for name in TERMS[node.op])
-    shift = operands[SHIFTED[node.op]] if node.op in SHIFTED else None
+    at = SHIFTED.get(node.op, len(operands))
+    shift = operands[at] if at < len(operands) else None
     if shift is None or not _is_finite(shift):
         return 0.0
     return float(np.abs(shift.astype(np.float64)).max(initial=0.0))

@@ -1,6 +1,6 @@
 """Requests that create something: rate limits, and answers that repeat for an Idempotency-Key.
 
-A client that has received no answer sends its request again with the same key, and receives the
+A client that has received no answer sends its request again with the same key. It then receives the
 answer to the first request instead of a second job or link.
 """
 

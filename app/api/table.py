@@ -43,7 +43,8 @@ class Route:
     query: tuple[Query, ...] = ()
     fails: tuple[int, ...] = ()
     creates: str = ""
-    """What the route creates: the kind of its rate limit. Such a route accepts Idempotency-Key."""
+    """The kind of data that the route creates, which selects its rate limit; "" for none. Such a
+    route accepts Idempotency-Key."""
 
     @property
     def is_streamed(self) -> bool:

@@ -1,6 +1,6 @@
 """Backups of the data folder, while servers use it, and their restoration.
 
-A backup, or a restored data folder, is made under a temporary name and appears complete.
+A backup or a restored data folder is created under a temporary name, and renamed when complete.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from compiler.errors import CompileError
 def back_up(settings: Settings, target: Path, *, with_jobs: bool = True) -> Manifest:
     """Copy database and blobs into a new folder, and return the manifest of the backup.
 
-    The database is copied before the uploads, so the backup has the models of all its links. Of the
-    jobs, its copy has only those whose results are in the backup. A database other than SQLite is
-    not part of the backup. Errors: E-OPTION-VALUE if the target exists, or there is no data folder;
-    E-OUTPUT-FILE; E-DATA-DAMAGED for a damaged database.
+    The database is copied before the uploads, so the backup has the models of all its links. The
+    copy of the database has only jobs whose results are in the backup. A database other than SQLite
+    is not part of the backup. Errors: E-OPTION-VALUE if the target exists, or there is no data
+    folder; E-OUTPUT-FILE; E-DATA-DAMAGED for a damaged database.
     """
     folder, blobs = settings.data_folder, blobs_of(settings)
     if not folder.is_dir():

@@ -1,7 +1,7 @@
 """The check of a data folder or of a backup: damaged and missing files, and orphans.
 
-Reads every byte. A server may use the folder meanwhile: files that it removes are no damages, and
-incomplete files are orphans only if they are old.
+Reads every byte. A server may use the folder during the check: a file that the server removes is no
+defect. An incomplete file is an orphan only if it is old.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def _digest(blobs: Blobs, key: str) -> Stored:
 
 
 def _jobs(database: Database | None, blobs: Blobs, report: Report) -> Iterator[Finding]:
-    """Check the results of jobs; without a database, every prefix may be of a job."""
+    """Check the results of jobs; without a database, every prefix may belong to a job."""
     folder = blobs.path(JOBS)
     jobs = known_jobs(database, folder) if database is not None else None
     stored = blobs.children(JOBS)
@@ -220,7 +220,7 @@ def _is_whole(blobs: Blobs, key: str) -> bool:
 
 
 def _links(settings: Settings, database: Database, report: Report) -> Iterator[Finding]:
-    """Yield the models that links name and that are not stored."""
+    """Yield the models that are named by links, but are not stored."""
     file = maintenance.database_file(database)
     if file is None:
         with database.looking() as connection:
@@ -242,7 +242,7 @@ def _others(folder: Path) -> Iterator[Finding]:
     known = {UPLOADS, JOBS, MANIFEST, *OMITTED}
     for path in sorted(folder.iterdir()):
         if path.name not in known and not path.name.startswith(FILE_NAME):
-            yield Finding("orphan", path.name, "is not of this program")
+            yield Finding("orphan", path.name, "does not belong to this program")
 
 
 def _is_old(changed_s: float) -> bool:

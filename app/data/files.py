@@ -1,4 +1,4 @@
-"""The files of the data folder that cannot be made again: uploads, finished jobs, the database."""
+"""The files of the data folder that cannot be recreated: uploads, finished jobs, the database."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from app.store.jobs.record import JOBS
 from app.uploads import UPLOADS
 
 OMITTED = frozenset({"logs", "models", COUNTS, "supervisors", COPIES})
-"""Folders of the data folder that backups omit: logs, sample models with drawn weights, what
-running servers and supervisors count and lock, and copies of the database from before migrations.
+"""Folders that backups omit: logs, sample models with drawn weights, counters and locks of running
+processes, and copies of the database from before migrations.
 """
 
 _UPLOAD = r"uploads/[0-9a-f]{64}\.(?:onnx|json|pinned)"
@@ -24,16 +24,17 @@ _INCOMPLETE = ".partial"
 
 
 def is_stored_name(name: str) -> bool:
-    """Return whether a path in the data folder is one of a stored file, and so is safe to write."""
+    """Return whether a path is that of a stored file in the data folder, and so is safe to
+    write."""
     return bool(_NAME.fullmatch(name)) and not name.endswith(_INCOMPLETE)
 
 
 def keys_below(blobs: Blobs, prefix: str) -> Iterator[str]:
-    """Yield the keys of all complete files of uploads, or of a job, which are their paths in the
-    data folder."""
+    """Yield the keys of all complete files of uploads or of a job: their paths in the data
+    folder."""
     return filter(is_stored_name, sorted(each.key for each in blobs.below(prefix)))
 
 
 def is_elsewhere(name: str) -> bool:
-    """Return whether a stored file is a blob, which may not be in the data folder."""
+    """Return whether a stored file is a blob, which the settings may keep in another place."""
     return name.startswith((f"{UPLOADS}/", f"{JOBS}/"))

@@ -15,7 +15,7 @@ from app.store.jobs.record import UNFINISHED, State, attempt_folder
 
 @dataclass(frozen=True, slots=True)
 class KnownJob:
-    """A job, as far as its files depend on it."""
+    """The facts about a job that determine its files."""
 
     id: str
     state: State

@@ -28,7 +28,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup contains: `files` by their paths in the data folder.
+    """The contents of a backup: `files` by their paths in the data folder.
 
     `revision` is the version of the tables in the database; "" without a database.
     """

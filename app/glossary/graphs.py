@@ -80,7 +80,7 @@ MODELS_AND_GRAPHS = Section(
         ),
         Term(
             "name scope",
-            "the part of a name before a slash, which groups nodes as the source of the model did",
+            "the part of a name before a slash; it groups nodes as in the source of the model",
             "`app/grouping/scopes.py`",
             "TensorFlow: name scope",
         ),
@@ -229,7 +229,7 @@ PASSES_AND_RULES = Section(
         ),
         Term(
             "reduction",
-            "the combination of elements along an axis into one, by a sum or a maximum",
+            "the combination of elements along an axis into one, such as their sum or maximum",
             "`compiler/ops/reductions/`",
             "XLA: reduce; TVM: `kCommReduce`; MLIR: reduction iterator",
         ),

@@ -122,8 +122,7 @@ LOOPS_AND_CODE = Section(
         ),
         Term(
             "Winograd",
-            "a convolution algorithm that transforms tiles, so that they need fewer "
-            "multiplications",
+            "a convolution algorithm that transforms tiles to reduce the number of multiplications",
             "`compiler/passes/algorithms/`",
             "cuDNN, oneDNN: Winograd",
         ),
@@ -323,7 +322,7 @@ CHECKS_AND_MEASUREMENTS = Section(
         ),
         Term(
             "roofline",
-            "a bound on speed: the lower of the processor's peak and bandwidth times "
+            "a bound on speed: the minimum of the processor's peak, and of bandwidth times "
             "operations per byte",
             "`compiler/machine/`",
             "Williams, Waterman and Patterson 2009",
@@ -344,7 +343,8 @@ CHECKS_AND_MEASUREMENTS = Section(
         ),
         Term(
             "disturbed",
-            "of a measurement: other work used the processors, so its times may be too long",
+            "of a measurement: other work used the processors, so the measured times may be too "
+            "long",
             "`compiler/bench/disturbance.py`",
             "",
             forms=("undisturbed",),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class Term:
     """A concept with a single name in the source, the page and the documents.
 
-    `source` states where the concept is implemented, and `known_as` what other compilers call it;
+    `source` names the implementation of the concept, and `known_as` its names in other compilers;
     in both texts, backticks mark code. `forms` are further forms, besides the plural with "s". If
     `is_marked` is False, the page does not mark the term, because it also uses the word in its
     everyday sense.

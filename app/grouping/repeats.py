@@ -150,7 +150,7 @@ def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
 def _best_phase(
     items: Sequenced, periodic: range, period: int, cuts: Mapping[int, int]
 ) -> Iterator[Run]:
-    """Yield runs of equal blocks, cut where the fewest values cross from block to block."""
+    """Yield runs of equal blocks, cut at positions that the fewest values cross."""
     phases = range(periodic.start, min(periodic.start + period, periodic.stop - 2 * period + 1))
     start = min(phases, key=lambda at: (cuts[at + period], at))
     n_blocks = (periodic.stop - start) // period

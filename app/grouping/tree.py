@@ -114,7 +114,7 @@ class Homes:
     def find(self, origins: Sequence[str]) -> str:
         """Return the key of the group with most of these ONNX nodes, chosen level by level.
 
-        "" is the key of the root. Of several groups with equally many nodes, the first is chosen.
+        "" is the key of the root. Among groups with equally many nodes, the first is chosen.
         """
         key = tuple(origins)
         if key not in self.found:

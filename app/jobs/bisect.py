@@ -45,9 +45,9 @@ class BisectRequest(Asked):
     kind = "bisect"
     sent = Sent(
         "BisectOptions",
-        "The fault to search for: with a number `moved`, any change of a result by more than this "
-        "fraction of its scale; with null, errors beyond rounding. `seed` is the seed of the "
-        "random inputs.",
+        "The fault to search for: a change of a result by more than the fraction `moved` of its "
+        "scale; if `moved` is null, errors beyond rounding. `seed` is the seed of the random "
+        "inputs.",
     )
 
     seed: int = asked(whole(0, MOST_SEED), 0)

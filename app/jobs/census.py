@@ -20,7 +20,7 @@ class Census(NamedTuple):
 
 
 def census(queue: JobQueue) -> Census:
-    """Count the jobs in the table, and the supervisors that work them off."""
+    """Count the jobs in the table, and the supervisors that run them."""
     with queue.database.looking() as connection:
         found: Counter[tuple[str, str]] = Counter()
         for kind, state, n in reading.numbers(connection):

@@ -1,8 +1,8 @@
 """A child process for a single job: forked, monitored, and killed when it exceeds a limit.
 
 The child is in an enclosure (enclosure.py) that ends with it, so no descendant survives the child.
-Its task arrives on its standard input (task.py), and everything that it gives back leaves by its
-pipe (frames.py). See worker.py for the code that the child runs.
+Its task arrives on its standard input (task.py), and its results leave through its pipe
+(frames.py). See worker.py for the code that the child runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ log = logging.getLogger("compilarium.jobs")
 
 
 class Child:
-    """A worker process for a single task. The server writes its log file after its end."""
+    """A worker process for a single task. The server writes the log file of the process after the
+    process has ended."""
 
     def __init__(
         self,

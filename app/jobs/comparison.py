@@ -31,7 +31,7 @@ COPIES_LIMIT_BYTES = 500_000_000
 class ComparisonRequest(Asked):
     """The request of a comparison of two compilations, `job` (A) and `other` (B).
 
-    `again` measures even if an equal comparison is stored. The stored request omits this wish, so
+    `again` measures even if an equal comparison is stored. The stored request omits this flag, so
     later requests find the newest of all measurements of A and B.
     """
 

@@ -1,8 +1,8 @@
-"""Where a child runs: inside a sandbox, or outside with limits alone.
+"""The enclosure of a child: a sandbox, or limits alone.
 
-The server makes an enclosure, and the fork server's child enters it before it reads its task. Only
-work on models that ship with the program, or that the user of this machine trusts, runs outside,
-and only where no sandbox can be built: see isolation.py.
+The server makes an enclosure, and the fork server's child enters it before it reads its task. A
+child runs outside a sandbox only if none can be built. It then works only on shipped models, or on
+models that the user of this machine trusts: see isolation.py.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Enclosure:
         self.is_closed = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the child needs to enter."""
+        """Return the data that the child needs to enter."""
         if self.holder is not None:
             return {"ticket": self.holder.ticket().to_json()}
         # The number of processes would count those of the whole user.
@@ -47,7 +47,7 @@ class Enclosure:
         return () if self.holder is None else (self.holder.init_end,)
 
     def exceeded(self, pid: int) -> State | None:
-        """Return the limit that the child exceeds now, if any and if no cgroup counts."""
+        """Return the limit that the child exceeds now, or None; None also if a cgroup counts."""
         if self.holder is None or self.holder.has_group:
             return None
         return self.holder.exceeded(pid)

@@ -46,7 +46,8 @@ class StoredJobs:
         return StoredJobs(database, blobs_of(settings), quotas(settings)["jobs"])
 
     def needed(self) -> Needed:
-        """Return what unfinished jobs need, also through the jobs that they examine."""
+        """Return the jobs and uploads that unfinished jobs need, directly or through examined
+        jobs."""
         if not self.database.exists():
             return Needed()
         with self.database.looking() as connection:
@@ -55,7 +56,7 @@ class StoredJobs:
     def add(self, job_id: str) -> None:
         """Count a job that has ended, and evict jobs if they may exceed the quota.
 
-        Looking at all jobs after each one would take longer than a small job itself.
+        A scan of all jobs after each job would take longer than a small job.
         """
         if self._growth.is_much_with(tree_bytes(self.blobs.path(f"{JOBS}/{job_id}"))):
             self.prune()

@@ -6,8 +6,8 @@ takes a few milliseconds. Requests and answers are JSON lines on a socket, one r
 `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`. See fork_server_process.py for
 the code of the fork server.
 
-The fork server has no secrets that a child could find in its memory: it starts with a fixed
-environment, opens no file of the server, and learns nothing about jobs.
+The memory of a child contains no secrets. The fork server starts with a fixed environment, opens no
+file of the server, and receives no data about jobs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sandbox.result import State
 
 _LOOK_EVERY_S = 0.01
 _PIPE_BYTES = 1024 * 1024
-"""Size of the pipes: the child rarely waits for the server, and the server for the child."""
+"""Size of the pipes, large enough that child and server rarely wait for each other."""
 
 
 WORKER, READER = "worker", "reader"

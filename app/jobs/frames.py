@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from app.jobs.limits import invalid_message, output_limit
 
 WITH_BODY = ("part", "file")
-"""Events of which bytes follow: a part of the result, and a file."""
+"""Events with bytes after their line: a part of the result, and a file."""
 
 LINE_LIMIT_BYTES = 1024 * 1024
 LINES_LIMIT_BYTES = 16 * 1024 * 1024

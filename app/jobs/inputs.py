@@ -48,7 +48,7 @@ Found = Iterator[tuple[str, Path]]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the server keeps inputs: its uploads, jobs by id, their results, and drawn weights."""
+    """The places of inputs on the server: uploads, jobs by id, their results, and drawn weights."""
 
     uploads: UploadStore
     job: Callable[[str], Job]

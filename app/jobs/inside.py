@@ -1,6 +1,6 @@
-"""The sandbox of a child: its limits, and the only files of the server that it shows.
+"""The sandbox of a child: its limits, and the complete list of the server's files that it shows.
 
-An input of the task is a file or folder at its own place below `/in`, and read-only. Of the folder
+An input of the task is a file or folder at its own place below `/in`, and read-only. In the folder
 of a job, only the parts of its result are visible. The program's packages keep their places, so a
 forked child can import further modules.
 """
@@ -30,7 +30,7 @@ SCRATCH_BYTES = 64 * 1024 * 1024
 _N_PROCESSES = 256
 """Processes and threads of a child: programs with many threads, and the other runtimes."""
 _CPU_SLACK_S = 5
-"""The clock of the server ends a child first."""
+"""Slack over the wall-clock limit, so that the server's clock ends a child first."""
 _PACKAGES = ("app", "compiler", "course")
 
 
@@ -47,7 +47,7 @@ def limits_of(limits: Limits) -> sandbox.Limits:
 
 
 def view_of(task: Task) -> tuple[sandbox.Inputs, Task]:
-    """Return what the sandbox of a task shows, and the task with the paths inside.
+    """Return the inputs that the sandbox of a task shows, and the task with the paths inside.
 
     Errors: E-RESULT-ABSENT if an input does not exist any more.
     """

@@ -4,9 +4,9 @@ Equal requests share one job. The job is cancelled when all of its clients have 
 also cancelled when all of its clients have left: each client has opened an event stream, all
 streams are closed, and nobody asks about the job. A client that never opens a stream keeps its job.
 
-The row of a job has the number of its clients, the number of those that have opened a stream, and
-the time of the last sign of interest. Each web server writes the signs that it receives, at most
-once a second (`Interests.take`).
+The row of a job has the number of its clients, and of clients that have opened a stream. It also
+has the time of the last sign of interest. Each web server writes the signs that it receives, at
+most once a second (`Interests.take`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """Signs of interest since the last ones: new followers by job, and jobs of other signs."""
+    """Signs of interest since the last call of `take`: new followers by job, and jobs of other
+    signs."""
 
     followers: dict[str, int]
     seen: set[str]
@@ -51,7 +52,7 @@ class Interests:
             self._seen.add(job_id)
 
     def take(self) -> Signs:
-        """Return the signs of interest to write now. An open stream is a sign each time."""
+        """Return the signs of interest to write now. Each open stream is a sign at each call."""
         with self._lock:
             self._streams = +self._streams
             signs = Signs(dict(+self._followers), self._seen | set(self._streams))

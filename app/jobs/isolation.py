@@ -1,8 +1,8 @@
-"""Whether work of strangers may run on this machine, and the enclosure of each child.
+"""The decision whether untrusted work may run on this machine, and the enclosure of each child.
 
-A child runs in a sandbox. Where none can be built, only work on the models that ship with the
-program runs, and the server says so. The user of a local server may allow work on their own models
-without a sandbox (`unsandboxed_local`). Nothing else ever runs outside.
+A child runs in a sandbox. If none can be built, the server runs only work on models that ship with
+the program, and reports this. The user of a local server may allow work on their own models without
+a sandbox (`unsandboxed_local`). No other work ever runs outside a sandbox.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from sandbox.view import Inputs
 log = logging.getLogger("compilarium.sandbox")
 
 State = Literal["unknown", "complete", "absent", "waived"]
-"""`unknown`: not tested yet; each child tries. `waived`: absent, and the user works without it."""
+"""`unknown`: not tested yet; each child tries to enter a sandbox. `waived`: absent, and the user's
+setting permits work without it."""
 
 SELF_TEST = (sys.executable, "-m", "sandbox.selftest")
 _SELF_TEST_S = 60.0
@@ -59,7 +60,8 @@ class Isolation:
         self.thread: threading.Thread | None = None
         self.command: Sequence[str] = SELF_TEST
         self.again_s = 0.0
-        """When a failed test is repeated: the machine may have lacked processes or memory."""
+        """Time of the next test after a failure: the machine may have lacked processes or
+        memory."""
 
     def begin_self_test(self, command: Sequence[str] = SELF_TEST) -> None:
         """Test the sandbox in the background, in a process of its own, once."""
@@ -94,7 +96,7 @@ class Isolation:
             self.require_for_strangers()
 
     def require_for_strangers(self) -> None:
-        """Refuse work on what strangers wrote if there is no sandbox. Errors: E-SANDBOX-ABSENT."""
+        """Refuse work on untrusted input if there is no sandbox. Errors: E-SANDBOX-ABSENT."""
         verdict = self.await_self_test()
         if verdict.state == "absent":
             raise absent(verdict)
@@ -116,7 +118,7 @@ class Isolation:
         return Enclosure(limits), task
 
     def enclose_reader(self, limits: SandboxLimits) -> Enclosure:
-        """Return the enclosure of a child that reads texts of strangers.
+        """Return the enclosure of a child that reads untrusted texts.
 
         The calling thread must outlive the enclosure. Errors: E-SANDBOX-ABSENT.
         """
@@ -127,7 +129,7 @@ class Isolation:
         return Enclosure(limits, holder)
 
     def _holder(self, limits: SandboxLimits, inputs: Inputs) -> Holder | None:
-        """Return a new sandbox, or None where no sandbox can be built.
+        """Return a new sandbox, or None if no sandbox can be built.
 
         Errors: E-RESULT-ABSENT, and E-SANDBOX-ABSENT after a passing failure.
         """
@@ -178,7 +180,7 @@ class Isolation:
 
 
 class _Found(NamedTuple):
-    """What a self-test has found, "" if all assertions hold, and the remedy.
+    """The finding of a self-test, "" if all assertions hold, and the remedy.
 
     On a busy machine, a test may lack time; this says nothing about the sandbox.
     """
@@ -231,7 +233,7 @@ exercise, and of requests for lessons that do not ship with the program."""
 
 
 def is_ours(request: Mapping[str, Any]) -> bool:
-    """Return whether a request gives nothing to children but models that ship with the program.
+    """Return whether children get no file or text of the request's client, only shipped models.
 
     Its other values are numbers, choices and names, which the server has checked.
     """

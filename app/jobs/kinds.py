@@ -50,8 +50,8 @@ Queue = Literal["interactive", "grade", "bench"]
 class Kind:
     """A kind of job: its function, and the names of its inputs and of the files it gives back.
 
-    Of the queue `bench`, one job at a time runs on a machine. `max_attempts` counts attempts whose
-    supervisors died.
+    A machine runs at most one job of the queue `bench` at a time. `max_attempts` counts attempts
+    whose supervisors died.
     """
 
     work: Work

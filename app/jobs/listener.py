@@ -43,7 +43,8 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Supervision:
-    """What the server does with a child: its limits, results and events, and when to stop it.
+    """The supervision of a child: limits, the receivers of results and events, and requests to
+    stop.
 
     `cancelled` ends the child at once; `is_stopped` asks it to end with its results so far.
     """
@@ -195,7 +196,8 @@ def _ending(code: int) -> str:
 
 
 def rebuilt_error(data: Mapping[str, Any]) -> CompileError:
-    """Rebuild an error that a child reported as JSON. Errors: E-LIMIT-CRASH if it is none."""
+    """Rebuild an error that a child reported as JSON. Errors: E-LIMIT-CRASH if the data are no
+    error."""
     code, place = data.get("code", ""), asdict(Where())
     try:
         given = {name: data.get("where", {}).get(name, default) for name, default in place.items()}

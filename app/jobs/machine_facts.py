@@ -1,8 +1,8 @@
-"""What a child knows of the machine, besides its task: the only list of these places.
+"""The complete list of the machine's files whose content reaches a child, besides its inputs.
 
 The fork server loads facts before its first fork, so its children have them in memory. Other facts
-come with the task. A child reads little in its sandbox; without these places, a job gives the same
-results, apart from speed and stated disturbances.
+come with the task. A child reads few of these files in its sandbox. Without the files, a job gives
+the same results, apart from speed and stated disturbances.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from sandbox.filters import filter_program
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file or folder of the machine, its name in documents, and what a child finds there.
+    """A file or folder of the machine, its name in documents, and its content for a child.
 
-    `path` is None if caching is disabled. `way` says how the child gets to it.
+    `path` is None if caching is disabled. `way` describes the child's access to the file.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Stores the results of a running job in a blob store of a network, from a thread of its own.
+"""Stores the results of a running job in a network blob store, from a thread of its own.
 
 A client may fetch a part as soon as it receives the event that announces the part. So events pass
 through here, and each is reported after all earlier results are in the store. Results that change
@@ -20,7 +20,7 @@ from app.store.blobs.interface import Blobs
 log = logging.getLogger("compilarium.jobs")
 
 PATIENCE_S = 60.0
-"""Time in seconds in which a store that fails may recover; then the job fails."""
+"""Time in seconds for which writes to a failing store are retried before the job fails."""
 _AGAIN_S = 1.0
 
 Report = Callable[[str, Mapping[str, Any]], None]
@@ -63,7 +63,7 @@ class Outbox:
             self.wait()
 
     def stored(self, path: Path) -> None:
-        """Store a complete file, or the file that replaces it until then.
+        """Schedule a complete file to be stored, with its content at the time of storing.
 
         Errors: OSError if the store has failed for long.
         """
@@ -100,7 +100,7 @@ class Outbox:
             self._changed.notify_all()
 
     def _take(self) -> bool:
-        """Store and report what there is; return False at the end."""
+        """Store and report all pending files and events; return False at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._files or self._events or self._is_closed)
             files, self._files = self._files, {}
@@ -121,7 +121,7 @@ class Outbox:
         return self._error is None
 
     def _store(self, files: Mapping[str, Path]) -> None:
-        """Store files; repeat this while the store fails. Errors: OSError."""
+        """Store files; retry while the store fails. Errors: OSError."""
         end_s = monotonic() + PATIENCE_S
         while not self.cancelled.is_set():
             try:

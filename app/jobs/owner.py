@@ -1,4 +1,4 @@
-"""The identity of a supervisor, and how others on its machine find out that it has died."""
+"""The identity of a supervisor, and the detection of its death by processes on the same machine."""
 
 from __future__ import annotations
 

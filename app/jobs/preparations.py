@@ -36,7 +36,8 @@ class Preparation:
 
 
 def preparations(job: Job, maker: TaskMaker, limits: Limits) -> Iterator[Preparation]:
-    """Yield what must be done before the task of a job. Errors: those of finding its inputs."""
+    """Yield the preparations that precede the task of a job. Errors: those of finding its
+    inputs."""
     if sample := maker.undrawn(job):
         yield _weights(sample, maker, limits)
     if job.request["kind"] == ProfileRequest.kind and job.request["machine"]:

@@ -1,4 +1,4 @@
-"""The queue of jobs as web servers see it: they submit, follow and cancel jobs.
+"""The web servers' side of the queue: submission, following and cancellation of jobs.
 
 All facts are rows of the table of jobs, which a supervisor reads too; see docs/jobs.md. With the
 setting `supervisor` "inside", the supervisor runs in threads of this process.
@@ -140,14 +140,14 @@ class JobQueue:
         return [own, *found] if own is not None and is_new else found
 
     def _examined(self, request: Mapping[str, Any], names: Sequence[str]) -> Iterator[Job]:
-        """Yield the jobs that a request names; it fails later if one is absent."""
+        """Yield the jobs that a request names, without absent jobs: the request fails later."""
         for name in names:
             if request.get(name):
                 with suppress(CompileError):
                     yield self.peek(request[name])
 
     def _require_isolation(self, request: Mapping[str, Any]) -> None:
-        """Refuse a job that needs a sandbox where there is none. Errors: E-SANDBOX-ABSENT."""
+        """Refuse a job that needs a sandbox if there is none. Errors: E-SANDBOX-ABSENT."""
         examined = self._examined(request, ("job", "other"))
         self.runner.isolation.require([request, *(job.request for job in examined)])
 
@@ -362,7 +362,7 @@ class JobQueue:
 
 
 class _Tails:
-    """The numbers of the last events of followed jobs: one question for all after each change."""
+    """The last event numbers of followed jobs, read by one query for all jobs after each change."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

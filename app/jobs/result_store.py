@@ -27,7 +27,7 @@ SYNC_TOGETHER = 128
 SETTLE_S = 1.0
 """Maximum time in seconds that a measurement waits for the disk."""
 REWRITES = 8
-"""Parts may be replaced: a child sends at most this many times the size that it may store."""
+"""Maximum ratio of sent bytes to the limit on stored bytes; parts may be replaced."""
 
 _numbers = itertools.count()
 
@@ -35,7 +35,7 @@ _numbers = itertools.count()
 class ResultStore:
     """Stores the results of one child. `files` are the names that files may have; `*` is a number.
 
-    `outbox` passes them on to a blob store of a network, which makes them durable.
+    `outbox` sends the files to a network blob store, which makes them durable.
     Units: `limit_bytes` is the maximum total size of all parts and files, in bytes.
     """
 
@@ -83,7 +83,8 @@ class ResultStore:
         self.sizes[path] = n_bytes
 
     def stored(self, path: Path) -> None:
-        """Note a complete file, and begin to write files to the disk when they are many."""
+        """Note a complete file; after every `SYNC_TOGETHER` files, begin to write them to the
+        disk."""
         self.open = None
         if self.outbox is not None:
             return self.outbox.stored(path)

@@ -1,4 +1,4 @@
-"""Runs the tasks of a job in child processes, and stores what they give back."""
+"""Runs the tasks of a job in child processes, and stores their results."""
 
 from __future__ import annotations
 

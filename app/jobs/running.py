@@ -13,7 +13,7 @@ from app.store.jobs.record import PHASE_CHARACTERS, Job
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a child has reported since the last write to the table."""
+    """The reports of a child since the last write to the table."""
 
     told: list[Told]
     phase: str
@@ -21,7 +21,8 @@ class News:
 
 
 class Running:
-    """A running job. `cancelled` ends its child at once, for whatever reason."""
+    """A running job. `cancelled` ends its child at once: a client has cancelled the job, the lease
+    was lost, or the supervisor ends."""
 
     def __init__(self, job: Job, lease: Lease) -> None:
         self.job, self.lease = job, lease
@@ -50,14 +51,14 @@ class Running:
             self._told.append((name, data))
 
     def news(self) -> News | None:
-        """Take what is not in the table yet; None if there is nothing."""
+        """Take the news that are not in the table yet; None without new events."""
         with self._lock:
             if not self._told:
                 return None
             return self._take()
 
     def last_news(self) -> News:
-        """Take what is not in the table yet, at the end of the job."""
+        """Take the news that are not in the table yet, at the end of the job."""
         with self._lock:
             return self._take()
 
@@ -71,7 +72,7 @@ class Running:
             self._told[:0] = news.told
 
     def wish(self, wish: Wish) -> None:
-        """Follow the wish of clients."""
+        """Carry out a request of clients: cancel the job, or end it early."""
         self.is_stopped = self.is_stopped or wish.is_stopped
         if wish.is_cancelled:
             self.cancelled.set()

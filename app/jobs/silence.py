@@ -1,7 +1,7 @@
 """Measures for how long values have not changed, by the clock of this process.
 
 Times in the database would not suffice: the clock of a machine may jump, and clocks of machines
-differ. A value that somebody renews, such as a heartbeat, needs only to differ from the last.
+differ. A renewed value, such as a heartbeat, only needs to differ from the previous value.
 """
 
 from __future__ import annotations

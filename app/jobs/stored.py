@@ -1,8 +1,8 @@
 """The folders of jobs: their creation and removal, and the jobs of earlier versions in them.
 
 The row of a job is written before its folder, and removed before its folder (eviction.py). So a
-folder without a row is waste. Earlier versions of the program kept the facts of a job in its folder
-(`job.json`, `events.jsonl`); these jobs are adopted once.
+folder without a row is a leftover, and may be removed. Earlier versions of the program kept the
+facts of a job in its folder (`job.json`, `events.jsonl`); these jobs are adopted once.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def adopt_files(database: Database, folder: Path) -> None:
     """Insert the jobs of earlier versions into the table; then remove their files of facts.
 
     A job that was running when its server died has failed with E-LIMIT-CRASH. Jobs of a server that
-    still runs, and unreadable jobs, are left as they are. Errors: OSError, SQLAlchemyError.
+    still runs, and unreadable jobs, are not changed. Errors: OSError, SQLAlchemyError.
     """
     found = [path for path in _folders(folder) if (path / _FACTS).is_file()]
     if not found:
@@ -108,7 +108,7 @@ def state_in_files(folder: Path) -> State | None:
 
 
 def _adopt(connection: Connection, folder: Path) -> bool:
-    """Insert a job unless the table has it; return False if it is left as it is."""
+    """Insert a job unless the table has it; return False if nothing was changed."""
     if reading.known(connection, [folder.name]):
         return True
     try:

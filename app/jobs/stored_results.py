@@ -1,6 +1,6 @@
-"""The results of jobs as readers find them: in the folder of the job, or in the blob store.
+"""Access to the results of jobs: in the folder of the job, or in the blob store.
 
-With a blob store of a network, the folder of an attempt on this machine is one of these:
+With a network blob store, the folder of an attempt on this machine is one of these:
 
     the attempt runs here, or ran here   the file OWN exists; the folder has all results so far
     another machine                      the folder has copies, made after the end of the job;
@@ -38,7 +38,7 @@ def parts_of(blobs: Blobs, job: Job) -> Parts:
 
 
 def file_of(blobs: Blobs, job: Job, name: str) -> Path:
-    """Return a file that a job which has ended gave back. Errors: E-RESULT-ABSENT."""
+    """Return a result file of a job that has ended. Errors: E-RESULT-ABSENT."""
     try:
         own = job.folder / name
         return own if _is_own(job.folder) and own.is_file() else blobs.file(f"{job.key}/{name}")
@@ -72,7 +72,7 @@ def _fetch_parts(blobs: Blobs, job: Job, folder: Path) -> None:
 
 
 class StoredParts(Parts):
-    """The parts of a job in a blob store of a network. Errors of its methods: OSError."""
+    """The parts of a job in a network blob store. Errors of its methods: OSError."""
 
     def __init__(self, blobs: Blobs, job: Job) -> None:
         super().__init__(job.folder)
@@ -108,7 +108,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def prune_copies(folder: Path, limit_bytes: int) -> int:
-    """Remove the copies of a data folder beyond this size, and return their number."""
+    """Remove the oldest copies of a data folder beyond this total size, and return their number."""
     gone = excess(_copies(folder), Quota(limit_bytes), time.time())
     for item in gone:
         path = Path(item.path)

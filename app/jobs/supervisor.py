@@ -1,9 +1,9 @@
 """A supervisor: it takes jobs from the table, runs them in child processes, and renews its leases.
 
-There is one supervisor a machine, by default in a process of its own (supervisor_process.py). It
+There is one supervisor per machine, by default in a process of its own (supervisor_process.py). It
 shares with web servers and other supervisors only the database and the data folder. Threads:
 
-    claims   takes jobs for free workers, and learns what clients wish of running jobs
+    claims   takes jobs for free workers, and reads the requests of clients about running jobs
     leases   renews the leases, takes jobs away from silent supervisors, and reports to operators
     relay    writes the events of running jobs, several in one transaction
     job      one for each running job, until its end is written
@@ -55,9 +55,9 @@ _LOST_S = 10.0
 _REST_S = 2.0
 """The pause of claims after a shortage; otherwise one machine would fail all jobs of the queue."""
 _MOST_RETURNS = 20
-"""Attempts after which a shortage is not passing."""
+"""Maximum number of attempts that end by a shortage that is considered temporary."""
 _RELAY_S = 0.05
-"""Most small jobs end before their events are written: then one write has them all."""
+"""Interval between two writes of events; most small jobs end within it, and need a single write."""
 _RELAY_SHARE = 0.25
 """The largest share of the time in which the relay writes, so that other writes find a gap."""
 
@@ -112,7 +112,7 @@ class Supervisor:
             thread.start()
 
     def stop(self, grace_s: float = 0.0) -> None:
-        """Take no more jobs, and return those to the queue that do not end within `grace_s`."""
+        """Take no more jobs; after `grace_s` seconds, return unfinished jobs to the queue."""
         with self._changed:
             self.stopping.set()
         self.database.watch.poke()
@@ -246,7 +246,7 @@ class Supervisor:
                 return
 
     def _report(self) -> None:
-        """Report to operators, less often than leases need it: an idle disk may sleep."""
+        """Report to operators, less often than leases are renewed, so an idle disk may sleep."""
         if monotonic() < self._report_s:
             return
         with self.database.changing() as connection:
@@ -396,13 +396,13 @@ class Supervisor:
 
 
 def _is_returned(job: Job, error: CompileError | None) -> bool:
-    """Return whether a job waits for what the machine lacks, in an attempt that does not count."""
+    """Return whether a job returns to the queue because of a temporary shortage."""
     is_shortage = isinstance(error, ShortageError) and not error.counts
     return is_shortage and job.attempt < _MOST_RETURNS
 
 
 def _may_repeat(job: Job, error: ChildKilledError) -> bool:
-    """Return whether a job is run again whose child was killed: once after a signal."""
+    """Return whether a job with a killed child is run again: after a signal, only once."""
     return job.attempt < job.max_attempts and (isinstance(error, ChildLostError) or not job.crashes)
 
 

@@ -108,7 +108,8 @@ def set_at_signals(stopping: threading.Event) -> None:
 
 @contextmanager
 def kept_supervisor(settings: Settings) -> Generator[Keeper]:
-    """Run a supervisor process during the block. Forked processes may leave the block."""
+    """Run a supervisor process during the block. Only the process that entered the block stops the
+    supervisor."""
     owner = os.getpid()
     keeper = Keeper(settings)
     keeper.start()

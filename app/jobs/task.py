@@ -1,7 +1,7 @@
 """The task of a child: everything that the child needs, sent as a JSON line to its standard input.
 
 The task holds no paths except those of `inputs`, which name files and folders that the child only
-reads. A child writes no files: see results.py for what it gives back.
+reads. A child writes no files: results.py sends its results through its pipe.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ARRAYS = "arrays"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The model of a task: where it comes from, and what its file does not say.
+    """The model of a task: its origin, and facts that its file lacks.
 
     `kind` is sample or upload. `seed` is set if the file has no weights, so the child draws them.
     `labelled` is the name of the input of the labelled images; "" without such images.

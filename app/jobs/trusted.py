@@ -1,7 +1,7 @@
 """Work that prepares jobs and reads no input of a user, so its results are trusted.
 
-Children of the fork server do this work too, but the server keeps what they give back for all later
-jobs: the drawn weights of samples, and the speeds of the machine. See preparations.py.
+Children of the fork server do this work too, but the server keeps their results for all later jobs:
+the drawn weights of samples, and the speeds of the machine. See preparations.py.
 """
 
 from __future__ import annotations

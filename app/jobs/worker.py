@@ -1,6 +1,6 @@
 """The child process: it runs one task, and ends when the server ends.
 
-The process is in a sandbox with the limits of the task before it reads the task: see inside.py.
+The process enters a sandbox with the limits of the task before it reads the task: see inside.py.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def work_once(kinds: Mapping[str, Work]) -> NoReturn:
 
 
 def _read_task() -> Task:
-    """Read the task; end the process if there is none. Earlier messages do not concern the task."""
+    """Read the task; end the process if there is none. Messages before the task are ignored."""
     for line in iter(sys.stdin.buffer.readline, b""):
         message = json.loads(line)
         if "request" in message:

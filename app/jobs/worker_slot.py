@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from app.jobs.results import Say
 
 LONGEST_S = 1.0
-"""Longest time in seconds that a measurement keeps the slot at a stretch."""
+"""Longest time in seconds that a measurement keeps the slot without a pause."""
 
 _connected = threading.Event()
 _granted = threading.Event()

@@ -1,7 +1,7 @@
 """All writes of a supervisor about its running jobs, one at a time.
 
-A write that fails because the database is away is repeated. So a job that has ended waits for the
-database, unless the supervisor itself ends.
+If a write fails because the database is unreachable, the write is repeated. So a job that has ended
+waits for the database, unless the supervisor itself ends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _AGAIN_S = 0.5
 
 
 class Writer:
-    """Writes about running jobs; one lock guards the leases, whose fences name the last state."""
+    """Writes about running jobs; one lock guards the leases, because each write must know the state
+    after the previous write."""
 
     def __init__(self, database: Database, estimates: Estimates, lease_s: float) -> None:
         self.database, self.estimates, self.lease_s = database, estimates, lease_s
@@ -135,6 +136,6 @@ class Writer:
 
 
 def _skip_written(connection: Connection, running: Running, news: News) -> None:
-    """Remove what an earlier write has written, whose commit was not confirmed."""
+    """Remove events from `news` that an earlier write with an unconfirmed commit has stored."""
     if running.is_unsure:
         del news.told[: leases.recall(connection, running.lease)]

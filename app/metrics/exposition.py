@@ -26,7 +26,7 @@ log = logging.getLogger("compilarium.web")
 
 
 class Current(Collector):
-    """Figures of this moment, which are read when they are asked for."""
+    """The current figures, read at each request."""
 
     def __init__(self, queue: JobQueue, stored: StoredBytes) -> None:
         self.queue = queue

@@ -46,7 +46,7 @@ class RequestMetrics:
         )
         self.seconds = Histogram(
             "compilarium_request_seconds",
-            "Time from the arrival of a request to the begin of its answer.",
+            "Time from the arrival of a request to the beginning of its answer.",
             ["route"],
             registry=registry,
             buckets=_BUCKETS,

@@ -12,7 +12,7 @@ from pathlib import Path
 from app.quotas import tree_bytes
 
 _KEPT_S = 30.0
-"""Walking thousands of files takes tens of milliseconds, so sizes are kept for this time."""
+"""Time for which sizes are cached: listing thousands of files takes tens of milliseconds."""
 OTHER = "files"
 """The files of the data folder itself: the database."""
 

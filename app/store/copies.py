@@ -26,8 +26,8 @@ _PARTIAL = ".partial"
 def keep_copy(file: Path, revision: str) -> Path:
     """Copy a database, whose tables have this version, and return the copy.
 
-    The caller keeps other processes from writing. Errors: E-DATA-DAMAGED for a damaged database;
-    E-UPLOAD-DISK for a full disk; E-OUTPUT-FILE.
+    The caller must prevent other processes from writing. Errors: E-DATA-DAMAGED for a damaged
+    database; E-UPLOAD-DISK for a full disk; E-OUTPUT-FILE.
     """
     folder = file.parent / FOLDER
     time = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
@@ -70,7 +70,7 @@ def _copy(file: Path, partial: Path) -> None:
 
 
 def _same(partial: Path, start: str) -> Path | None:
-    """Return a copy with the same content: a migration that fails is tried again."""
+    """Return an earlier copy with the same content: the same migration may have failed before."""
     copies = _copies(partial.parent, start)
     return next((each for each in copies if filecmp.cmp(each, partial, shallow=False)), None)
 

@@ -1,7 +1,8 @@
 """Counters of limited requests, which all servers of a database share.
 
-Time is divided into windows as long as the limit. Of the previous window, only the share counts
-that a window ending now would still cover. So a client never waits for the start of a window.
+Time is divided into windows, as long as the period of the limit. The count of the previous window
+is weighted by its overlap with a window that ends now. So a client never waits for the start of a
+window.
 """
 
 from __future__ import annotations

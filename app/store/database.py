@@ -57,7 +57,7 @@ def absolute(url: str) -> str:
 
 
 class Database:
-    """A database, with sessions from any thread. With `migrates` off, its tables stay as they are.
+    """A database, with sessions from any thread. With `migrates` off, its tables are not migrated.
 
     Errors: E-OPTION-VALUE for an unknown URL, and for a SQLite file on a network file system; at
     the first use, E-DATA-NEWER for tables that a newer program has made, and the errors of
@@ -129,7 +129,7 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        """Close the connections, those in use at the end of their use.
+        """Close the connections; those in use are closed after their use.
 
         A later use of the database opens new connections.
         """
@@ -156,7 +156,7 @@ def _migrate(engine: Engine) -> None:
             try:
                 upgrade(connection)
                 if len(foreign_orphans(connection)) > len(orphans):
-                    raise RuntimeError("the migration leaves rows that refer to no row")
+                    raise RuntimeError("the migration leaves rows that refer to missing rows")
             except Exception:
                 log.error("the migration failed, and the database is as before%s", kept)
                 raise

@@ -1,4 +1,5 @@
-"""What differs between SQLite and PostgreSQL, apart from the connections (sqlite, postgresql)."""
+"""The differences between SQLite and PostgreSQL, except those of connections (sqlite,
+postgresql)."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ server that only reads, a transaction of a stopped process, deadlocks."""
 
 
 def now(connection: Connection) -> ColumnElement[float]:
-    """Return the current time as an expression: the clock of PostgreSQL's server, which all
-    machines share, or of this machine, to which a SQLite database belongs. Units: Unix seconds.
+    """Return the current time as an expression. All machines share the clock of PostgreSQL's
+    server; a SQLite database belongs to this machine, and so uses the machine's clock. Units: Unix
+    seconds.
     """
     if connection.dialect.name == "sqlite":
         return literal(time.time(), Double)
@@ -36,8 +38,8 @@ def lock_queue(connection: Connection) -> None:
     """Let no other transaction submit or claim jobs until this transaction ends.
 
     A transaction that changes several jobs must take this lock first, or `lock_jobs`; otherwise two
-    transactions could wait for each other. A writing transaction of SQLite excludes all others
-    already (BEGIN IMMEDIATE).
+    transactions could deadlock. A writing transaction of SQLite excludes all others already (BEGIN
+    IMMEDIATE).
     """
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_QUEUE_LOCK})")
@@ -93,7 +95,7 @@ class Version:
                 raise
 
     def has_changed(self) -> bool:
-        """Return whether the database may have changed, as at the first call.
+        """Return whether the database may have changed; True at the first call.
 
         Errors: those of the driver.
         """

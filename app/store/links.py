@@ -117,7 +117,7 @@ class LinkStore:
             return cast("CursorResult[Any]", session.execute(found)).rowcount
 
     def texts(self) -> Iterator[str]:
-        """Yield the fragments and requests of all links; their models are in these texts."""
+        """Yield the fragments and requests of all links; these texts name the models."""
         with self.database.reading() as session:
             found = select(LinkRow.fragment, LinkRow.other).execution_options(yield_per=1000)
             for row in session.execute(found):

@@ -26,7 +26,7 @@ def database_file(database: Database) -> Path | None:
 
 
 def quick_check(file: Path) -> list[str]:
-    """Return the damages that SQLite finds in a database file; [] for a sound file.
+    """Return the defects that SQLite finds in a database file; [] for a sound file.
 
     A missing file is sound, since the server creates it at its first use.
     """
@@ -34,7 +34,7 @@ def quick_check(file: Path) -> list[str]:
 
 
 def integrity_check(file: Path) -> list[str]:
-    """Return the damages of a database file, including its indexes; slower than `quick_check`."""
+    """Return the defects of a database file, including its indexes; slower than `quick_check`."""
     return _check(file, "integrity_check")
 
 
@@ -51,7 +51,7 @@ def file_revision(file: Path) -> str:
 
 
 def server_facts(database: Database) -> tuple[str, int, list[str]]:
-    """Return the version of the tables of a PostgreSQL database, its size in bytes, and damages.
+    """Return the version of the tables of a PostgreSQL database, its size in bytes, and defects.
 
     Errors: SQLAlchemyError if the server does not answer.
     """
@@ -68,7 +68,7 @@ def has_table(connection: Connection, name: str) -> bool:
 
 
 def texts_of_links(file: Path) -> Iterator[str]:
-    """Yield the fragments and requests of all links in a SQLite file, which stays as it is.
+    """Yield the fragments and requests of all links in a SQLite file; the file is only read.
 
     Errors: sqlite3.Error for a damaged file.
     """
@@ -81,7 +81,7 @@ def texts_of_links(file: Path) -> Iterator[str]:
 
 
 def jobs_in(file: Path) -> list[tuple[str, State, int]]:
-    """Return id, state and latest attempt of all jobs in a SQLite file, which stays as it is.
+    """Return id, state and latest attempt of all jobs in a SQLite file; the file is only read.
 
     Errors: sqlite3.Error for a damaged file.
     """
@@ -135,8 +135,8 @@ def _check(file: Path, pragma: str) -> list[str]:
 def back_up(database: Database, target: Path) -> None:
     """Copy a SQLite database into a new file, while servers use it.
 
-    The copy is a single transaction of the database, checked and on the disk when this function
-    returns. Errors: E-OPTION-VALUE if the file exists, or for another database; E-DATA-DAMAGED if
+    The copy is read in a single transaction. When this function returns, the copy is checked and on
+    the disk. Errors: E-OPTION-VALUE if the file exists, or for another database; E-DATA-DAMAGED if
     the copy is damaged; OSError if the file cannot be written.
     """
     source = database_file(database)

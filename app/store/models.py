@@ -66,10 +66,10 @@ class AnswerRow(Base):
 
 
 class JobRow(Base):
-    """A job: the only truth about its state, see docs/jobs.md. Units: Unix seconds.
+    """A job: the only record of its state, see docs/jobs.md. Units: Unix seconds.
 
-    The columns of each group change together: what was asked, how the job is queued, who has the
-    lease, what clients see, and which clients are interested.
+    The columns of each group change together: the request, the queue, the lease, the state for
+    clients, and the interest of clients.
     """
 
     __tablename__ = "jobs"
@@ -84,7 +84,7 @@ class JobRow(Base):
     kind: Mapped[str] = mapped_column(String(40))
     request: Mapped[str] = mapped_column(Text)
     digest: Mapped[str] = mapped_column(String(64), index=True)
-    """Of the request: equal requests share a job."""
+    """The digest of the request: equal requests share a job."""
     private: Mapped[str] = mapped_column(Text)
     examined: Mapped[str] = mapped_column(String(40), index=True)
     """The job whose result this job examines; "" if it compiles a model."""
@@ -122,7 +122,7 @@ class JobRow(Base):
     started_s: Mapped[float] = mapped_column(Double)
     ended_s: Mapped[float] = mapped_column(Double)
     n_bytes: Mapped[int] = mapped_column(BigInteger, server_default="0")
-    """Of the results, with a blob store of a network."""
+    """The size of the results; only set with a network blob store."""
 
     n_clients: Mapped[int] = mapped_column(Integer)
     n_followed: Mapped[int] = mapped_column(Integer)

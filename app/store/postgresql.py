@@ -1,4 +1,4 @@
-"""The settings of PostgreSQL connections: what ends a wait for a server that does not answer."""
+"""The settings of PostgreSQL connections: limits on waiting for a server that does not answer."""
 
 from __future__ import annotations
 

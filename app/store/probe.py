@@ -1,4 +1,4 @@
-"""A write into the database that shows whether it accepts changes."""
+"""A test write that shows whether the database accepts changes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The settings of SQLite connections, chosen by the version of the library.
 
 In the write-ahead log (WAL) of SQLite 3.7.0 to 3.51.2, two connections that write and checkpoint at
-the same instant can corrupt the database. The repair was ported back to 3.44.6 and 3.50.7. Affected
+the same instant can corrupt the database. The fix was backported to 3.44.6 and 3.50.7. Affected
 versions use a rollback journal.
 """
 
@@ -40,20 +40,21 @@ AWAY = (
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_READONLY,
 )
-"""Primary codes of errors that end when the disk, or another connection, permits it."""
+"""Primary codes of errors that may be temporary: the disk or another connection is the cause."""
 
 READING = "reading"
 """Execution option of connections that only read."""
 
 _AFFECTED = ((3, 7, 0), (3, 51, 2))
 _REPAIRED = ((3, 44, 6), (3, 50, 7))
-"""The first repaired versions of older lines; their later patches are repaired too."""
+"""The first fixed patch of each older release line; later patches of these lines have the fix
+too."""
 
 NETWORK_FILE_SYSTEMS = frozenset(
     "afs beegfs ceph cifs fuse.ceph fuse.glusterfs fuse.rclone fuse.s3fs fuse.sshfs glusterfs gpfs "
     "lustre ncpfs nfs nfs4 ocfs2 orangefs smb2 smb3 smbfs".split()
 )
-"""File systems, by their names in Linux, whose locks SQLite cannot rely on."""
+"""File systems with unreliable locks, by their names in Linux."""
 
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 """Spaces and other characters in the names of mounts, such as \\040."""
@@ -77,7 +78,7 @@ def journal_mode(version: Version) -> Literal["truncate", "wal"]:
 def sqlite_engine(url: URL) -> Engine:
     """Create an engine that opens a connection per use.
 
-    A transaction takes the write lock at its begin, so it never waits for the lock after it has
+    A transaction takes the write lock at its beginning, so it never waits for the lock after it has
     read. Transactions with the option `READING` cannot write.
     """
     # sqlite3 must begin no transactions itself: it would begin them without the lock.
@@ -108,7 +109,7 @@ def sqlite_engine(url: URL) -> Engine:
 
 
 def _create_a_file(folder: Path) -> None:
-    """Find out why SQLite cannot open a file, which it does not report. Errors: OSError."""
+    """Create a file, to raise the error whose cause SQLite does not report. Errors: OSError."""
     with tempfile.TemporaryFile(dir=folder):
         pass
 

@@ -1,4 +1,4 @@
-"""Wakes threads that wait for a change of the database, by whichever process."""
+"""Wakes threads that wait for a change of the database by any process."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 from app.store.dialects import Version
 
 _PAUSE_S, _BUSY_PAUSE_S, _LIVELY_S = 0.01, 0.002, 0.25
-"""Time between two looks, and the shorter time for a moment after a change: one change announces
-others, such as the claim and the end of a small job."""
+"""Interval between two polls, the shorter interval after a change, and its duration. Changes often
+follow each other, such as the claim and the end of a small job."""
 _AWAY_S = 0.5
 _IDLE_S = 60.0
 
@@ -20,7 +20,7 @@ _IDLE_S = 60.0
 class Watch:
     """Counts changes of a database: those of this process at once, others soon afterwards.
 
-    A thread looks at the database while other threads wait.
+    A thread polls the database while other threads wait.
     """
 
     def __init__(self, engine: Callable[[], Engine]) -> None:
@@ -99,7 +99,7 @@ class Watch:
             version.close()
 
     def _is_awaited(self, pause_s: float) -> bool:
-        """Pause until the next look; return False at the end of the watch."""
+        """Pause until the next poll; return False at the end of the watch."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_closed, pause_s)
             # Without waiting threads, look now and then: PostgreSQL keeps notices until then.

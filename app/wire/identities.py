@@ -2,8 +2,8 @@
 
 A value keeps its name when another operator computes it. If a convolution absorbs the batch_norm
 that reads it, the convolution computes the value of the batch_norm. So the name of a value does not
-identify a node. Provenance identifies it: a new node continues a removed node of the same operator
-if the new node's origins include the origins of the removed node.
+identify a node. Provenance does: a new node continues a removed node of the same operator if the
+new node's origins include the removed node's origins.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class Ways:
 
     @staticmethod
     def of(before: Identified, now: Identified, arrow: str) -> Ways:
-        """Return the ids for a pass; if both graphs have a name, its id in `before` is used."""
+        """Return the ids for a pass; a name in both graphs gets its id in `before`."""
         ids = {n.output: g.id_of(n) for g in (now, before) for n in g.graph.nodes if has_bodies(n)}
         return Ways(arrow, ids)
 

@@ -72,7 +72,8 @@ def _refines(a: _Part, b: _Part) -> bool:
 
 
 def _node_refines(a: Node, b: Node) -> bool:
-    """Return whether `b` refines `a`; in a fusion, all nodes of the body must do so."""
+    """Return whether `b` refines `a`; for a fusion, each node of the body must refine its
+    counterpart."""
     return (
         len(a.types) == len(b.types)
         and _same(replace(a, types=b.types, regions={}), replace(b, regions={}))

@@ -10,8 +10,8 @@ from compiler.errors import CODES, CompileError
 
 MEDIA_TYPE = "application/problem+json"
 CODE_PAGE = "/errors/"
-"""The pages about error codes are below this path. The addresses are stable: they are the types of
-problems."""
+"""The pages about error codes are below this path. The addresses are stable: they are the values of
+`type` in problem details."""
 
 
 def problem(error: CompileError) -> Problem:

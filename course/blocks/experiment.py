@@ -46,7 +46,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What an experiment measures, on which cases, and the quotients that it reports."""
+    """The measured quantities, the cases and the reported quotients of an experiment."""
 
     measure: tuple[str, ...]
     cases: Mapping[str, Case]
@@ -118,7 +118,7 @@ def experiment(
     chosen = [quantity_named(q) for q in plan.measure]
     amounts: dict[str, Amount] = {}
     for q in chosen:
-        if not q.is_timed:
+        if q.is_counted or q.needs == "numbers" or (run.seconds and q.needs == "code"):
             amounts |= {f"{case}.{q.name}": q.of(s) for case, s in subjects.items()}
     data: dict[str, Any] = {
         "cases": {n: {"pipeline": c.pipeline, "words": c.words} for n, c in plan.cases.items()},

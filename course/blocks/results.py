@@ -1,4 +1,4 @@
-"""What blocks share while they run: their results, and the graphs that they refer to."""
+"""The shared state of running blocks: their results, and the graphs that blocks refer to."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 def or_error(run: Run, expect: str, what: str, make: Callable[[], T]) -> T | Results:
-    """Return what `make` returns; with `expect`, results that show the error with this code.
+    """Return the result of `make`; with `expect`, return results that show the error of this code.
 
     Errors: those of `make`, and E-LESSON-RESULT if an expected error does not occur.
     """
@@ -65,7 +65,8 @@ def or_error(run: Run, expect: str, what: str, make: Callable[[], T]) -> T | Res
 
 
 def no_samples(name: str) -> Graph:
-    """Refuse every sample: the caller gave no way to load models. Errors: E-LESSON-RESULT."""
+    """Refuse every sample: the caller passed no function that loads models. Errors:
+    E-LESSON-RESULT."""
     raise CompileError("E-LESSON-RESULT", f"the sample {name!r:.60} cannot be loaded here")
 
 

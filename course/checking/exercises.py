@@ -71,7 +71,7 @@ def _words(folder: Folder, where: Where) -> Iterator[Problem]:
     if len(hints) != N_HINTS or not all(h.strip() for h in hints):
         yield Problem(where, f"an exercise has {N_HINTS} hints, from vague to precise")
     if not folder.discussion.strip():
-        hint = "say what other solutions there are, and what they cost"
+        hint = "describe other solutions and their costs"
         yield Problem(where, "the discussion of the solution is missing", hint)
     for text in (folder.exercise.task, folder.discussion, *hints):
         yield from long_sentences(text, where)

@@ -12,7 +12,7 @@ from compiler.errors import CompileError, Where
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A violation: where, what, and what to do."""
+    """A violation: its position, a message and a hint."""
 
     where: Where
     message: str

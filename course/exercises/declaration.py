@@ -5,7 +5,8 @@
         '''Write a rewrite rule.'''
 
 The decorated function judges an answer, and its docstring is the description. `reply` answers the
-judge's questions where the student's code runs. Settings reach both through `read`.
+judge's questions in the process that runs the student's code. `read` parses the settings for both
+functions.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ MOST_TASKS = 500
 class DeviceSettings:
     """Task graphs by name, a platform, and the goal.
 
-    Makespans may exceed those of the scheduler `against` by the factor `within`.
+    A makespan may be at most `within` times the makespan of the scheduler `against`.
     """
 
     tasks: Mapping[str, TaskGraph]
@@ -71,7 +71,7 @@ def reply_of_scheduler(
 
 @exercise_kind(read=read_devices, reply=reply_of_scheduler)
 def write_scheduler(j: Judgement, settings: DeviceSettings, text: str) -> None:
-    """Write a scheduler: a function `schedule(problem)` that says where each task runs, and when.
+    """Write a scheduler: a function `schedule(problem)` that assigns tasks to devices, in order.
 
     It returns a `Placement`, or pairs of a task and a device in the order of execution. The judge
     simulates the run with its transfers, checks it, and compares the makespan with another
@@ -105,7 +105,7 @@ def write_scheduler(j: Judgement, settings: DeviceSettings, text: str) -> None:
 
 
 def objection_to(problem: Problem, pairs: object) -> str:
-    """Return what is wrong with pairs of a task and a device, or ""."""
+    """Return the defect of pairs of a task and a device, or ""."""
     if not isinstance(pairs, list) or not all(
         isinstance(p, list | tuple) and len(p) == 2 and all(isinstance(x, str) for x in p)
         for p in pairs

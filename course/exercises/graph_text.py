@@ -21,7 +21,7 @@ from course.judging.judgement import Judgement
 
 @dataclass(frozen=True, slots=True)
 class GraphSettings:
-    """The graph that says what is computed, operators that the answer may not use, the error."""
+    """The reference graph, operators that the answer may not use, the allowed relative error."""
 
     case: GraphCase
     without: tuple[str, ...]
@@ -39,8 +39,8 @@ def read_spec(t: Table) -> GraphSettings:
 def write_graph(j: Judgement, settings: GraphSettings, text: str) -> None:
     """Write the text of a graph that computes the same as a given graph.
 
-    Types may be omitted. Where the given graph has holes for sizes and types, the answer may have
-    the same holes.
+    Types may be omitted. If the given graph has holes for sizes and types, the answer may have the
+    same holes.
     """
     case = settings.case
     for name, values, wanted in case.graphs():

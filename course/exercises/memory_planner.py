@@ -25,7 +25,7 @@ from course.student.execute import Student
 class PlannerSettings:
     """Problems by name, the number of random problems, and the goal.
 
-    Peaks may exceed those of the planner `against` by the factor `within`.
+    A peak may be at most `within` times the peak of the planner `against`.
     """
 
     problems: Mapping[str, Problem]
@@ -112,7 +112,7 @@ def write_planner(j: Judgement, settings: PlannerSettings, text: str) -> None:
     """Write a memory planner: a function `plan(problem)` that returns an offset for each block.
 
     An independent checker verifies each plan. Then the peak is compared with that of another
-    planner. A wrong plan is shown for the smallest set of buffers on which it is wrong.
+    planner. The counterexample to a wrong planner is the smallest set of buffers with a wrong plan.
     """
     problems = dict(settings.problems)
     for i in range(settings.n_random):
@@ -142,7 +142,7 @@ def _offsets(reply: Mapping[str, Any]) -> Any:
 def _smallest(
     j: Judgement, problem: Problem, offsets: Any, faults: Sequence[Fault]
 ) -> dict[str, Any]:
-    """Return the smallest problem with a wrong plan that the student's code finds, confirmed."""
+    """Ask for a smallest problem with a wrong plan, and confirm it; else return this problem."""
     try:
         value = j.ask([{"problem": text_of(problem), "reduce": True}])[0]["value"]
         small = read_problem(value["problem"])

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"-?\d[\d,_ ]{0,30}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A wrong number that a misconception gives, and the words that answer it."""
+    """A wrong number that follows from a misconception, and the feedback on it."""
 
     value: float
     words: str
@@ -46,8 +46,8 @@ def read_prediction(t: Table) -> PredictSettings:
         quantity = quantity_named(name)
     except CompileError as e:
         raise t.fail(e.message) from None
-    if quantity.is_timed:
-        raise t.fail(f"{name} differs between machines; use a predict block instead")
+    if not quantity.is_counted:
+        raise t.fail(f"{name} does not follow from the graph alone; use a predict block instead")
     case = read_case(t.table("graph"), 1)
     mistakes = tuple(
         Mistake(m.only("value", "words").number("value"), m.text("words"))
@@ -60,8 +60,8 @@ def read_prediction(t: Table) -> PredictSettings:
 def predict(j: Judgement, settings: PredictSettings, text: str) -> None:
     """Predict a quantity of a graph after passes, as a number in the base unit.
 
-    The compiler computes the quantity, and the relative error decides. A number that follows from
-    a known mistake gets the words for it.
+    The compiler computes the quantity, and the relative error decides. For a number that follows
+    from a known mistake, the judge returns the feedback on this mistake.
     """
     given = text.strip()
     if not _NUMBER.match(given):

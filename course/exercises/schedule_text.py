@@ -29,7 +29,7 @@ _GOALS = ("loops", "iterations", "depth")
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSettings:
-    """A computation, the largest counts of loops, and moves that the answer must contain."""
+    """A computation, the maximum counts of its loops, and moves that the answer must contain."""
 
     computation: Computation
     goals: Mapping[str, float]
@@ -56,7 +56,7 @@ def edit_schedule(j: Judgement, settings: ScheduleSettings, text: str) -> None:
     """Edit the schedule of a kernel until its loops reach a goal.
 
     Each move must be legal, and the loops must compute the same numbers. The scores are counts of
-    loops and of executed statements; the lanes of a vector loop are one statement.
+    loops and of executed statements; a statement in a vector loop counts once for all lanes.
     """
     try:
         made = scheduled(text, settings.computation, frozenset())

@@ -35,7 +35,7 @@ class Prose:
 class Block:
     """A block: its kind, the options given, and its body.
 
-    `content` is the body as its kind reads it. `line` is the line of the opening fence.
+    `content` is the body as parsed by its kind. `line` is the line of the opening fence.
     """
 
     kind: str
@@ -61,7 +61,7 @@ Part = Prose | Block
 
 
 def value_text(value: Value) -> str:
-    """Return the text of an option's value, with quotes where they are necessary."""
+    """Return the text of an option's value, with quotes if necessary."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

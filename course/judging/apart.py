@@ -76,7 +76,7 @@ class InSandbox:
         return self._replies(done.stdout, nonce)
 
     def _replies(self, text: bytes, nonce: str) -> Sequence[Reply]:
-        """Read what the process wrote, which hostile code may have written."""
+        """Read the output of the process; hostile code may have written it."""
         try:
             answer: Any = json.loads(text)
         except (ValueError, RecursionError):

@@ -16,7 +16,7 @@ from course.judging.session import InProcess
 def main() -> None:
     """Read a task from the standard input, and write the replies to the standard output.
 
-    The student's code sees another standard output, which leads nowhere.
+    File descriptors 1 and 2 of the student's code lead to the null device.
     """
     task: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     channel = os.dup(1)

@@ -1,4 +1,4 @@
-"""An exercise as data: what the page shows, and what the judge needs."""
+"""An exercise as data, for the page and for the judge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ExerciseKind:
 
     `file` is the name of the answer's file. `read` turns the settings of an exercise into a typed
     value. `judge` adds tests and scores to a judgement. `reply` answers a question in the process
-    that runs the student's code; it is None for answers that are no code.
+    that runs the student's code; it is None for answers without code.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Judging of answers that map a graph to a graph: rules, passes, fusion policies.
 
 An answer must keep the results of each graph on random inputs of several kinds. Then its scores are
-compared with the goals. A failing graph is reduced to the smallest one that fails, in the process
-that runs the student's code, and confirmed here.
+compared with the goals. The process that runs the student's code reduces a failing graph to the
+smallest that fails. The judge's process confirms the failure.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def read_case(t: Table, number: int) -> GraphCase:
     )
     try:
         for goal in made.goals:
-            if quantity_named(goal).is_timed:
-                raise t.fail(f"{goal} is measured; goals are deterministic")
+            if not quantity_named(goal).is_counted:
+                raise t.fail(f"{goal} does not follow from the graph alone")
         made.graphs()
     except CompileError as e:
         raise t.fail(f"{made.name}: {e.message}") from None
@@ -252,7 +252,8 @@ def wrong_round(
 ) -> tuple[Round, str, Verdict] | None:
     """Return the first random inputs on which a result differs, the result, and the verdict.
 
-    Errors: E-EXERCISE-FORM if no inputs suit the first graph: then nothing would be compared.
+    Errors: E-EXERCISE-FORM if no random inputs are valid for the first graph: nothing could be
+    compared.
     """
     rounds = make_rounds(before, seed, ROUND_SECONDS)
     if not rounds:

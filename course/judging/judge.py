@@ -85,6 +85,6 @@ def _read(request: object, find: Find | None) -> tuple[Exercise, str, int]:
 def judge_in_process(request: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
     """Judge the answer of a request, and run its code in this process.
 
-    For the page, and for authors: never for the code of strangers on a server.
+    For the page and for authors: a server must not run untrusted code in its own process.
     """
     return judge(request, InProcess, None, seconds)

@@ -22,7 +22,7 @@ class Session(Protocol):
 
     @property
     def output(self) -> str:
-        """What the code printed."""
+        """The output of the code."""
         ...
 
     def ask(self, questions: Sequence[Question]) -> Sequence[Reply]:
@@ -86,7 +86,7 @@ class Judgement:
 
     @property
     def output(self) -> str:
-        """What the code printed for the first questions; the search for small graphs repeats it."""
+        """The code's output for the first questions; output of later searches repeats it."""
         return self.session.output if self.printed is None else self.printed
 
     def passed(self, name: str, message: str = "") -> None:
@@ -100,7 +100,7 @@ class Judgement:
         self.tests.append(Test(name, False, message, counterexample))
 
     def refused(self, name: str, error: CompileError) -> None:
-        """Record a test that an error ended; the first error is also that of the answer."""
+        """Record a test that an error ended; the first error is also the error of the answer."""
         self.failed(name, error.message)
         self.error = self.error or error
 
@@ -110,7 +110,7 @@ class Judgement:
         (self.passed if score.reached else self.failed)(test, score.words)
 
     def ask(self, questions: Sequence[Question]) -> Sequence[Reply]:
-        """Ask the student's code. Errors: E-ANSWER-FORM for another number of replies."""
+        """Ask the student's code. Errors: E-ANSWER-FORM if the number of replies differs."""
         replies = self.session.ask(questions)
         if self.printed is None:
             self.printed = self.session.output

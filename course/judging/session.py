@@ -25,7 +25,7 @@ class InProcess:
 
     @property
     def output(self) -> str:
-        """What the code printed."""
+        """The output of the code."""
         return self.student.output.text if self.student else ""
 
     def ask(self, questions: Sequence[Question]) -> list[Reply]:
@@ -70,7 +70,7 @@ def error_of(reply: object) -> CompileError | None:
 
 
 def whole_number(value: object) -> int | None:
-    """Return a value of a reply as an integer, or None if it is none."""
+    """Return a value of a reply if it is an integer, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return int(value) if value == int(value) and abs(value) < 2**60 else None

@@ -28,8 +28,7 @@ T = TypeVar("T")
 
 
 class Overtime(BaseException):
-    """Raised in student code at the end of its time; not an Exception, so code cannot catch it
-    by accident."""
+    """Raised in student code at its time limit; `except Exception` does not catch it."""
 
 
 class Output(io.TextIOBase):
@@ -39,7 +38,7 @@ class Output(io.TextIOBase):
         self.text = ""
 
     def writable(self) -> bool:
-        """Return that the stream accepts text."""
+        """Return True: the stream accepts text."""
         return True
 
     def write(self, s: str, /) -> int:
@@ -120,8 +119,8 @@ def line_in(e: BaseException, source: str) -> int:
 def within(seconds: float, source: str) -> Generator[None]:
     """Raise Overtime in the block after some seconds, if this is the main thread of a process.
 
-    In a worker of a page there are no signals. There, jumps and calls in the code of the file
-    `source` look at the clock, and the page ends a worker whose other code does not end.
+    A web worker has no signals. There, jumps and calls in the code of the file `source` look at the
+    clock, and the page terminates a worker whose other code does not end.
     """
     if sys.platform == "emscripten":
         with _watched(seconds, source):

@@ -15,7 +15,7 @@ _shown: dict[str, Amount] = {}
 def show(name: str, value: float, unit: Unit = "count") -> None:
     """Report a number under a name, for references of the prose.
 
-    Errors: E-ANSWER-FORM for a name that is no word, a value that is no number, or another unit.
+    Errors: E-ANSWER-FORM for a name that is no word, a value that is no number, or an unknown unit.
     """
     number = isinstance(value, int | float) and math.isfinite(value)
     if not (NAME.match(str(name)) and number and unit in TEXTS):
@@ -25,7 +25,7 @@ def show(name: str, value: float, unit: Unit = "count") -> None:
 
 
 def collected() -> dict[str, Amount]:
-    """Return the reported values, and forget them."""
+    """Return the reported values, and clear them."""
     found = dict(_shown)
     _shown.clear()
     return found

@@ -153,7 +153,7 @@ export interface PassOption {
 }
 /** An example of a rule's application: the graphs before and after, as text. */
 export interface RuleExample { before: string; after: string; }
-/** A kind of step of a pass that has no rules; `near_miss` is a similar graph without a step.
+/** A kind of step of a pass without rules; `near_miss` is a similar graph without a step.
  * `near_miss_because` is the reason that the pass records for the near miss, "" for none. An
  * analysis changes no graph: both graphs of its example are equal, and it has no near miss. */
 export interface StepKind {
@@ -273,9 +273,9 @@ export interface Passes {
  * bound of the kernel's time, from the measured or estimated speeds of the machine. `bound` is
  * the limiting resource: compute, L1, L2, L3, DRAM or overhead. `words` is the family of a
  * native kernel, or the reason for a fallback. `text_kernel` is the first kernel with the same
- * function; their texts are equal. If a kernel belongs to a region of a control-flow node,
- * `region` is the name of the region, and `inside` is the kernel of the node. Such a kernel is
- * not measured separately. */
+ * function; their texts are equal. For a kernel in a region of a control-flow node, `region` is
+ * the name of the region, and `inside` is the kernel of the node. Such a kernel is not measured
+ * separately. */
 export interface Kernel {
   kernel: number; name: string; op: string; node: string; origins: string[]; inside: number | null;
   region: string; native: boolean; words: string; function: string; flops: number;
@@ -352,8 +352,8 @@ export interface Accuracy {
   n: number; reference: number; compiled: number; n_agree: number; words: string;
 }
 /** Values without elements for the sizes of the compilation. `outputs` are the names of outputs.
- * `n_values` counts the other values that nodes compute, if these sizes are the only reason why
- * they are empty; `first` is the first of them. */
+ * `n_values` counts the other computed values that are empty only because of these sizes;
+ * `first` is the first of them. */
 export interface Empty { outputs: string[]; n_values: number; first: string; }
 /** The summary of a job; parts that the job has not computed are null or empty. */
 export interface Result {
@@ -507,8 +507,8 @@ export interface CheckedValues {
 
 // Comparisons of a compilation with other runtimes.
 
-/** Another runtime. `install` is the command that installs it; `is_installed` is true if the
- * server has it. */
+/** Another runtime. `install` is the command that installs the peer; `is_installed` is true if
+ * the server has the peer. */
 export interface Peer { name: string; title: string; is_installed: boolean; install: string; }
 /** The runtimes with which programs can be compared. */
 export interface Peers { peers: Peer[]; }
@@ -599,10 +599,10 @@ export interface Machine {
 /** The use of the processors during a measurement; figures that the system does not give are
  * null. `busy_processors` is the mean number of processors that other processes used, of
  * `n_processors`. `waiting_share` is the share of the time in which the measuring thread had no
- * processor, and `steal_share` the share of all processor time that the hypervisor took.
- * `causes` has the reasons to distrust the times; an empty list means an undisturbed
- * measurement. `machine` is the name of the machine: times of different machines are not
- * comparable. `words` describes these figures. */
+ * processor. `steal_share` is the share of all processor time that the hypervisor took. `causes`
+ * has the reasons to distrust the times; an empty list means an undisturbed measurement.
+ * `machine` is the name of the machine: times of different machines are not comparable. `words`
+ * describes these figures. */
 export interface Disturbance {
   threads: number; n_processors: number; busy_processors: number | null;
   waiting_share: number | null; steal_share: number | null; causes: Cause[]; machine: string;
@@ -669,14 +669,14 @@ export interface RunInput { name: string; type: string; file: string; }
  * elements are not probabilities, `share` is the element's softmax. */
 export interface RunClass { index: number; value: number; share: number; }
 /** An output of a run: its range, its first elements as text, and its largest classes.
- * `is_stored` says whether the output can be downloaded. Sequences have no range. */
+ * `is_stored` is true if the output can be downloaded. Sequences have no range. */
 export interface RunOutput {
   output: number; name: string; type: string; n_elements: number; bytes: number; is_stored: boolean;
   minimum: number | null; maximum: number | null; mean: number | null; n_not_finite: number;
   first: string[]; are_probabilities: boolean; classes: RunClass[];
 }
 /** A run of the program of compilation `job`; `times` and `disturbance` are null until the run
- * is timed. `has_profile` says whether the run has times of the compilation's kernels. */
+ * is timed. `has_profile` is true if the run has times of the compilation's kernels. */
 export interface RunResult {
   job: string; seed: number; inputs: RunInput[]; outputs: RunOutput[]; times: ProfiledRun | null;
   disturbance: Disturbance | null; has_profile: boolean;
@@ -975,7 +975,7 @@ export interface BisectRequest { kind: "bisect"; job: string; seed: number; move
 /** The request of a repeated measurement; `job` is the compilation of the model. */
 export interface ProfileRequest { kind: "profile"; job: string; seconds: number; machine: boolean; }
 /** The request of a comparison of two compilations, `job` (A) and `other` (B). `again` measures
- * even if an equal comparison is stored. The stored request omits this wish, so later requests
+ * even if an equal comparison is stored. The stored request omits this flag, so later requests
  * find the newest of all measurements of A and B. */
 export interface ComparisonRequest {
   kind: "comparison"; job: string; other: string; seconds: number; again: boolean;
@@ -1004,9 +1004,8 @@ export interface PlaceOptions {
 }
 /** The seed of the random inputs; default: the seed of the compilation. */
 export interface CheckOptions { seed?: number; }
-/** The fault to search for: with a number `moved`, any change of a result by more than this
- * fraction of its scale; with null, errors beyond rounding. `seed` is the seed of the random
- * inputs. */
+/** The fault to search for: a change of a result by more than the fraction `moved` of its scale;
+ * if `moved` is null, errors beyond rounding. `seed` is the seed of the random inputs. */
 export interface BisectOptions { seed?: number; moved?: number | null; }
 /** Approximate duration in seconds; `machine`: measure the speeds of the machine first. */
 export interface ProfileOptions { seconds?: number; machine?: boolean; }

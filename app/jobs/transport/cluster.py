@@ -27,7 +27,7 @@ class DaskWorker:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A task that was sent. Dask forgets the task when nobody has its ticket any more."""
+    """A task that was sent. Dask forgets the task when no reference to its ticket remains."""
 
     future: Any
 
@@ -57,7 +57,7 @@ class Ticket:
 def event_loop() -> Generator[Any]:
     """Run an event loop for connections in a thread during the block.
 
-    A connection of Dask that cannot be opened would leave the thread of a loop of its own.
+    If Dask started a loop for each connection, a failure to connect would leave its thread behind.
     """
     from distributed.utils import LoopRunner
 
@@ -86,7 +86,7 @@ class Cluster:
 
     @property
     def is_connected(self) -> bool:
-        """Whether the scheduler is there, as far as is known."""
+        """Whether the connection to the scheduler is up, as far as Dask knows."""
         return self.client.status == "running"
 
     def workers(self) -> Mapping[str, DaskWorker]:

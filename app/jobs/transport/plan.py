@@ -1,7 +1,7 @@
-"""Which jobs of the queue are sent now, and to which workers.
+"""The choice of the queued jobs that are sent now, and of their workers.
 
-A job is sent only when a worker is free for it. So jobs wait in the table, where their order stays
-fair, and not in Dask, which knows nothing of clients.
+A job is sent only when a worker is free for it. So jobs wait in the table, which keeps their order
+fair. Dask cannot, because it does not know the clients.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def choices(
     """Yield the jobs to be sent now, in their fair order.
 
     `on_way` has the jobs that were sent and not claimed yet, with the addresses of their workers.
-    Of two jobs that may go to the same worker, one waits unless the workers of both have room.
+    If two jobs may go to the same worker, the second waits unless its workers have enough free
+    threads for both.
     """
     running = line.running_by_client
     running.update(job.client for job in line.queued if job.id in on_way)

@@ -34,7 +34,7 @@ class Roster:
         self._refusals: dict[str, str] = {}
 
     def look(self, cluster: Cluster, at_work: Mapping[str, Machine]) -> None:
-        """Learn of workers that joined or left, and let new ones start their supervisors.
+        """Detect workers that joined or left, and let new workers start their supervisors.
 
         `at_work` are the machines of the supervisors that report, by their names.
         """

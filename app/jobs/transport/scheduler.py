@@ -1,4 +1,4 @@
-"""The scheduler of a Dask cluster: which addresses are permitted, and how to connect.
+"""The scheduler of a Dask cluster: its permitted addresses, and the security of connections.
 
 Dask exchanges pickles, which are code. So whoever reaches a scheduler without TLS can run programs
 on all of its workers, and in the processes that send jobs.
@@ -21,7 +21,7 @@ _EXAMPLE = "--scheduler tls://HOST:8786"
 
 
 def require_scheduler(settings: Settings) -> None:
-    """Refuse settings with which no job could, or must, be sent to a Dask cluster.
+    """Refuse settings with which a Dask cluster is unusable or not secure.
 
     Errors: E-OPTION-VALUE.
     """

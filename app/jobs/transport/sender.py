@@ -1,7 +1,7 @@
-"""Sends the jobs of the table to the workers of a Dask cluster, as long as the cluster is there.
+"""Sends the jobs of the table to the workers of a Dask cluster, while the cluster is reachable.
 
-A sender that starts reads the table, and continues. What it knows of sent jobs only prevents that
-it sends them twice, which would have no effect.
+A new sender continues from the table. A sender's record of sent jobs only avoids repeated sending,
+which would have no effect.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = logging.getLogger("compilarium.jobs")
 
 _LOOK_S = 1.0
 _PAUSE_S = 0.02
-"""Time between two rounds: each change of the database begins one."""
+"""Minimum time between two rounds; each change of the database begins a round."""
 _REFUSED_S, _LOST_S = 1.0, 0.2
 """Time until a job is sent again that a worker has refused, or whose task was lost."""
 _SILENT_S = 10.0

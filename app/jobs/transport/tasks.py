@@ -6,9 +6,10 @@ The scheduler imports this module too, so it imports the rest of the program onl
 from __future__ import annotations
 
 OWNER, PROBLEM = "owner", "problem"
-"""What `enlist` returns: the name of the worker's supervisor, or why it has none."""
+"""Keys of the result of `enlist`: the name of the worker's supervisor, or the reason for its
+absence."""
 RAN, REFUSED = "ran", "refused"
-"""What `run_job` returns, beside the type of an error."""
+"""Results of `run_job`, besides the names of types of errors."""
 
 
 def run_job(job_id: str, attempt: int) -> str:

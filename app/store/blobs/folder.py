@@ -29,7 +29,7 @@ class FolderBlobs(Blobs):
         self.folder = folder
 
     def require(self) -> None:
-        """A folder needs no package."""
+        """Do nothing: a folder needs no package."""
 
     def path(self, key: str) -> Path:
         """Return the place of a blob."""
@@ -69,7 +69,7 @@ class FolderBlobs(Blobs):
             raise
 
     def put_file(self, key: str, file: Path) -> None:
-        """Give a file of `staging` its name."""
+        """Rename a file of `staging` to its final name."""
         path = self.folder / key
         os.replace(file, path)
         sync((path.parent,))

@@ -53,11 +53,11 @@ class Blobs(ABC):
 
     @abstractmethod
     def put_file(self, key: str, file: Path) -> None:
-        """Store the content of a file of `staging`, which is on the disk, and remove the file."""
+        """Move a file of `staging` into the store; the caller has written it to the disk."""
 
     @abstractmethod
     def put_copies(self, keys: Mapping[str, Path]) -> None:
-        """Store the contents of files, which stay."""
+        """Store copies of files; the files remain."""
 
     @abstractmethod
     def staging(self, prefix: str) -> Path:

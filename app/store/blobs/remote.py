@@ -22,12 +22,14 @@ from app.store.blobs.interface import Blob, Blobs
 from compiler.errors import CompileError
 
 OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "adl", "oss", "memory"})
-"""Protocols whose puts are atomic. Elsewhere, a file is written under another name first."""
+"""Protocols whose puts are atomic. With other protocols, a file is first written under a temporary
+name."""
 _USED = ".used"
-"""The last use of the blob KEY is the time of the empty blob KEY.used: contents do not change."""
+"""The time of the empty blob KEY.used is the last use of the blob KEY, which is never rewritten."""
 _PARTIAL = ".partial"
 _TOGETHER_BYTES = 8_000_000
-"""Smaller files are stored together, since each request to a distant store takes milliseconds."""
+"""Smaller files are stored concurrently, since each request to a distant store takes
+milliseconds."""
 _TOUCH_S = 600.0
 """A further use of the same blob within this time in seconds is not noted."""
 
@@ -119,12 +121,12 @@ class RemoteBlobs(Blobs):
             self._put(system, f"{root}/{key}", content)
 
     def put_file(self, key: str, file: Path) -> None:
-        """Store the content of a file, which then is the copy of this machine."""
+        """Store the content of a file; the file becomes the copy on this machine."""
         self.put_copies({key: file})
         os.replace(file, self.copies / key)
 
     def put_copies(self, keys: Mapping[str, Path]) -> None:
-        """Store the contents of files, the small ones of them together."""
+        """Store copies of files, small files concurrently."""
         small, n_bytes = dict[str, bytes](), 0
         with self._errors() as (system, root):
             for key, file in keys.items():
@@ -212,7 +214,7 @@ class RemoteBlobs(Blobs):
             system.rm(f"{root}/{prefix}", recursive=True)
 
     def touch(self, key: str) -> None:
-        """Note the use of a blob, unless this process has just done so."""
+        """Note the use of a blob, unless this process has noted a recent use."""
         now_s = time.monotonic()
         if now_s - self._touched.get(key, -_TOUCH_S) < _TOUCH_S:
             return

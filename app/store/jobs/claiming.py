@@ -50,8 +50,8 @@ def claim(
 ) -> Lease | None:
     """Take the next job that may start on the owner's machine; None if there is none.
 
-    With `sent`, only this attempt of this job: a second delivery of the same attempt takes nothing.
-    The event `started` belongs to this transaction, which is the beginning of an attempt.
+    With `sent`, take only this attempt of this job: a second delivery of the same attempt takes
+    nothing. The event `started` belongs to this transaction, which is the beginning of an attempt.
     """
     lock_queue(connection)
     line = reading.line(connection)

@@ -1,8 +1,8 @@
 """The lease of a supervisor on a job, and the writes that need it.
 
 Each write is one `UPDATE ... WHERE id = ? AND state = ? AND attempt = ? AND owner = ?`. If it
-changes no row, then the lease was lost: the writer must stop, and nothing that it does has an
-effect. So a late owner cannot change the job of another owner.
+changes no row, then the lease was lost: the writer must stop, and its later writes have no effect.
+So a late owner cannot change the job of another owner.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What clients want of a running job."""
+    """The requests of clients about a running job."""
 
     is_cancelled: bool
     is_stopped: bool
 
 
 def recall(connection: Connection, lease: Lease) -> int:
-    """Read a lease again after a write that may have been committed, such as after a lost
-    connection; return the number of events that it has added. A lost lease stays as it is.
+    """Read a lease again after a write with an unconfirmed commit; return the number of events that
+    the write has added. A lost lease does not change.
     """
     lock_jobs(connection, [lease.job_id])
     own = (_J.id == lease.job_id) & (_J.attempt == lease.attempt) & (_J.owner == lease.owner)
@@ -140,7 +140,7 @@ def queue_again(connection: Connection, lease: Lease, told: Sequence[Told], caus
 
 
 def take_away(connection: Connection, held: Held, error: CompileError) -> bool:
-    """Queue a job again whose owner is silent, or end it after its last attempt with this error.
+    """Queue a job of a silent owner again; after its last attempt, end it with this error instead.
 
     Return False if the owner is back, or if another supervisor was faster.
     """
@@ -215,7 +215,7 @@ def heartbeat(connection: Connection, leases: Sequence[Lease], lease_s: float) -
 
 
 def wishes(connection: Connection, owner: str) -> dict[tuple[str, int], Wish]:
-    """Return the wishes of clients by job and attempt, for all leases of an owner."""
+    """Return the requests of clients by job and attempt, for all leases of an owner."""
     rows = connection.execute(
         select(_J.id, _J.attempt, _J.is_cancelled, _J.is_stopped).where(
             _J.state.in_(HELD), _J.owner == owner

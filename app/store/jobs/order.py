@@ -1,4 +1,4 @@
-"""The order of the queue: clients take turns, and none has many jobs at a time."""
+"""The order of the queue: round robin over clients, with a limit on the running jobs of each."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 BENCH = "bench"
-"""The queue of jobs that measure: one of them at a time runs on a machine."""
+"""The queue of jobs that measure; a machine runs at most one of them at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What the order depends on: a queued job, its client, and when it was submitted."""
+    """A queued job with the facts that determine the order: client, queue, priority, submission."""
 
     id: str
     serial: int
@@ -29,7 +29,7 @@ def fair_order(queued: Iterable[W], running: Mapping[str, int] | None = None) ->
     """Return the queued jobs in the order of their starts; `running` counts jobs by client.
 
     Jobs of a higher priority are first. Then the first jobs of all clients precede their second
-    jobs, where running jobs count too. A tie is resolved by the order of submission.
+    jobs; running jobs count too. A tie is resolved by the order of submission.
 
     >>> jobs = [Waiting("a1", 1, "a"), Waiting("a2", 2, "a"), Waiting("b1", 3, "b")]
     >>> [job.id for job in fair_order(jobs)]

@@ -20,7 +20,8 @@ from compiler.errors import CompileError
 
 _J = JOBS.c
 _FIRST = 20
-"""Jobs up to this position learn each change of their position, later jobs every tenth."""
+"""Jobs up to this position get an event for each change of position, later jobs at multiples of
+ten."""
 
 Waits = Callable[
     [Sequence[tuple[str, float]], Sequence[tuple[str, float]], Sequence[str]],
@@ -183,7 +184,8 @@ def renumber(connection: Connection, line: Line, waits: Waits) -> None:
 
 
 def release(connection: Connection, job_id: str, waits: Waits) -> bool:
-    """Count one client less; return whether it was the last, so that the job is cancelled."""
+    """Decrement the number of a job's clients; return whether none is left, so the job is
+    cancelled."""
     lock_queue(connection)
     changed = update(JOBS).where(_J.id == job_id, _J.state.in_(UNFINISHED))
     left = connection.scalar(changed.values(n_clients=_J.n_clients - 1).returning(_J.n_clients))
@@ -194,7 +196,7 @@ def release(connection: Connection, job_id: str, waits: Waits) -> bool:
 
 
 def cancel(connection: Connection, job_id: str, waits: Waits) -> None:
-    """Cancel a queued job, or ask the owner of a running job to do so."""
+    """Cancel a queued job, or ask the owner of a running job to cancel it."""
     lock_queue(connection)
     if end_unowned(connection, job_id, "cancelled"):
         renumber(connection, reading.line(connection), waits)
@@ -210,7 +212,7 @@ def ask_to_stop(connection: Connection, job_id: str) -> None:
 
 
 def followed(connection: Connection, job_ids: Mapping[str, int], seen: Collection[str]) -> None:
-    """Count new followers of jobs, and note the time of interest in others."""
+    """Count new followers of jobs, and record the time of interest in other jobs."""
     lock_queue(connection)
     lock_jobs(connection, {*job_ids, *seen})
     for job_id, n in job_ids.items():

@@ -20,8 +20,8 @@ JOBS, EVENTS = cast(Table, JobRow.__table__), cast(Table, JobEventRow.__table__)
 _J, _E = JOBS.c, EVENTS.c
 _N_RECENT = 200
 _SUCCEEDED = func.lower(_J.state) == "succeeded"
-"""A condition for rows that another index finds: SQLite would use that of the states instead, and
-so read the rows of thousands of succeeded jobs."""
+"""A condition that uses no index: with the index of states, SQLite would read the rows of thousands
+of succeeded jobs. Another condition of the query must use an index."""
 
 
 def find(connection: Connection, folder: Path, job_id: str) -> Job | None:
@@ -70,7 +70,7 @@ def examining(connection: Connection, folder: Path, job_id: str, form: str) -> l
 
 
 def _of_kind(processor: str) -> ColumnElement[bool]:
-    """Return the condition that a job ran on this kind of machine, as far as is known."""
+    """Return the condition that a job ran on this kind of machine, or on an unknown kind."""
     return _J.processor.in_(["", processor]) if processor else true()
 
 
@@ -144,7 +144,7 @@ def line(connection: Connection) -> Line:
 def recent_seconds(connection: Connection) -> list[tuple[str, float]]:
     """Return the kind and the running time in seconds of recent succeeded jobs, oldest first.
 
-    By the order of submission, which an index has: the table may have thousands of jobs.
+    The order is that of submission, which has an index: the table may have thousands of jobs.
     """
     rows = connection.execute(
         select(_J.kind, _J.ended_s - _J.started_s)
@@ -158,7 +158,7 @@ def recent_seconds(connection: Connection) -> list[tuple[str, float]]:
 class Finished(NamedTuple):
     """A job that has ended, at `ended_s` in Unix seconds, with `n_bytes` of results.
 
-    `n_bytes` is only set with a blob store of a network.
+    `n_bytes` is only set with a network blob store.
     """
 
     id: str
@@ -200,7 +200,7 @@ def attempts(connection: Connection) -> list[tuple[str, State, int]]:
 
 
 def with_lost_events(connection: Connection) -> list[str]:
-    """Return the ids of jobs that have not as many events as their rows say."""
+    """Return the ids of jobs whose number of events differs from the number in their rows."""
     n_events = select(func.count()).where(_E.job_id == _J.id).scalar_subquery()
     return list(connection.scalars(select(_J.id).where(_J.n_events != n_events)))
 

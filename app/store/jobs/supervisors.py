@@ -67,8 +67,8 @@ def machines(connection: Connection, within_s: float) -> list[Machine]:
 
 
 def at_work(connection: Connection, within_s: float) -> dict[str, Machine]:
-    """Return the machines of the supervisors that have reported within this time, by the names of
-    the supervisors; sorted by the name of the machine."""
+    """Return the machines of supervisors that have reported within this time, by the supervisor's
+    name; sorted by the machine's name."""
     recent = _recent(connection, within_s) & _IS_SUPERVISOR
     wanted = select(_S.name, _S.machine, _S.processor, _S.facts).where(recent)
     return {

@@ -151,7 +151,7 @@ class RuleExample(TypedDict):
 
 
 class StepKind(TypedDict):
-    """A kind of step of a pass that has no rules; `near_miss` is a similar graph without a step.
+    """A kind of step of a pass without rules; `near_miss` is a similar graph without a step.
 
     `near_miss_because` is the reason that the pass records for the near miss, "" for none. An
     analysis changes no graph: both graphs of its example are equal, and it has no near miss.

@@ -184,9 +184,8 @@ class Kernel(TypedDict):
     bound of the kernel's time, from the measured or estimated speeds of the machine. `bound` is the
     limiting resource: compute, L1, L2, L3, DRAM or overhead. `words` is the family of a native
     kernel, or the reason for a fallback. `text_kernel` is the first kernel with the same function;
-    their texts are equal. If a kernel belongs to a region of a control-flow node, `region` is the
-    name of the region, and `inside` is the kernel of the node. Such a kernel is not measured
-    separately.
+    their texts are equal. For a kernel in a region of a control-flow node, `region` is the name of
+    the region, and `inside` is the kernel of the node. Such a kernel is not measured separately.
     """
 
     kernel: int
@@ -362,8 +361,8 @@ class Accuracy(TypedDict):
 class Empty(TypedDict):
     """Values without elements for the sizes of the compilation.
 
-    `outputs` are the names of outputs. `n_values` counts the other values that nodes compute, if
-    these sizes are the only reason why they are empty; `first` is the first of them.
+    `outputs` are the names of outputs. `n_values` counts the other computed values that are empty
+    only because of these sizes; `first` is the first of them.
     """
 
     outputs: list[str]

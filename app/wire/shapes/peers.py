@@ -10,8 +10,8 @@ from compiler.bench.versus import Verdict
 
 
 class Peer(TypedDict):
-    """Another runtime. `install` is the command that installs it; `is_installed` is true if the
-    server has it."""
+    """Another runtime. `install` is the command that installs the peer; `is_installed` is true if
+    the server has the peer."""
 
     name: str
     title: str

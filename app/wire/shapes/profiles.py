@@ -53,10 +53,11 @@ class Disturbance(TypedDict):
     null.
 
     `busy_processors` is the mean number of processors that other processes used, of `n_processors`.
-    `waiting_share` is the share of the time in which the measuring thread had no processor, and
-    `steal_share` the share of all processor time that the hypervisor took. `causes` has the reasons
-    to distrust the times; an empty list means an undisturbed measurement. `machine` is the name of
-    the machine: times of different machines are not comparable. `words` describes these figures.
+    `waiting_share` is the share of the time in which the measuring thread had no processor.
+    `steal_share` is the share of all processor time that the hypervisor took. `causes` has the
+    reasons to distrust the times; an empty list means an undisturbed measurement. `machine` is the
+    name of the machine: times of different machines are not comparable. `words` describes these
+    figures.
     """
 
     threads: int

@@ -30,7 +30,7 @@ class RunClass(TypedDict):
 class RunOutput(TypedDict):
     """An output of a run: its range, its first elements as text, and its largest classes.
 
-    `is_stored` says whether the output can be downloaded. Sequences have no range.
+    `is_stored` is true if the output can be downloaded. Sequences have no range.
     """
 
     output: int
@@ -52,7 +52,7 @@ class RunResult(Payload):
     """A run of the program of compilation `job`; `times` and `disturbance` are null until the run
     is timed.
 
-    `has_profile` says whether the run has times of the compilation's kernels.
+    `has_profile` is true if the run has times of the compilation's kernels.
     """
 
     job: str

@@ -352,3 +352,69 @@ def test_every_kind_has_words_and_every_block_round_trips() -> None:
         assert len(kind.title.split()) <= 25, kind.name
     lesson = read_lesson(lesson_text(CHAIN, EXPERIMENT, CHOICES, WHY, PLAN, PYTHON))
     assert read_lesson(str(lesson)) == lesson
+
+
+def test_code_is_counted_only_where_it_is_compiled() -> None:
+    names = '"instructions", "vector_instructions", "llvm_lines"'
+    measured = EXPERIMENT.replace('"kernels"', names)
+    assert "fused.instructions" not in values(ran(CHAIN, measured), "trips")
+    found = values(ran(CHAIN, measured, seconds=0.01), "trips")
+    assert found["separate.instructions"] > found["fused.instructions"]
+    assert found["fused.instructions"] > found["fused.vector_instructions"] > 0
+    assert found["separate.llvm_lines"] > found["fused.llvm_lines"] > 0
+
+
+VIEWED = """```graph {name=viewed}
+graph viewed(x: f32[6,40]) {
+  const flat: i64[1] = literal(240)
+  a = exp(x)
+  b = reshape(a, flat)
+  c = neg(b)
+  d = exp(c)
+  e = reduce_sum(d, axes=[0], keepdims=false)
+  return e
+}
+```
+"""
+
+
+def test_memory_is_counted_with_and_without_sharing() -> None:
+    found = values(ran(VIEWED), "viewed")
+    assert found["views"] == 1
+    assert found["loop_lines"] > found["kernels"]
+    assert found["live_bytes"] <= found["peak_bytes"] <= found["unshared_bytes"]
+
+
+def test_constants_of_equal_elements_store_one_of_them() -> None:
+    constants = "  const zeros: f32[90] = splat(0.0)\n  const some: f32[3] = literal(1.0,2.0,4.0)\n"
+    found = values(ran(VIEWED.replace("  a = exp", f"{constants}  a = exp")), "viewed")
+    assert found["weight_bytes"] == 4 * 93 + 8
+    assert found["stored_bytes"] == 4 + 12 + 8
+
+
+SUMS = """```graph {name=sums}
+graph sums(x: f32[4,30]) {
+  const w: f32[30,5] = seeded(1, 1.0)
+  const s: f32[5] = seeded(2, 1.0)
+  p = matmul(x, w)
+  y = mul(p, s)
+  return y
+}
+```
+```experiment {name=moved of=sums}
+measure = ["error", "changed"]
+
+[case.given]
+
+[case.folded]
+pipeline = "fold_affine"
+```
+"""
+
+
+def test_an_experiment_compares_results_before_and_after_passes() -> None:
+    found = values(ran(SUMS), "moved")
+    assert found["given.changed"] == 0
+    assert 0 < found["given.error"] < 1e-6
+    assert 0.1 < found["folded.changed"] <= 1
+    assert 0 < found["folded.error"] < 1e-5
