@@ -40,6 +40,7 @@ self.onmessage = async ({ data }) => {
 async function start() {
   try {
     const fetched = packages();
+    fetched.catch(() => {}); // reported where it is awaited
     const python = await loadPyodide({
       indexURL: FOLDER.href,
       stdLibURL: new URL("library.zip", FOLDER).href,
