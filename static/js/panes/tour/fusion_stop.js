@@ -103,14 +103,24 @@ function time({ result, unfused, compiles, comparison }) {
   if (!unfused && compiles) return [["tour.time-compiling"]];
   if (!unfused) return alone(run, run.median_s);
   if (!comparison) return [["tour.time-comparing"]];
-  const { a, b, verdict, disturbance } = comparison;
-  const [fused, without] = comparison.is_native ? [a.launches_s, b.launches_s] : [a.run.median_s, b.run.median_s];
+  const { a, verdict, disturbance } = comparison;
+  const fused = comparison.is_native ? a.launches_s : a.run.median_s;
   return [
-    [comparison.is_native ? "tour.time-both" : "tour.time-both-runs", { fused: formatSeconds(fused), unfused: formatSeconds(without) }],
-    [`tour-fusion.${verdict}`, { share: formatPercent(Math.abs(comparison.ratio - 1)) }],
+    [comparison.is_native ? "tour.time-both" : "tour.time-both-runs", { fused: formatSeconds(fused) }],
+    [`tour-fusion.${verdict}`, difference(comparison)],
     ...(isUndisturbed(disturbance) ? [] : /** @type {Said[]} */ ([["tour-fusion.disturbed"]])),
     ...(comparison.ratio < SMALL_GAIN ? whyLittle(result) : []),
   ];
+}
+
+/**
+ * Return the difference of the times with its interval, from the smaller to the larger difference.
+ * The ratio of the two medians may differ from it: the verdict is that of pairs of copies.
+ * @param {{ ratio: number, low: number, high: number }} comparison
+ */
+function difference({ ratio, low, high }) {
+  const [share, a, b] = [ratio, low, high].map((each) => Math.sign(ratio - 1) * (each - 1));
+  return { share: formatPercent(share), low: formatPercent(Math.min(a, b)), high: formatPercent(Math.max(a, b)) };
 }
 
 /**

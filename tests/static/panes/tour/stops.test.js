@@ -99,6 +99,8 @@ test("the time of fusion is told only if a compilation without fusion was measur
       comparison: /** @type {any} */ ({
         verdict,
         ratio,
+        low: ratio - 0.125,
+        high: ratio + 0.3,
         is_native: true,
         disturbance: { causes },
         a: { launches_s: 0.001 },
@@ -106,14 +108,15 @@ test("the time of fusion is told only if a compilation without fusion was measur
       }),
     });
   const slower = timed("slower", 2);
-  assert.deepEqual(values(slower, "tour.time-both"), { fused: "1\u00a0ms", unfused: "2\u00a0ms" });
-  assert.deepEqual(values(slower, "tour-fusion.slower"), { share: "100\u00a0%" });
+  assert.deepEqual(values(slower, "tour.time-both"), { fused: "1\u00a0ms" });
+  assert.deepEqual(values(slower, "tour-fusion.slower"), { share: "100\u00a0%", low: "87.5\u00a0%", high: "130.0\u00a0%" });
+  assert.deepEqual(values(timed("faster", 0.5), "tour-fusion.faster"), { share: "50.0\u00a0%", low: "20.0\u00a0%", high: "62.5\u00a0%" });
   assert.ok(!keys(slower).includes("tour-fusion.disturbed"));
   assert.ok(!keys(slower).includes("tour.see-fusion") && keys(at(2)).includes("tour.see-fusion"));
   assert.ok(!keys(slower).some((key) => key === "tour-fusion.short" || key === "tour-fusion.cached"));
   for (const [bound, reason] of [["overhead", "tour-fusion.short"], ["L1", "tour-fusion.cached"], ["compute", "tour-fusion.cached"]]) {
     const kernels = result.kernels.map((each) => ({ ...each, bound: /** @type {any} */ (bound) }));
-    const comparison = /** @type {any} */ ({ verdict: "slower", ratio: 1.1, is_native: true, disturbance: { causes: ["busy"] }, a: { launches_s: 1 }, b: { launches_s: 1.1 } });
+    const comparison = /** @type {any} */ ({ verdict: "slower", ratio: 1.1, low: 1.05, high: 1.2, is_native: true, disturbance: { causes: ["busy"] }, a: { launches_s: 1 }, b: { launches_s: 1.1 } });
     assert.ok(keys(at(2, { result: { ...result, kernels }, unfused: result, comparison })).includes(reason));
   }
   assert.ok(keys(timed("same", 1.001, ["busy"])).includes("tour-fusion.same"));
