@@ -135,7 +135,7 @@ def _(k: Lowering, x: Handle, repeats: Handle, out: Handle) -> None:
 
 
 def _runs(x: Handle, out: Handle) -> int:
-    """Return the number of unrolled copies of a row, which leave vector loops no remainder."""
+    """Return the number of copies of a row to unroll; vector loops then have no remainder."""
     if not x.rank or not isinstance(x.shape[-1], int) or not isinstance(out.shape[-1], int):
         return 1
     size, whole = x.shape[-1], out.shape[-1]

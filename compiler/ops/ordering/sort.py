@@ -19,7 +19,7 @@ from compiler.ops.type_rules.dims import known_value, open_dim
 from compiler.ops.type_rules.requirements import normal_axis, require_elements, traffic, widened
 
 INSERTIONS = 8
-"""The maximum number of elements that insertion sort selects, per bit of the axis size.
+"""The maximum number of elements to select by insertion sort, per bit of the axis size.
 
 The worst case of an insertion sort is quadratic, so larger selections use other algorithms.
 """
