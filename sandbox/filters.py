@@ -40,7 +40,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """Calls that fail, all of them or those whose argument meets a condition, and the reason."""
+    """Calls that fail, always or if an argument meets a condition, and the reason."""
 
     calls: tuple[str, ...]
     why: str

@@ -12,7 +12,7 @@ from app.wire.shapes import fields_of_shape
 from app.wire.shapes.events import EVENTS
 
 FROM_CHILDREN = ("phase", "imported", "pass", "ready", "round")
-"""Events for clients; the server itself reports the others."""
+"""Events that children report to clients; the server reports all other events."""
 _TEXT_LIMIT = 10_000
 _MOST = 2**53
 

@@ -151,7 +151,7 @@ def tune_model(task: JobTask, results: Results) -> None:
 def _temporary_file() -> Generator[Path]:
     """Yield a path in a folder that does not exist yet, and that is removed after the block.
 
-    The search creates the folder at its end, so a job that is killed earlier leaves nothing.
+    The search creates this folder when it ends, so a job that is killed earlier leaves no folder.
     """
     folder = Path(tempfile.gettempdir()) / f"compilarium-{secrets.token_hex(10)}"
     try:

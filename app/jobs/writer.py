@@ -131,7 +131,7 @@ class Writer:
                     return  # another supervisor repeats the job after the end of the lease
             else:
                 if not is_kept:
-                    log.warning("job %s: the lease was lost before its end", running.job.id)
+                    log.warning("job %s: the lease was lost before the job ended", running.job.id)
                 running.is_lost = True  # nothing more is written about this attempt
 
 

@@ -45,7 +45,7 @@ def _names(graph: Graph) -> Iterator[str]:
 
 
 def has_bodies(node: Node) -> bool:
-    """Return whether the regions of a node are levels; a fusion is one kernel and has no levels."""
+    """Return whether the page shows the regions of a node as graphs; a fusion is one kernel."""
     return bool(node.regions) and node.op != "fusion"
 
 
@@ -156,8 +156,8 @@ class Ways:
     def id(self, inside: tuple[Way, ...], name: str) -> str:
         """Return the id of a value; outside all bodies, the id is the value's name.
 
-        `inside` has the enclosing regions, outermost first: the first output of the node, and the
-        name of the region.
+        `inside` has the enclosing regions, outermost first, each as the first output of its node
+        and the name of the region.
         """
         first, *parts = (*(part for way in inside for part in way), name)
         return self.arrow.join((self.ids.get(first, first) if inside else first, *parts))

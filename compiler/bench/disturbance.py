@@ -21,8 +21,8 @@ STEAL_LIMIT = 0.02
 BUSY_SLACK = 0.25
 """Number of processors by which the load may exceed the machine without a disturbance."""
 LEAST_SECONDS = 0.1
-"""Minimum duration in seconds of a measurement whose disturbance is known: a shorter measurement has
-too few ticks of the system's clock."""
+"""Minimum duration in seconds of a measurement whose disturbance is known; a shorter one has too
+few ticks of the system's clock."""
 
 
 @dataclass(frozen=True, slots=True)

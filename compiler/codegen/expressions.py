@@ -188,8 +188,8 @@ class Expressions:
         """Emit the test whether every number is at least 0 and below its limit.
 
         Tests of scalar indices need no instruction per vector: if one fails, the limit of the first
-        vector test becomes 0, and this test fails in every lane. The tests are not combined by masks, because LLVM would
-        widen and narrow the masks.
+        vector test becomes 0, and this test fails in every lane. The tests are not combined by
+        masks, because LLVM would widen and narrow the masks.
         """
         shared = [self._below(v, limit) for v, limit in tests if not v.lanes]
         lanewise = [(v, limit) for v, limit in tests if v.lanes]

@@ -238,7 +238,7 @@ class Loops:
 
     @property
     def held(self) -> frozenset[str]:
-        """Loops that moves must not change: partial sums or copies depend on their iterations."""
+        """Loops that no move may change: partial sums or copies depend on their iterations."""
         loops = (loop for e in self.entries for loop in (e.loop, e.over))
         return frozenset(filter(None, (self.cached, *loops)))
 

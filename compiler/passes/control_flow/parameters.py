@@ -49,7 +49,7 @@ def possible_parameters(graph: Graph) -> tuple[str, ...]:
 
 
 def needed_parameters(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
-    """Return a minimal subset of the values that suffices to lower as many nodes as all values."""
+    """Return a minimal subset of the values with which as many nodes have code as with all."""
     kept = dict(values)
     best = _n_without_code(graph, kept)
     for name in values:

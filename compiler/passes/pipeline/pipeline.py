@@ -85,7 +85,7 @@ class Pipeline:
 
     @property
     def passes(self) -> tuple[Line, ...]:
-        """All lines in order; lines of groups appear once."""
+        """All lines in order; the lines of a repeated group appear once."""
         groups = (x.lines if isinstance(x, Repeat) else (x,) for x in self.lines)
         return tuple(line for group in groups for line in group)
 

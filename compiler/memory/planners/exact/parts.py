@@ -131,8 +131,8 @@ def cut_off(board: Board, whole: int, left: int, right: int) -> int:
 def comes_before(board: Board, a: int, b: int) -> bool:
     """Return whether block a precedes block b in the search order.
 
-    LOAD is the number of unplaced bytes in the fullest section that the block covers. The block with
-    the larger number comes first.
+    LOAD is the number of unplaced bytes in the fullest section that the block covers. The block
+    with the larger number comes first.
     """
     if board.block[BEFORE, a] != board.block[BEFORE, b]:
         return board.block[BEFORE, a] < board.block[BEFORE, b]
