@@ -17,7 +17,7 @@ from course.format.kind import NAME, block_kind
 from course.format.toml import Table, read_toml
 from course.quantities import Amount, Subject, measured, quantity_named, ratio_of
 
-_CASE = ("of", "sizes", "pipeline", "threads", "precision", "words")
+_CASE = ("of", "sizes", "pipeline", "threads", "precision", "schedule", "words")
 MOST_CASES = 20
 
 
@@ -25,7 +25,8 @@ MOST_CASES = 20
 class Case:
     """A case: a model (by default that of the experiment), and how it is compiled.
 
-    `sizes` replaces open sizes of the model by numbers.
+    `sizes` replaces open sizes of the model by numbers. `schedules` has the texts of schedules by
+    the value that their kernel computes; they change machine code and times, and no other count.
     """
 
     of: str
@@ -33,6 +34,7 @@ class Case:
     pipeline: str
     threads: int
     precision: str
+    schedules: Mapping[str, str]
     words: str
 
 
@@ -82,12 +84,14 @@ def _case(t: Table) -> Case:
     given = {name: sizes.integer(name) for name in sizes.values}
     if any(n < 1 for n in given.values()):
         raise t.fail(f"sizes are positive, got {given}")
+    schedules = t.table("schedule", {})
     return Case(
         t.text("of", ""),
         given,
         t.text("pipeline", "none"),
         t.integer("threads", 1),
         t.text("precision", "f32"),
+        {name: schedules.text(name, "") for name in schedules.values},
         t.text("words", ""),
     )
 
@@ -142,7 +146,11 @@ def _subject(run: Run, case: Case, of: str) -> Subject:
         lines = parse_pipeline(case.pipeline)
     except CompileError as e:
         raise e.at(run.where) from None
-    options = {"pipeline": lines, "threads": case.threads, "precision": case.precision}
+    options: dict[str, Any] = {
+        "pipeline": lines, "threads": case.threads, "precision": case.precision,
+    }  # fmt: skip
+    if case.schedules:
+        options["schedules"] = dict(case.schedules)
     return Subject(run_pipeline(source, lines)[0], options, source)
 
 

@@ -40,9 +40,9 @@ def results(run: Run, name: str) -> Results:
     return run.results[name]
 
 
-def error_of(*parts: str) -> CompileError:
+def error_of(*parts: str, seconds: float = 0.0) -> CompileError:
     with pytest.raises(CompileError) as caught:
-        ran(*parts)
+        ran(*parts, seconds=seconds)
     return caught.value
 
 
@@ -418,3 +418,39 @@ def test_an_experiment_compares_results_before_and_after_passes() -> None:
     assert 0 < found["given.error"] < 1e-6
     assert 0.1 < found["folded.changed"] <= 1
     assert 0 < found["folded.error"] < 1e-5
+
+
+SCHEDULED = (
+    """```graph {name=product}
+graph product(x: f32[6,32]) {
+  const w: f32[32,24] = seeded(1, 0.2)
+  y = matmul(x, w)
+  return y
+}
+```
+```experiment {name=loops of=product}
+measure = ["vector_instructions"]
+
+[case.plain]
+schedule = { y = "" }
+
+[case.lanes]
+schedule = { y = """
+    + "'''"
+    + """
+Y: split(n, 8, no, nl)
+Y: reorder(m, no, k, nl)
+Y: vectorize(nl)
+"""
+    + "'''"
+    + """ }
+```
+"""
+)
+
+
+def test_a_case_may_have_schedules() -> None:
+    found = values(ran(SCHEDULED, seconds=0.01), "loops")
+    assert found["lanes.vector_instructions"] != found["plain.vector_instructions"]
+    error = error_of(SCHEDULED.replace("schedule = { y", "schedule = { nothing"), seconds=0.01)
+    assert error.code == "E-SCHEDULE-NAME"
