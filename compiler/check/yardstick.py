@@ -32,7 +32,8 @@ UPGRADE_TO = 15
 
 onnx.reference interprets some old operators by newer rules: Softmax before opset 13 loses its
 default axis, and BatchNormalization of opsets 9 to 13 mixes the statistics of the batch into the
-given mean and variance. The forms of Softmax and BatchNormalization in opset `UPGRADE_TO` are unambiguous.
+given mean and variance. The forms of Softmax and BatchNormalization in opset `UPGRADE_TO` are
+unambiguous.
 """
 
 

@@ -345,7 +345,7 @@ def test_open_sizes_are_assumed_unless_they_are_given(real):
     assert given["run"]["median_s"] > 0
     assert [s["name"] for s in given["stages"]][:2] == ["imported", "specialise"]
     assert [s["pass_number"] for s in given["stages"]][:3] == [None, None, 1]
-    assert "numbers here are higher by 1" in given["stages"][1]["words"]
+    assert "so it has no number" in given["stages"][1]["words"]
     assert "--shape x=2,3,5,7" in given["reproduce"]
 
 
