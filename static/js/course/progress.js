@@ -33,11 +33,6 @@ export const untried = () => ({ text: "", passed: false, attempts: 0, hints: 0, 
 
 /** @type {Progress} */
 let current = { version: VERSION, lessons: {} };
-read();
-
-// Another tab may have written newer progress.
-if (typeof addEventListener === "function")
-  addEventListener("storage", (event) => event.key === STORED && read());
 
 function read() {
   try {
@@ -179,3 +174,8 @@ export function stateOf(progress, exercises) {
   if (!isRead) return { state: "begun", passed };
   return { state: passed >= exercises ? "done" : "read", passed };
 }
+
+read();
+// Another tab may have written newer progress.
+if (typeof addEventListener === "function")
+  addEventListener("storage", (event) => event.key === STORED && read());

@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-/** @type {Map<string, string>} */
-const stored = new Map();
+/** What the browser has stored before the page is opened. @type {Map<string, string>} */
+const stored = new Map([
+  ["compilarium.course", JSON.stringify({ version: 1, lessons: { "60-x": { step: 3, steps: 4, seen: [0, 1, 2] } } })],
+]);
 globalThis.localStorage = /** @type {any} */ ({
   getItem: (/** @type {string} */ key) => stored.get(key) ?? null,
   setItem: (/** @type {string} */ key, /** @type {string} */ value) => stored.set(key, value),
@@ -11,6 +13,11 @@ globalThis.localStorage = /** @type {any} */ ({
 const { exported, forget, imported, lastLesson, note, progressIn, progressOf, stateOf, untried } = await import(
   "../../../static/js/course/progress.js"
 );
+
+test("a new page reads the stored progress", () => {
+  assert.equal(progressIn("60-x")?.step, 3);
+  assert.deepEqual(progressIn("60-x")?.seen, [0, 1, 2]);
+});
 
 test("progress is stored, and survives a file", () => {
   forget();
