@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,10 @@ from rich.console import Console
 
 from compilarium.output import progress, report, reporting, table
 from compiler.errors import CompileError, Where
-from compiler.units import seconds_text
+from compiler.units import count_text, seconds_text
 
 if TYPE_CHECKING:
-    from course.checking.report import Report
+    from course.checking.report import Problem, Report
 
 _PANE = re.compile(r'data-word="pane\.(\w+)"')
 
@@ -33,12 +34,14 @@ def command() -> None:
 def new(folder: Path) -> None:
     """Begin a lesson in FOLDER, whose name is a number and words, such as 75-more-fusion.
 
-    The folder has a text with one block of each important kind, and an exercise.
+    The folder has a text with one block of each important kind, and an exercise. All blocks run.
+    The output lists the blocks and wrong solutions that `lesson check` still requires.
     """
     import course
-    from course.catalogue import PLACES
+    from course.catalogue import part_of
+    from course.checking.check import unfinished
     from course.format.front import FOLDER
-    from course.lessons import TEXT
+    from course.lessons import TEXT, LessonFolder
 
     if not FOLDER.match(folder.name):
         message = f"{folder.name!r} is not the name of a lesson"
@@ -48,20 +51,19 @@ def new(folder: Path) -> None:
         message = f"{folder} exists already"
         raise CompileError("E-LESSON-FOLDER", message, hint="choose another name")
     number = int(folder.name.split("-")[0])
-    place = PLACES.get(number)
     try:
         shutil.copytree(Path(course.__file__).parent / "template", folder)
         text = (folder / TEXT).read_text("utf-8")
         text = text.replace("number = 1\n", f"number = {number}\n")
-        if place is not None:
-            text = text.replace("part = 2\n", f"part = {place.part}\n")
+        text = text.replace("part = 2\n", f"part = {part_of(number)}\n")
         (folder / TEXT).write_text(text, "utf-8")
     except OSError as e:
         raise CompileError("E-OUTPUT-FILE", f"{folder}: {e.strerror or e}") from e
     files = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+    missing = _placed(unfinished(LessonFolder(folder.resolve())), folder)
     report(
-        {"ok": True, "folder": str(folder), "files": files},
-        lambda c: c.print(f"began {folder}: {', '.join(files)}"),
+        {"ok": True, "folder": str(folder), "files": files, "missing": [str(p) for p in missing]},
+        lambda c: _show_new(c, folder, files, missing),
     )
 
 
@@ -95,6 +97,7 @@ def check(ctx: click.Context, folders: Sequence[Path], seconds: float) -> None:
                 lesson, load=sample_graph, panes=_panes(), seconds=seconds,
                 tell=lambda what, tell=tell: tell(what, None),
             )  # fmt: skip
+        made.problems = _placed(made.problems, lesson.path)
         reports.append(made)
     ok = all(r.ok for r in reports)
     report({"ok": ok, "lessons": [r.to_json() for r in reports]}, lambda c: _show(c, reports))
@@ -150,4 +153,26 @@ def _show(console: Console, reports: Sequence[Report]) -> None:
     for problem in (p for r in reports for p in r.problems):
         console.print(str(problem))
     n = sum(len(r.problems) for r in reports)
-    console.print(f"{len(reports)} lessons, {n} problems")
+    console.print(f"{count_text(len(reports), 'lesson')}, {count_text(n, 'problem')}")
+
+
+def _show_new(
+    console: Console, folder: Path, files: Sequence[str], missing: Sequence[Problem]
+) -> None:
+    console.print(f"began {folder}: {', '.join(files)}")
+    console.print(f"All blocks run. `compilarium lesson check {folder}` still requires:")
+    for problem in missing:
+        console.print(f"  {problem}")
+
+
+def _placed(problems: Sequence[Problem], lesson: Path) -> list[Problem]:
+    """Return problems with paths relative to the current folder, if the files are inside it."""
+    found: list[Problem] = []
+    for problem in problems:
+        file = lesson.resolve().parent / problem.where.source
+        if problem.where.source and file.is_file():
+            path = os.path.relpath(file)
+            path = str(file) if path.startswith(os.pardir) else path
+            problem = replace(problem, where=replace(problem.where, source=path))
+        found.append(problem)
+    return found

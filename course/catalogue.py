@@ -92,6 +92,11 @@ COMING = frozenset({220, 230, 240, 250, 280})
 PLACES: Mapping[int, Place] = {p.number: p for p in _places()}
 
 
+def part_of(number: int) -> int:
+    """Return the part of a lesson's number: that of the closest place before it, or 1."""
+    return PLACES[max((n for n in PLACES if n <= number), default=min(PLACES))].part
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A place with the lesson that exists there; a teacher's lesson may have a place of its own."""

@@ -11,6 +11,7 @@ all other tests.
 from __future__ import annotations
 
 import argparse
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,6 +37,8 @@ TESTS_OF_FOLDERS: Mapping[str, Sequence[str]] = {
 
 PAGE = ("static", "templates", "tests/golden", "tests/static")
 """Folders that the type check and the tests of the page's scripts read."""
+
+_WOULD = "Would reformat: "
 
 TYPED = ("compiler", "course", "app", "compilarium", "sandbox", "samples")
 
@@ -80,6 +83,14 @@ def commands(files: Iterable[Path], workers: int) -> list[Sequence[str]]:
     return [*found, [python, "-m", "pytest", "-q", *chosen, *tests]]
 
 
+def fix_of(command: Sequence[str], printed: str) -> str:
+    """Return the command that fixes what a failed command printed, or ""."""
+    if list(command[1:3]) != ["format", "--check"]:
+        return ""
+    files = [line.removeprefix(_WOULD) for line in printed.splitlines() if line.startswith(_WOULD)]
+    return shlex.join([command[0], "format", *files]) if files else ""
+
+
 def _any_in(files: Iterable[Path], folder: str) -> bool:
     return any(path.is_relative_to(folder) for path in files)
 
@@ -89,14 +100,24 @@ def _lines(*command: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+def _run(command: Sequence[str]) -> int:
+    """Run a command and return its exit code; print the fix if it fails and has one."""
+    if command[1] != "format":
+        return subprocess.run(command, cwd=REPOSITORY, check=False).returncode
+    done = subprocess.run(command, cwd=REPOSITORY, check=False, stdout=subprocess.PIPE, text=True)
+    print(done.stdout, end="", flush=True)
+    if done.returncode and (fix := fix_of(command, done.stdout)):
+        print(f"to format these files: {fix}", flush=True)
+    return done.returncode
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base", default="HEAD", help="the revision that changes are held against")
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     for command in commands(changed(options.base), options.workers):
-        code = subprocess.run(command, cwd=REPOSITORY, check=False).returncode
-        if code:
+        if code := _run(command):
             return code
     return 0
 

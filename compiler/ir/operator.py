@@ -12,6 +12,7 @@ the editor, which creates nodes.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
@@ -441,7 +442,21 @@ OnnxFacet = Callable[[OnnxCall], "Operand | tuple[Operand, ...] | None"]
 
 ExportFacet = Callable[..., "Operand | tuple[Operand, ...] | None"]
 
-OPERATORS: dict[str, Operator] = {}
+
+class _Operators(dict[str, Operator]):
+    """Operators by name; the error for an unknown name says what to do."""
+
+    def __missing__(self, name: str) -> Operator:
+        if not self:
+            raise KeyError(f"no operator {name!r}: `import compiler.ops` declares the operators")
+        near = difflib.get_close_matches(str(name), self)
+        hint = f"; similar names: {', '.join(near)}" if near else ""
+        raise KeyError(f"no operator has the name {name!r}{hint}")
+
+
+OPERATORS: dict[str, Operator] = _Operators()
+"""All operators by name; `import compiler.ops` declares them."""
+
 ONNX: dict[str, OnnxFacet] = {}
 
 

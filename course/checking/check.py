@@ -8,11 +8,12 @@ from time import perf_counter
 
 from compiler.errors import CompileError, Where
 from compiler.passes.pipeline.text import parse_pipeline
+from compiler.units import count_text
 from course.blocks.all import read_lesson
 from course.blocks.results import SAMPLE, Load, no_samples
 from course.blocks.run import filled_prose, run_lesson
 from course.checking import prose
-from course.checking.exercises import Tell, problems_of
+from course.checking.exercises import Tell, few_wrong, problems_of
 from course.checking.report import Problem, Report, Timed, problem_of
 from course.format.lesson import Lesson, Prose
 from course.format.references import references_of
@@ -54,13 +55,23 @@ def check_lesson(
     return report
 
 
+def unfinished(folder: LessonFolder) -> list[Problem]:
+    """Return the blocks and wrong solutions that a lesson still lacks; no block runs.
+
+    Errors: E-LESSON-*, E-EXERCISE-FORM.
+    """
+    exercises = folder.exercises.values()
+    return [*_form(folder.lesson), *(p for each in exercises for p in few_wrong(each))]
+
+
 def _form(lesson: Lesson) -> Iterator[Problem]:
     if read_lesson(str(lesson), lesson.source) != lesson:
         yield Problem(Where(lesson.source), "the printed text parses to another lesson")
     found = Counter(b.kind for b in lesson.blocks)
     for kind, least in LEAST.items():
         if found[kind] < least:
-            message = f"{found[kind]} blocks of kind {kind}; a lesson has at least {least}"
+            blocks = count_text(found[kind], "block")
+            message = f"{blocks} of kind {kind}; a lesson has at least {least}"
             yield Problem(Where(lesson.source), message)
 
 
@@ -142,7 +153,7 @@ def _exercises(report: Report, lesson: Lesson, folder: LessonFolder, tell: Tell)
         if name not in exercises:
             report.add([Problem(Where(lesson.source), f"there is no folder {name!r}")])
         elif shown[name] != 1:
-            message = f"the text has {shown[name]} blocks for {name}; it needs one"
+            message = f"the text has {count_text(shown[name], 'block')} for {name}; it needs one"
             report.add([Problem(Where(lesson.source), message)])
     for each in exercises.values():
         report.add([*problems_of(each, report.times, tell)])

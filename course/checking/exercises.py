@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from compiler.errors import Where
+from compiler.units import count_text
 from course.checking.prose import long_sentences
 from course.checking.report import Problem, Timed
 from course.judging.judge import judge_in_process
@@ -51,9 +52,7 @@ def problems_of(folder: Folder, times: list[Timed], tell: Tell) -> Iterator[Prob
     if judged(folder, exercise.skeleton)["verdict"] == "passed":
         hint = "mark the lines of the solution that readers write"
         yield Problem(where, "the skeleton already passes", hint)
-    if len(folder.wrong) < LEAST_WRONG:
-        n = len(folder.wrong)
-        yield Problem(where, f"{n} wrong solutions; an exercise needs at least {LEAST_WRONG}")
+    yield from few_wrong(folder)
     for wrong in folder.wrong:
         tell(f"{exercise.id}: {wrong.name}")
         answer = judged(folder, wrong.text)
@@ -64,6 +63,15 @@ def problems_of(folder: Folder, times: list[Timed], tell: Tell) -> Iterator[Prob
             message = f"{wrong.name!r} fails with another message than {wrong.expects!r}: {found}"
             yield Problem(where, message)
     times.append(Timed(exercise.id, exercise.kind, perf_counter() - start))
+
+
+def few_wrong(folder: Folder) -> Iterator[Problem]:
+    """Yield a problem if an exercise has fewer wrong solutions than a lesson needs."""
+    if len(folder.wrong) < LEAST_WRONG:
+        n = count_text(len(folder.wrong), "wrong solution")
+        yield Problem(
+            Where(folder.exercise.source, 1, 1), f"{n}; an exercise needs at least {LEAST_WRONG}"
+        )
 
 
 def _words(folder: Folder, where: Where) -> Iterator[Problem]:

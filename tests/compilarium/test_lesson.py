@@ -13,16 +13,35 @@ def test_a_new_lesson_can_be_checked(tmp_path: Path) -> None:
     folder = tmp_path / "130-packing"
     facts = told("lesson", "new", folder)
     assert "exercise-1/exercise.toml" in facts["files"]
+    assert any("1 block of kind experiment" in each for each in facts["missing"])
     text = (folder / "lesson.md").read_text()
     assert "number = 130" in text
     assert "part = 3" in text
     found = told("lesson", "check", folder, "--seconds", 0, code=1)
     (lesson,) = found["lessons"]
     assert lesson["lesson"] == "130-packing"
-    assert {"1 blocks of kind experiment; a lesson has at least 3"} < {
+    assert {"1 block of kind experiment; a lesson has at least 3"} < {
         p["message"] for p in lesson["problems"]
     }
     assert all(p["source"] for p in lesson["problems"])
+
+
+def test_problems_have_paths_relative_to_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outside of the current folder, paths are absolute."""
+    monkeypatch.chdir(tmp_path)
+    missing = told("lesson", "new", Path("own", "145-order"))["missing"]
+    assert [line.partition(": ")[0] for line in missing] == [
+        *["own/145-order/lesson.md"] * 3,
+        "own/145-order/exercise-1/exercise.toml:1",
+    ]
+    assert "part = 3" in Path("own/145-order/lesson.md").read_text("utf-8")
+    (tmp_path / "apart").mkdir()
+    monkeypatch.chdir("apart")
+    shown = invoke("lesson", "check", "../own/145-order", "--seconds", 0).output
+    assert "1 lesson, 4 problems" in shown
+    assert str(tmp_path / "own/145-order/lesson.md") in shown.replace("\n", "")
 
 
 def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:

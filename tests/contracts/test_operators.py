@@ -26,6 +26,15 @@ from tests.operator_samples import (
 
 assert compiler.ops.__doc__
 
+
+def test_an_unknown_operator_is_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(KeyError, match="'sofmax'; similar names: softmax"):
+        OPERATORS["sofmax"]
+    with pytest.raises(KeyError, match=r"`import compiler\.ops` declares the operators"):
+        type(OPERATORS)()["softmax"]
+    assert OPERATORS.get("sofmax") is None
+
+
 STRUCTURAL = {"fusion"}
 """Operators with a region that defines their results; the facets are those of the body."""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from typing import get_args
 
 import pytest
 
 from compiler.ir.graph import Graph
 from compiler.ir.verify import verify
 from compiler.passes import PASSES, Pass, Pipeline, parse_pipeline, presets, run_pipeline
+from compiler.passes.engine.declaration import Fact, graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
 from compiler.passes.pipeline.pipeline import line
 from compiler.trace import Log
@@ -39,7 +41,7 @@ def test_the_example_holds_in_text(declared: Pass) -> None:
         # The example shows one of the rules; other rules may apply too.
         assert after is not before
     else:
-        assert plain(after) == plain(expected)
+        assert plain(after) == plain(expected), f"the graph is\n{plain(after)}"
 
 
 @each_pass
@@ -145,3 +147,17 @@ def test_a_preset_has_a_reason_per_line_and_a_text_form(preset: Pipeline) -> Non
 
 def test_the_default_pipeline_is_in_a_good_order() -> None:
     assert presets()["default"].advice() == []
+
+
+def test_each_fact_is_one_that_a_pass_needs_or_gives() -> None:
+    assert {f for p in PASSES.values() for f in (*p.needs, *p.gives)} == {*get_args(Fact)}
+
+
+def test_a_pass_cannot_need_an_unknown_fact() -> None:
+    def misspelt(graph: Graph, log: Log) -> Graph:
+        """Change nothing."""
+        return graph
+
+    with pytest.raises(AssertionError, match=r"misspelt: no fact \['constant'\]; facts: "):
+        graph_pass(example="", needs=["constant"])(misspelt)  # type: ignore[list-item]
+    assert "misspelt" not in PASSES

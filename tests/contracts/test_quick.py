@@ -12,6 +12,7 @@ from tests.quick import (
     REPOSITORY,
     TESTS_OF_FOLDERS,
     commands,
+    fix_of,
     mirror_of,
 )
 
@@ -78,3 +79,13 @@ def test_a_change_in_a_folder_needs_the_tests_of_the_folder() -> None:
     assert not {*TESTS_OF_FOLDERS["compiler/passes/rules"]} & {*tests}
     *_, tests = commands([Path("compiler/passes/rules/signs.py")], 2)
     assert {*TESTS_OF_FOLDERS["compiler/passes/rules"]} <= {*tests}
+
+
+def test_a_failed_format_check_names_the_fix() -> None:
+    check = next(c for c in commands([], 2) if "--check" in c)
+    printed = (
+        "Would reformat: compiler/a.py\nWould reformat: tests/b.py\n2 files would be reformatted\n"
+    )
+    assert fix_of(check, printed) == f"{check[0]} format compiler/a.py tests/b.py"
+    assert fix_of(check, "error: no such file\n") == ""
+    assert fix_of(commands([], 2)[0], printed) == ""

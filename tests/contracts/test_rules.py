@@ -43,7 +43,7 @@ def rewritten(rule: Rule, graph: Graph) -> tuple[Graph, Log]:
 def test_the_example_holds_in_text(rule: Rule) -> None:
     before, expected = rule.example_graphs()
     after, log = rewritten(rule, before)
-    assert plain(after) == plain(expected)
+    assert plain(after) == plain(expected), f"the graph is\n{plain(after)}"
     assert set(applied(log.steps)) == {rule.name}
     assert all(s.exact == rule.exact for s in log.steps if s.outcome == "applied")
 

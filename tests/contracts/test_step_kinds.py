@@ -36,7 +36,7 @@ def test_the_example_applies_a_step_of_this_kind(pair: tuple[Pass, StepKind]) ->
     before, expected = kind.example_graphs()
     after = declared.run(before, log := Log(), **kind.options)
     verify(after)
-    assert plain(after) == plain(expected)
+    assert plain(after) == plain(expected), f"the graph is\n{plain(after)}"
     assert kind.name in applied(log.steps)
 
 

@@ -127,6 +127,7 @@ def test_rules_are_declared_in_families_only() -> None:
 
 def test_every_rule_family_says_what_other_systems_call_it() -> None:
     assert KNOWN_AS.keys() == modules_with_rules().keys(), "families.py: a row for each, or {}"
+    assert list(KNOWN_AS) == sorted(KNOWN_AS), "families.py: the rows are in alphabetical order"
 
 
 def test_every_level_has_an_entry() -> None:

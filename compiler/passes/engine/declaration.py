@@ -23,6 +23,18 @@ from compiler.trace import Log
 
 PassKind = Literal["rules", "graph", "analysis"]
 
+Fact = Literal[
+    "constants",  # foldable nodes are constants
+    "single uses",  # no unread node reads a value
+    "sizes",  # computations of sizes are constants
+    "movement",  # redundant transposes and copies are gone
+    "parts",  # operators compute only the slices that are read
+    "fusion",  # the nodes of each kernel are one fusion
+    "layouts",  # each value has its layout in memory
+    "algorithms",  # each contraction has its algorithm
+]
+"""A fact of `needs` and `gives`; a new fact is a new entry with a comment."""
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -59,16 +71,16 @@ _KINDS = {int: "a count", float: "a non-negative number", bool: "true or false",
 class Pass:
     """A pass; `run` applies it.
 
-    `needs` names facts that make a pass more effective; `gives` names facts that the pass
-    establishes. Every order of passes gives a correct program, but only some orders give a fast
-    program. `idempotent` means that a second run directly after the first changes nothing. `error`
-    is the error budget of each rewrite, relative to the scale of results. A pass with a budget
-    above 0 runs only if a precision mode or the user requests it. `aliases` are short forms and
-    former names: the text of a pipeline may use them, but they are never printed. `known_as` maps
-    other compilers to the names of their closest passes. `for_code` marks a pass that is profitable
-    only with this compiler's code generation. Such a pass decomposes an operator for which other
-    runtimes have a kernel. `elsewhere` lists the options for graphs that run in other runtimes.
-    `steps` lists the kinds of rewrites that a graph pass records.
+    `needs` has the facts (see `Fact`) that make a pass more effective; `gives` has the facts that
+    the pass establishes. Every order of passes gives a correct program, but only some orders give a
+    fast program. `idempotent` means that a second run directly after the first changes nothing.
+    `error` is the error budget of each rewrite, relative to the scale of results. A pass with a
+    budget above 0 runs only if a precision mode or the user requests it. `aliases` are short forms
+    and former names: the text of a pipeline may use them, but they are never printed. `known_as`
+    maps other compilers to the names of their closest passes. `for_code` marks a pass that is
+    profitable only with this compiler's code generation. Such a pass decomposes an operator for
+    which other runtimes have a kernel. `elsewhere` lists the options for graphs that run in other
+    runtimes. `steps` lists the kinds of rewrites that a graph pass records.
     """
 
     name: str
@@ -79,8 +91,8 @@ class Pass:
     example: str
     source: str
     rules: tuple[Rule, ...] = ()
-    needs: tuple[str, ...] = ()
-    gives: tuple[str, ...] = ()
+    needs: tuple[Fact, ...] = ()
+    gives: tuple[Fact, ...] = ()
     idempotent: bool = True
     example_options: Mapping[str, Any] | None = None
     error: float = 0.0
@@ -156,6 +168,8 @@ def _options(
 
 def _register(made: Pass) -> Pass:
     assert made.name not in PASSES, f"pass {made.name} is declared twice"
+    unknown = {*made.needs, *made.gives}.difference(get_args(Fact))
+    assert not unknown, f"{made.name}: no fact {sorted(unknown)}; facts: {get_args(Fact)}"
     PASSES[made.name] = made
     for alias in made.aliases:
         assert alias not in ALIASES, f"two passes have the alias {alias}"
@@ -173,8 +187,8 @@ def graph_pass(
     example: str,
     near_miss: str = "",
     steps: Sequence[StepKind] = (),
-    needs: Sequence[str] = (),
-    gives: Sequence[str] = (),
+    needs: Sequence[Fact] = (),
+    gives: Sequence[Fact] = (),
     idempotent: bool = True,
     example_options: Mapping[str, Any] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
@@ -262,8 +276,8 @@ def rules_pass(
     words: str,
     *,
     example: str = "",
-    needs: Sequence[str] = (),
-    gives: Sequence[str] = (),
+    needs: Sequence[Fact] = (),
+    gives: Sequence[Fact] = (),
     for_code: bool = False,
     aliases: Sequence[str] = (),
     known_as: Mapping[str, str] = {},

@@ -14,9 +14,9 @@ from course.lessons import LessonFolder
 TEMPLATE = Path(course.__file__).parent / "template"
 DISCUSSION = 'discussion = "The pass fuse suffices. Other passes of the list change nothing here."'
 INCOMPLETE = [
-    "1 blocks of kind experiment; a lesson has at least 3",
-    "1 blocks of kind predict; a lesson has at least 2",
-    "1 blocks of kind exercise; a lesson has at least 2",
+    "1 block of kind experiment; a lesson has at least 3",
+    "1 block of kind predict; a lesson has at least 2",
+    "1 block of kind exercise; a lesson has at least 2",
     "2 wrong solutions; an exercise needs at least 6",
 ]
 
