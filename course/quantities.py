@@ -1,7 +1,8 @@
 """Named quantities of a graph and of its program, with units; most of them are deterministic.
 
 Counts of kernels and bytes are those of the program for one fixed target, so that they are equal on
-every machine and in the browser. Timed quantities need machine code, and have intervals.
+every machine and in the browser. Compiled quantities count the machine code for this target. Timed
+quantities run machine code for this machine, and have intervals.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
@@ -20,7 +21,11 @@ from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.operator import OPERATORS, Cost
 from compiler.passes.engine.cost import CORE, graph_cost, node_cost
 from compiler.runtime.preview import Preview, preview
+from compiler.runtime.thunks.select import Unlaunched, inner_thunks
 from compiler.targets.target import Target, by_name
+
+if TYPE_CHECKING:
+    from compiler.codegen.listing import Counts
 
 TARGET = "x86-64-v3"
 """The target of deterministic quantities."""
@@ -66,6 +71,13 @@ FILTERS: Mapping[str, Callable[[Any], str]] = {
 """The filters of references, by name."""
 
 
+class CompiledProgram(Protocol):
+    """The part of a program that compiled quantities read."""
+
+    def emit(self, kind: str) -> Any:
+        """Return the program at one level."""
+
+
 @dataclass
 class Subject:
     """A graph after its passes, with all that is derived from it on demand."""
@@ -78,6 +90,14 @@ class Subject:
     def preview(self) -> Preview:
         """The execution of the graph on the fixed target."""
         return preview(self.graph, fixed_target())
+
+    @cached_property
+    def program(self) -> CompiledProgram:
+        """The program for the fixed target. Errors: those of compiling."""
+        from compiler.cached import compile as compile_program
+
+        options: dict[str, Any] = {**self.options, "target": TARGET}
+        return compile_program(self.source or self.graph, **options)
 
     @cached_property
     def cost(self) -> Cost:
@@ -98,23 +118,32 @@ def fixed_target() -> Target:
     return by_name(TARGET)
 
 
+Needs = Literal["graph", "code", "time"]
+"""What a quantity needs: the graph alone, machine code for the fixed target, or timed runs."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantity:
-    """A quantity: name, unit and description; `compute` is None for timed quantities."""
+    """A quantity: name, unit, description, what it needs, and its function of a subject."""
 
     name: str
     unit: Unit
     words: str
-    compute: Callable[[Subject], float] | None
+    needs: Needs
+    compute: Callable[[Subject], float]
 
     @property
     def is_timed(self) -> bool:
         """Whether the quantity is measured by running programs."""
-        return self.compute is None
+        return self.needs == "time"
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the quantity follows from the graph alone, so that a page can count it."""
+        return self.needs == "graph"
 
     def of(self, subject: Subject) -> Amount:
         """Return the quantity of a graph. Timed quantities need `measured`."""
-        assert self.compute is not None, f"{self.name} is measured"
         return Amount(self.compute(subject), self.unit)
 
 
@@ -122,13 +151,13 @@ QUANTITIES: dict[str, Quantity] = {}
 
 
 def quantity(
-    unit: Unit, timed: bool = False
+    unit: Unit, needs: Needs = "graph"
 ) -> Callable[[Callable[[Subject], float]], Callable[[Subject], float]]:
     """Declare a function from a subject to a number as the quantity named after it."""
 
     def declare(fn: Callable[[Subject], float]) -> Callable[[Subject], float]:
         words = inspect.getdoc(fn) or ""
-        QUANTITIES[fn.__name__] = Quantity(fn.__name__, unit, words, None if timed else fn)
+        QUANTITIES[fn.__name__] = Quantity(fn.__name__, unit, words, needs, fn)
         return fn
 
     return declare
@@ -143,8 +172,8 @@ def quantity_named(name: str) -> Quantity:
 
 
 def counted(subject: Subject) -> dict[str, Amount]:
-    """Return all deterministic quantities of a graph by name."""
-    return {q.name: q.of(subject) for q in QUANTITIES.values() if not q.is_timed}
+    """Return by name all quantities that follow from the graph alone."""
+    return {q.name: q.of(subject) for q in QUANTITIES.values() if q.is_counted}
 
 
 @quantity("count")
@@ -219,9 +248,66 @@ def peak_bytes(subject: Subject) -> float:
 
 
 @quantity("B")
+def live_bytes(subject: Subject) -> float:
+    """The most bytes of intermediate values that are live at one step: a bound of every plan."""
+    return subject.preview.plan.lower_bound_bytes
+
+
+@quantity("B")
+def unshared_bytes(subject: Subject) -> float:
+    """The size of an arena in which no two buffers share memory."""
+    return subject.preview.plan.unshared_bytes
+
+
+@quantity("count")
+def buffers(subject: Subject) -> float:
+    """The number of buffers of intermediate values; values that share their memory have one."""
+    return len(subject.preview.plan.buffers)
+
+
+@quantity("count")
+def views(subject: Subject) -> float:
+    """The number of nodes without a launch: their results use the memory of other values."""
+    return sum(isinstance(thunk, Unlaunched) for thunk in subject.preview.thunks)
+
+
+@quantity("B")
 def weight_bytes(subject: Subject) -> float:
     """The bytes of all constants of the graph."""
     return sum(c.type.nbytes for c in subject.graph.constants.values())
+
+
+@quantity("count")
+def loop_lines(subject: Subject) -> float:
+    """The number of lines of the loops of all generated kernels."""
+    kernels = (thunk.scheduled.kernel for thunk in inner_thunks(subject.preview.thunks))
+    return sum(str(kernel).count("\n") + 1 for kernel in kernels)
+
+
+@quantity("count", needs="code")
+def llvm_lines(subject: Subject) -> float:
+    """The number of lines of the LLVM text, without blank lines and comments."""
+    lines = str(subject.program.emit("llvm")).splitlines()
+    return sum(bool(line.strip()) and not line.lstrip().startswith(";") for line in lines)
+
+
+@quantity("count", needs="code")
+def instructions(subject: Subject) -> float:
+    """The number of machine instructions of the program; each counts once, in loops too."""
+    return _instructions(subject).n_instructions
+
+
+@quantity("count", needs="code")
+def vector_instructions(subject: Subject) -> float:
+    """The number of machine instructions that compute, move or permute vectors."""
+    found = _instructions(subject).by_class
+    return sum(n for name, n in found.items() if name not in ("scalar", "branch"))
+
+
+def _instructions(subject: Subject) -> Counts:
+    from compiler.codegen.listing import counts
+
+    return counts(str(subject.program.emit("asm")), fixed_target())
 
 
 @quantity("s")
@@ -230,7 +316,7 @@ def modelled_seconds(subject: Subject) -> float:
     return CORE.seconds(subject.cost, int(kernels(subject)))
 
 
-@quantity("s", timed=True)
+@quantity("s", needs="time")
 def seconds(subject: Subject) -> float:
     """The median time of one run on this machine; the interval has 95 % confidence."""
     raise AssertionError("measured together with other subjects")

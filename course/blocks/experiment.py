@@ -118,7 +118,7 @@ def experiment(
     chosen = [quantity_named(q) for q in plan.measure]
     amounts: dict[str, Amount] = {}
     for q in chosen:
-        if not q.is_timed:
+        if q.is_counted or (run.seconds and not q.is_timed):
             amounts |= {f"{case}.{q.name}": q.of(s) for case, s in subjects.items()}
     data: dict[str, Any] = {
         "cases": {n: {"pipeline": c.pipeline, "words": c.words} for n, c in plan.cases.items()},

@@ -46,8 +46,8 @@ def read_prediction(t: Table) -> PredictSettings:
         quantity = quantity_named(name)
     except CompileError as e:
         raise t.fail(e.message) from None
-    if quantity.is_timed:
-        raise t.fail(f"{name} differs between machines; use a predict block instead")
+    if not quantity.is_counted:
+        raise t.fail(f"{name} needs machine code; use a predict block instead")
     case = read_case(t.table("graph"), 1)
     mistakes = tuple(
         Mistake(m.only("value", "words").number("value"), m.text("words"))

@@ -352,3 +352,34 @@ def test_every_kind_has_words_and_every_block_round_trips() -> None:
         assert len(kind.title.split()) <= 25, kind.name
     lesson = read_lesson(lesson_text(CHAIN, EXPERIMENT, CHOICES, WHY, PLAN, PYTHON))
     assert read_lesson(str(lesson)) == lesson
+
+
+def test_code_is_counted_only_where_it_is_compiled() -> None:
+    names = '"instructions", "vector_instructions", "llvm_lines"'
+    measured = EXPERIMENT.replace('"kernels"', names)
+    assert "fused.instructions" not in values(ran(CHAIN, measured), "trips")
+    found = values(ran(CHAIN, measured, seconds=0.01), "trips")
+    assert found["separate.instructions"] > found["fused.instructions"]
+    assert found["fused.instructions"] > found["fused.vector_instructions"] > 0
+    assert found["separate.llvm_lines"] > found["fused.llvm_lines"] > 0
+
+
+VIEWED = """```graph {name=viewed}
+graph viewed(x: f32[6,40]) {
+  const flat: i64[1] = literal(240)
+  a = exp(x)
+  b = reshape(a, flat)
+  c = neg(b)
+  d = exp(c)
+  e = reduce_sum(d, axes=[0], keepdims=false)
+  return e
+}
+```
+"""
+
+
+def test_memory_is_counted_with_and_without_sharing() -> None:
+    found = values(ran(VIEWED), "viewed")
+    assert found["views"] == 1
+    assert found["loop_lines"] > found["kernels"]
+    assert found["live_bytes"] <= found["peak_bytes"] <= found["unshared_bytes"]

@@ -151,7 +151,7 @@ def test_a_wrong_request_is_an_answer_with_an_error(change: dict[str, Any], code
         ("write_rule", {"graph": [{"text": "graph g("}]}, "graph 1"),
         ("write_rule", {"more": 1}, "'more' is unknown"),
         ("write_pass", {"graph": [{"text": "x", "goals": {"speed": 1}}]}, "no quantity"),
-        ("write_pass", {"graph": [{"text": "x", "goals": {"seconds": 1}}]}, "is measured"),
+        ("write_pass", {"graph": [{"text": "x", "goals": {"seconds": 1}}]}, "needs machine code"),
         ("write_pass", {"graph": [{"text": "x", "sizes": {"N": ["a"]}}]}, "a list of sizes"),
         ("write_planner", {"against": "nothing"}, "no planner"),
         ("write_planner", {"random": 900}, "at most 200"),
@@ -160,7 +160,7 @@ def test_a_wrong_request_is_an_answer_with_an_error(change: dict[str, Any], code
                                      "types": ["f32"], "sizes": {"N": [2]}}]}, "needs goals"),
         ("edit_schedule", {"computation": "x"}, "the computation"),
         ("edit_schedule", {"goals": {"speed": 1}}, "'speed' is unknown"),
-        ("predict", {"quantity": "seconds"}, "differs between machines"),
+        ("predict", {"quantity": "seconds"}, "needs machine code"),
         ("predict", {"pipeline": "fuze"}, "fuze"),
     ],
 )  # fmt: skip
