@@ -88,8 +88,9 @@ class Subject:
 
     @cached_property
     def preview(self) -> Preview:
-        """The execution of the graph on the fixed target."""
-        return preview(self.graph, fixed_target())
+        """The execution of the graph on the fixed target, in the order that the options name."""
+        limit = self.options.get("memory_limit_bytes")
+        return preview(self.graph, fixed_target(), self.options.get("order", "best"), limit)
 
     @cached_property
     def program(self) -> CompiledProgram:

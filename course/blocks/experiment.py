@@ -10,6 +10,7 @@ from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph
 from compiler.ir.infer import fix_sizes
 from compiler.ir.types import open_symbols
+from compiler.memory.orders import METHODS
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import parse_pipeline
 from course.blocks.results import Results, Run
@@ -17,7 +18,8 @@ from course.format.kind import NAME, block_kind
 from course.format.toml import Table, read_toml
 from course.quantities import Amount, Subject, measured, quantity_named, ratio_of
 
-_CASE = ("of", "sizes", "pipeline", "threads", "precision", "words")
+_CASE = ("of", "sizes", "pipeline", "threads", "precision", "schedule", "order", "memory_limit",
+         "words")  # fmt: skip
 MOST_CASES = 20
 
 
@@ -25,7 +27,9 @@ MOST_CASES = 20
 class Case:
     """A case: a model (by default that of the experiment), and how it is compiled.
 
-    `sizes` replaces open sizes of the model by numbers.
+    `sizes` replaces open sizes of the model by numbers. `schedule` names a block with the schedule
+    of one kernel, and `order` the method that orders the launches. With a memory limit in bytes
+    (0: none), values are recomputed.
     """
 
     of: str
@@ -33,6 +37,9 @@ class Case:
     pipeline: str
     threads: int
     precision: str
+    schedule: str
+    order: str
+    memory_limit: int
     words: str
 
 
@@ -82,12 +89,18 @@ def _case(t: Table) -> Case:
     given = {name: sizes.integer(name) for name in sizes.values}
     if any(n < 1 for n in given.values()):
         raise t.fail(f"sizes are positive, got {given}")
+    order = t.text("order", "best")
+    if order not in METHODS:
+        raise t.fail(f"no order is named {order!r:.40}; orders: {', '.join(METHODS)}")
     return Case(
         t.text("of", ""),
         given,
         t.text("pipeline", "none"),
         t.integer("threads", 1),
         t.text("precision", "f32"),
+        t.text("schedule", ""),
+        order,
+        t.integer("memory_limit", 0),
         t.text("words", ""),
     )
 
@@ -142,8 +155,22 @@ def _subject(run: Run, case: Case, of: str) -> Subject:
         lines = parse_pipeline(case.pipeline)
     except CompileError as e:
         raise e.at(run.where) from None
-    options = {"pipeline": lines, "threads": case.threads, "precision": case.precision}
+    options: dict[str, Any] = {
+        "pipeline": lines, "threads": case.threads, "precision": case.precision,
+        "order": case.order, "memory_limit_bytes": case.memory_limit or None,
+    }  # fmt: skip
+    if case.schedule:
+        options["schedules"] = _schedules(run, case.schedule)
     return Subject(run_pipeline(source, lines)[0], options, source)
+
+
+def _schedules(run: Run, name: str) -> Mapping[str, str]:
+    """Return the schedule of a block, by the name of its kernel. Errors: E-LESSON-RESULT."""
+    found = run.results.get(name)
+    if found is None or "kernel" not in found.data:
+        message = f"no earlier block {name!r:.60} has a schedule"
+        raise CompileError("E-LESSON-RESULT", message, where=run.where)
+    return {found.data["kernel"]: found.texts["schedule"]}
 
 
 def _with_sizes(run: Run, graph: Graph, sizes: Mapping[str, int]) -> Graph:

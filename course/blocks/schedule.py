@@ -41,4 +41,5 @@ def schedule(
         "iterations": Amount(found.iterations),
         "moves": Amount(len(made.moves)),
     }
-    return Results(amounts, {"loops": loops_text(made.kernel), "schedule": made.text})
+    texts = {"loops": loops_text(made.kernel), "schedule": made.text}
+    return Results(amounts, texts, {"kernel": kernels[kernel].name})

@@ -383,3 +383,108 @@ def test_memory_is_counted_with_and_without_sharing() -> None:
     assert found["views"] == 1
     assert found["loop_lines"] > found["kernels"]
     assert found["live_bytes"] <= found["peak_bytes"] <= found["unshared_bytes"]
+
+
+PRODUCT = """```graph {name=product}
+graph product(x: f32[40,70]) {
+  const w: f32[70,50] = seeded(1, 0.1)
+  y = matmul(x, w)
+  return y
+}
+```
+
+```schedule {name=lanes of=product}
+Y: split(n, 8, no, nl)
+Y: reorder(m, no, k, nl)
+Y: vectorize(nl)
+```
+"""
+
+SCHEDULED = """```experiment {name=speed of=product}
+measure = ["instructions", "vector_instructions", "seconds"]
+
+[case.plain]
+
+[case.lanes]
+schedule = "lanes"
+```
+"""
+
+
+def test_a_case_may_have_the_schedule_of_a_block() -> None:
+    plain = PRODUCT + "\n```schedule {name=plain of=product}\n```\n"
+    text = SCHEDULED.replace("[case.plain]\n", '[case.plain]\nschedule = "plain"\n')
+    found = values(ran(plain, text, seconds=0.02), "speed")
+    assert found["plain.vector_instructions"] < found["lanes.vector_instructions"]
+    assert found["lanes.seconds"] > 0
+
+
+def test_a_schedule_of_a_case_must_exist() -> None:
+    error = error_of(PRODUCT, SCHEDULED.replace('"lanes"', '"product"'))
+    assert (error.code, "has a schedule" in error.message) == ("E-LESSON-RESULT", True)
+
+
+BRANCHES = """```graph {name=branches}
+graph branches(x: f32[4,20]) {
+  const up: f32[20,700] = seeded(1, 0.1)
+  const wide: f32[20,900] = seeded(2, 0.1)
+  a = matmul(x, up)
+  b = matmul(x, wide)
+  c = reduce_sum(a, axes=[1], keepdims=true)
+  d = reduce_sum(b, axes=[1], keepdims=true)
+  y = add(c, d)
+  return y
+}
+```
+"""
+
+ORDERS = """```experiment {name=orders of=branches}
+measure = ["peak_bytes", "live_bytes"]
+
+[case.given]
+order = "given"
+
+[case.best]
+order = "best"
+```
+"""
+
+
+def test_a_case_may_have_an_order_of_launches() -> None:
+    found = values(ran(BRANCHES, ORDERS), "orders")
+    assert found["best.live_bytes"] < found["given.live_bytes"]
+    error = error_of(BRANCHES, ORDERS.replace('"given"', '"chance"'))
+    assert "no order is named 'chance'" in error.message
+
+
+RECOMPUTED = """```graph {name=skip}
+graph skip(x: f32[30,40]) {
+  const up: f32[40,500] = seeded(1, 0.1)
+  const down: f32[500,40] = seeded(2, 0.1)
+  a = matmul(x, up)
+  b = matmul(a, down)
+  c = matmul(b, up)
+  d = matmul(c, down)
+  e = matmul(d, up)
+  y = add(a, e)
+  return y
+}
+```
+
+```experiment {name=limits of=skip}
+measure = ["kernels", "peak_bytes"]
+
+[case.free]
+
+[case.limited]
+memory_limit = 121000
+```
+"""
+
+
+def test_a_memory_limit_recomputes_values() -> None:
+    found = values(ran(RECOMPUTED), "limits")
+    assert found["limited.peak_bytes"] <= 121_000 < found["free.peak_bytes"]
+    assert found["limited.kernels"] > found["free.kernels"]
+    error = error_of(RECOMPUTED.replace("121000", "900"))
+    assert error.code == "E-LIMIT-ARENA"
