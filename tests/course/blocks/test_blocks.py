@@ -488,3 +488,32 @@ def test_a_memory_limit_recomputes_values() -> None:
     assert found["limited.kernels"] > found["free.kernels"]
     error = error_of(RECOMPUTED.replace("121000", "900"))
     assert error.code == "E-LIMIT-ARENA"
+
+
+IMAGES = """```graph {name=images}
+graph images(x: f32[1,32,9,14]) {
+  const w: f32[64,32,3,3] = seeded(1, 0.1)
+  const v: f32[48,64,3,3] = seeded(2, 0.1)
+  a = conv(x, w, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+  y = conv(a, v, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+  return y
+}
+```
+"""
+
+
+def test_copies_between_layouts_are_counted() -> None:
+    found = values(ran(IMAGES, "```pipeline {name=laid of=images}\nassign_layout\n```\n"), "laid")
+    assert (found["before.copies"], found["after.copies"]) == (0, found["applied.relayout"])
+    assert found["after.copies"] > 0
+
+
+def test_live_bytes_follow_the_order_of_the_text() -> None:
+    found = values(ran(BRANCHES), "branches")
+    # The values a and b are live together, and c is made beside them.
+    assert found["listed_live_bytes"] == (4 * 700 + 4 * 900 + 4) * 4
+    lines = BRANCHES.splitlines()
+    c = next(line for line in lines if line.startswith("  c ="))
+    lines.remove(c)
+    lines.insert(next(i for i, x in enumerate(lines) if x.startswith("  b =")), c)
+    assert values(ran("\n".join(lines) + "\n"), "branches")["listed_live_bytes"] == (3600 + 8) * 4
