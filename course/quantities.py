@@ -25,6 +25,7 @@ from compiler.errors import CompileError
 from compiler.figures.figure import TEXTS, Unit
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.operator import OPERATORS, Cost
+from compiler.ir.types import TensorType
 from compiler.passes.cleanup.fold_constants import held_bytes
 from compiler.passes.engine.cost import CORE, graph_cost, node_cost
 from compiler.runtime.preview import Preview, preview
@@ -95,8 +96,9 @@ class Subject:
 
     @cached_property
     def preview(self) -> Preview:
-        """The execution of the graph on the fixed target."""
-        return preview(self.graph, fixed_target())
+        """The execution of the graph on the fixed target, in the order that the options name."""
+        limit = self.options.get("memory_limit_bytes")
+        return preview(self.graph, fixed_target(), self.options.get("order", "best"), limit)
 
     @cached_property
     def program(self) -> CompiledProgram:
@@ -236,6 +238,12 @@ def bytes(subject: Subject) -> float:
 
 
 @quantity("count")
+def copies(subject: Subject) -> float:
+    """The number of nodes that only copy a value to another memory layout."""
+    return sum(n.op == "relayout" for n in all_nodes(subject.graph))
+
+
+@quantity("count")
 def contractions(subject: Subject) -> float:
     """The number of matrix products and convolutions, inside and outside of fusions."""
     return sum(map(_is_contraction, all_nodes(subject.graph)))
@@ -274,6 +282,26 @@ def peak_bytes(subject: Subject) -> float:
 def live_bytes(subject: Subject) -> float:
     """The most bytes of intermediate values that are live at one step: a bound of every plan."""
     return subject.preview.plan.lower_bound_bytes
+
+
+@quantity("B")
+def listed_live_bytes(subject: Subject) -> float:
+    """The most bytes of intermediate values that are live at a node, in the order of the text."""
+    graph = subject.graph
+    last = {r: i for i, n in enumerate(graph.nodes) for r in n.reads}
+    results = {r.value for r in graph.results}
+    live = most = 0
+    ends: dict[int, int] = {}
+    for i, node in enumerate(graph.nodes):
+        for v in node.values():
+            if v.name in results or not isinstance(v.type, TensorType) or not v.type.is_static:
+                continue
+            live += v.type.nbytes
+            end = last.get(v.name, i)
+            ends[end] = ends.get(end, 0) + v.type.nbytes
+        most = max(most, live)
+        live -= ends.pop(i, 0)
+    return most
 
 
 @quantity("B")

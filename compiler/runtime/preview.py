@@ -60,10 +60,27 @@ class Preview:
         return [w for w in self.thunks if isinstance(w, FallbackThunk) and not w.is_view]
 
 
-def preview(graph: Graph, target: Target) -> Preview:
-    """Preview the execution of an optimised graph of known sizes."""
-    options = CodeOptions(target)
-    thunks = sharing(graph, grouped(list(Selector(graph, options).thunks())), options.order)
+def preview(
+    graph: Graph, target: Target, order: str = "best", memory_limit_bytes: int | None = None
+) -> Preview:
+    """Preview the execution of an optimised graph of known sizes.
+
+    `order` names the method that orders the launches. Within a memory limit, values are recomputed.
+    Errors: E-LIMIT-ARENA for a limit below the smallest arena.
+    """
+    options = CodeOptions(target, order=order)
+    selector = Selector(graph, options)
+    thunks = grouped(list(selector.thunks()))
+    if memory_limit_bytes is None:
+        thunks = sharing(graph, thunks, order)
+    else:
+        from compiler.runtime.thunks.memory_limit import within_limit
+
+        def select(again: Graph) -> list[Thunk]:
+            return grouped(list(Selector(again, options, selector).thunks()))
+
+        limited = within_limit(graph, thunks, memory_limit_bytes, target, order, select)
+        graph, thunks = limited.graph, limited.thunks
     ordered = ordered_launches(thunks, needed(graph, thunks), (), options.order)
     thunks = ordered.thunks
     launched = [w for w in thunks if not isinstance(w, Unlaunched)]

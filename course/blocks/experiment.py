@@ -10,6 +10,7 @@ from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph
 from compiler.ir.infer import fix_sizes
 from compiler.ir.types import open_symbols
+from compiler.memory.orders import METHODS
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import parse_pipeline
 from course.blocks.results import Results, Run
@@ -17,7 +18,8 @@ from course.format.kind import NAME, block_kind
 from course.format.toml import Table, read_toml
 from course.quantities import Amount, Subject, measured, quantity_named, ratio_of
 
-_CASE = ("of", "sizes", "pipeline", "threads", "precision", "schedule", "words")
+_CASE = ("of", "sizes", "pipeline", "threads", "precision", "schedule", "order", "memory_limit",
+         "words")  # fmt: skip
 MOST_CASES = 20
 
 
@@ -26,7 +28,9 @@ class Case:
     """A case: a model (by default that of the experiment), and how it is compiled.
 
     `sizes` replaces open sizes of the model by numbers. `schedules` has the texts of schedules by
-    the value that their kernel computes; they change machine code and times, and no other count.
+    the value that their kernel computes; `schedule` names a block with such a text. Schedules
+    change machine code and times, and no other count. `order` is the method that orders the
+    launches. With a memory limit in bytes (0: none), values are recomputed.
     """
 
     of: str
@@ -35,6 +39,9 @@ class Case:
     threads: int
     precision: str
     schedules: Mapping[str, str]
+    schedule: str
+    order: str
+    memory_limit: int
     words: str
 
 
@@ -84,14 +91,21 @@ def _case(t: Table) -> Case:
     given = {name: sizes.integer(name) for name in sizes.values}
     if any(n < 1 for n in given.values()):
         raise t.fail(f"sizes are positive, got {given}")
-    schedules = t.table("schedule", {})
+    is_named = isinstance(t.values.get("schedule"), str)
+    schedules = t.table("schedule", {}) if not is_named else None
+    order = t.text("order", "best")
+    if order not in METHODS:
+        raise t.fail(f"no order is named {order!r:.40}; orders: {', '.join(METHODS)}")
     return Case(
         t.text("of", ""),
         given,
         t.text("pipeline", "none"),
         t.integer("threads", 1),
         t.text("precision", "f32"),
-        {name: schedules.text(name, "") for name in schedules.values},
+        {name: schedules.text(name, "") for name in schedules.values} if schedules else {},
+        t.text("schedule", "") if is_named else "",
+        order,
+        t.integer("memory_limit", 0),
         t.text("words", ""),
     )
 
@@ -148,10 +162,22 @@ def _subject(run: Run, case: Case, of: str) -> Subject:
         raise e.at(run.where) from None
     options: dict[str, Any] = {
         "pipeline": lines, "threads": case.threads, "precision": case.precision,
+        "order": case.order, "memory_limit_bytes": case.memory_limit or None,
     }  # fmt: skip
     if case.schedules:
         options["schedules"] = dict(case.schedules)
+    if case.schedule:
+        options["schedules"] = _schedules(run, case.schedule)
     return Subject(run_pipeline(source, lines)[0], options, source)
+
+
+def _schedules(run: Run, name: str) -> Mapping[str, str]:
+    """Return the schedule of a block, by the name of its kernel. Errors: E-LESSON-RESULT."""
+    found = run.results.get(name)
+    if found is None or "kernel" not in found.data:
+        message = f"no earlier block {name!r:.60} has a schedule"
+        raise CompileError("E-LESSON-RESULT", message, where=run.where)
+    return {found.data["kernel"]: found.texts["schedule"]}
 
 
 def _with_sizes(run: Run, graph: Graph, sizes: Mapping[str, int]) -> Graph:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.errors import CompileError
 from compiler.schedule.assemble import Scheduled
 from course.blocks.results import Results, Run, or_error
+from course.cache_lines import misses
 from course.format.kind import block_kind
 from course.graphs import lines_from
 from course.loop_counts import counts, loops_text, scheduled
@@ -13,12 +14,20 @@ from course.quantities import Amount, Subject
 
 @block_kind(body="text")
 def schedule(
-    run: Run, text: str, *, name: str, of: str, kernel: int = 0, expect: str = ""
+    run: Run,
+    text: str,
+    *,
+    name: str,
+    of: str,
+    kernel: int = 0,
+    cache: int = 0,
+    expect: str = "",
 ) -> Results:
     """Apply a schedule to a kernel of a graph, and show its loops.
 
-    Results are `loops`, `depth`, `iterations` and `moves`. With `expect`, the schedule must be
-    refused with this error code.
+    Results are `loops`, `depth`, `iterations` and `moves`. With `cache`, they include `misses`: the
+    lines that the loops load into a simulated cache of this size in bytes. With `expect`, the
+    schedule must be refused with this error code.
     """
     kernels = [k for k in Subject(run.graph(of)).preview.kernels if k.computation is not None]
     if not 0 <= kernel < len(kernels):
@@ -41,4 +50,11 @@ def schedule(
         "iterations": Amount(found.iterations),
         "moves": Amount(len(made.moves)),
     }
-    return Results(amounts, {"loops": loops_text(made.kernel), "schedule": made.text})
+    if cache:
+        missed = misses(made.kernel, cache)
+        if missed is None:
+            message = f"the accesses of {name} cannot be simulated: too many, or computed addresses"
+            raise CompileError("E-LESSON-RESULT", message, where=run.where)
+        amounts["misses"] = Amount(missed)
+    texts = {"loops": loops_text(made.kernel), "schedule": made.text}
+    return Results(amounts, texts, {"kernel": kernels[kernel].name})

@@ -15,6 +15,7 @@ from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.loops.interpret import interpret
 from compiler.loops.nodes import Kernel
+from course.cache_lines import LINE_BYTES, misses
 from course.exercises.declaration import TEXT, exercise_kind
 from course.format.toml import Table
 from course.judging.arrays import arrays_to_json
@@ -24,21 +25,25 @@ from course.loop_counts import counts, loops_text, scheduled, unscheduled
 MOST_ITERATIONS = 200_000
 """Maximum number of statements that a judge interprets."""
 
-_GOALS = ("loops", "iterations", "depth")
+_GOALS = ("loops", "iterations", "depth", "misses")
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSettings:
-    """A computation, the maximum counts of its loops, and moves that the answer must contain."""
+    """A computation, the maximum counts of its loops, and moves that the answer must contain.
+
+    The goal `misses` counts lines that the loops load into a cache of `cache_bytes`.
+    """
 
     computation: Computation
     goals: Mapping[str, float]
     uses: tuple[str, ...]
+    cache_bytes: int
 
 
 def read_schedule(t: Table) -> ScheduleSettings:
     """Read the settings. Errors: E-EXERCISE-FORM."""
-    t.only("computation", "goals", "uses")
+    t.only("computation", "goals", "uses", "cache")
     goals = t.table("goals", {}).only(*_GOALS)
     try:
         computation = parse_computation(t.text("computation").strip())
@@ -48,7 +53,10 @@ def read_schedule(t: Table) -> ScheduleSettings:
     if counts(kernel).iterations > MOST_ITERATIONS:
         raise t.fail(f"the computation has more than {MOST_ITERATIONS:,} iterations")
     found = {k: goals.number(k) for k in goals.values}
-    return ScheduleSettings(computation, found, t.texts("uses", ()))
+    cache_bytes = t.integer("cache", 4096)
+    if cache_bytes < LINE_BYTES or misses(kernel, cache_bytes) is None:
+        raise t.fail(f"the cache has at least {LINE_BYTES} bytes, and simulates the computation")
+    return ScheduleSettings(computation, found, t.texts("uses", ()), cache_bytes)
 
 
 @exercise_kind(read=read_schedule, file=TEXT)
@@ -56,7 +64,8 @@ def edit_schedule(j: Judgement, settings: ScheduleSettings, text: str) -> None:
     """Edit the schedule of a kernel until its loops reach a goal.
 
     Each move must be legal, and the loops must compute the same numbers. The scores are counts of
-    loops and of executed statements; a statement in a vector loop counts once for all lanes.
+    loops and of executed statements; a statement in a vector loop counts once for all lanes. The
+    goal `misses` counts the lines that the loops load into a small simulated cache.
     """
     try:
         made = scheduled(text, settings.computation, frozenset())
@@ -76,7 +85,14 @@ def edit_schedule(j: Judgement, settings: ScheduleSettings, text: str) -> None:
     j.passed("the numbers", "the loops compute the same")
     found = counts(made.kernel)
     for goal, most in settings.goals.items():
-        j.score(goal, Score(goal, getattr(found, goal), "count", most))
+        if goal == "misses":
+            value = misses(made.kernel, settings.cache_bytes)
+        else:
+            value = getattr(found, goal)
+        if value is None:
+            j.failed(goal, "the loops have too many accesses to simulate the cache")
+        else:
+            j.score(goal, Score(goal, value, "count", most))
 
 
 def wrong_numbers(computation: Computation, kernel: Kernel, seed: int) -> dict[str, Any] | None:
