@@ -7,10 +7,9 @@ import pytest
 from compiler import parse
 from compiler.errors import CompileError
 from course.blocks.all import BLOCKS, read_lesson
-from course.blocks.results import Results, Run
 from course.blocks.run import filled_prose, run_lesson
 from course.format.lesson import Prose
-from tests.course.lessons import CHAIN, lesson_text
+from tests.course.lessons import CHAIN, error_of, lesson_text, ran, results, values
 
 EXPERIMENT = """```experiment {name=trips of=chain draw=bars}
 measure = ["kernels", "bytes"]
@@ -26,28 +25,6 @@ quantity = "bytes"
 over = ["separate", "fused"]
 ```
 """
-
-
-def ran(*parts: str, seconds: float = 0.0) -> Run:
-    run, found = run_lesson(read_lesson(lesson_text(*parts)), seconds=seconds)
-    for each in found:
-        if each.error is not None:
-            raise each.error
-    return run
-
-
-def results(run: Run, name: str) -> Results:
-    return run.results[name]
-
-
-def error_of(*parts: str, seconds: float = 0.0) -> CompileError:
-    with pytest.raises(CompileError) as caught:
-        ran(*parts, seconds=seconds)
-    return caught.value
-
-
-def values(run: Run, name: str) -> dict[str, float]:
-    return {path: a.value for path, a in results(run, name).amounts.items()}
 
 
 def test_a_graph_without_types_has_types_and_quantities() -> None:
@@ -343,7 +320,7 @@ def test_prose_shows_the_values_of_its_references() -> None:
     for wrong in ("{{trips.nothing}}", "{{nothing.bytes}}", "{{trips.saved|miles}}"):
         run = ran(CHAIN, EXPERIMENT, wrong)
         with pytest.raises(CompileError, match="E-LESSON-RESULT"):
-            filled_prose(run, run.lesson.parts[-1])
+            filled_prose(run, [p for p in run.lesson.parts if isinstance(p, Prose)][-1])
 
 
 def test_every_kind_has_words_and_every_block_round_trips() -> None:
@@ -454,137 +431,3 @@ def test_a_case_may_have_schedules() -> None:
     assert found["lanes.vector_instructions"] != found["plain.vector_instructions"]
     error = error_of(SCHEDULED.replace("schedule = { y", "schedule = { nothing"), seconds=0.01)
     assert error.code == "E-SCHEDULE-NAME"
-
-
-PRODUCT = """```graph {name=product}
-graph product(x: f32[40,70]) {
-  const w: f32[70,50] = seeded(1, 0.1)
-  y = matmul(x, w)
-  return y
-}
-```
-
-```schedule {name=lanes of=product}
-Y: split(n, 8, no, nl)
-Y: reorder(m, no, k, nl)
-Y: vectorize(nl)
-```
-"""
-
-NAMED = """```experiment {name=speed of=product}
-measure = ["instructions", "vector_instructions", "seconds"]
-
-[case.plain]
-
-[case.lanes]
-schedule = "lanes"
-```
-"""
-
-
-def test_a_case_may_have_the_schedule_of_a_block() -> None:
-    plain = PRODUCT + "\n```schedule {name=plain of=product}\n```\n"
-    text = NAMED.replace("[case.plain]\n", '[case.plain]\nschedule = "plain"\n')
-    found = values(ran(plain, text, seconds=0.02), "speed")
-    assert found["plain.vector_instructions"] < found["lanes.vector_instructions"]
-    assert found["lanes.seconds"] > 0
-
-
-def test_a_schedule_of_a_case_must_exist() -> None:
-    error = error_of(PRODUCT, NAMED.replace('"lanes"', '"product"'))
-    assert (error.code, "has a schedule" in error.message) == ("E-LESSON-RESULT", True)
-
-
-BRANCHES = """```graph {name=branches}
-graph branches(x: f32[4,20]) {
-  const up: f32[20,700] = seeded(1, 0.1)
-  const wide: f32[20,900] = seeded(2, 0.1)
-  a = matmul(x, up)
-  b = matmul(x, wide)
-  c = reduce_sum(a, axes=[1], keepdims=true)
-  d = reduce_sum(b, axes=[1], keepdims=true)
-  y = add(c, d)
-  return y
-}
-```
-"""
-
-ORDERS = """```experiment {name=orders of=branches}
-measure = ["peak_bytes", "live_bytes"]
-
-[case.given]
-order = "given"
-
-[case.best]
-order = "best"
-```
-"""
-
-
-def test_a_case_may_have_an_order_of_launches() -> None:
-    found = values(ran(BRANCHES, ORDERS), "orders")
-    assert found["best.live_bytes"] < found["given.live_bytes"]
-    error = error_of(BRANCHES, ORDERS.replace('"given"', '"chance"'))
-    assert "no order is named 'chance'" in error.message
-
-
-RECOMPUTED = """```graph {name=skip}
-graph skip(x: f32[30,40]) {
-  const up: f32[40,500] = seeded(1, 0.1)
-  const down: f32[500,40] = seeded(2, 0.1)
-  a = matmul(x, up)
-  b = matmul(a, down)
-  c = matmul(b, up)
-  d = matmul(c, down)
-  e = matmul(d, up)
-  y = add(a, e)
-  return y
-}
-```
-
-```experiment {name=limits of=skip}
-measure = ["kernels", "peak_bytes"]
-
-[case.free]
-
-[case.limited]
-memory_limit = 121000
-```
-"""
-
-
-def test_a_memory_limit_recomputes_values() -> None:
-    found = values(ran(RECOMPUTED), "limits")
-    assert found["limited.peak_bytes"] <= 121_000 < found["free.peak_bytes"]
-    assert found["limited.kernels"] > found["free.kernels"]
-    error = error_of(RECOMPUTED.replace("121000", "900"))
-    assert error.code == "E-LIMIT-ARENA"
-
-
-IMAGES = """```graph {name=images}
-graph images(x: f32[1,32,9,14]) {
-  const w: f32[64,32,3,3] = seeded(1, 0.1)
-  const v: f32[48,64,3,3] = seeded(2, 0.1)
-  a = conv(x, w, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
-  y = conv(a, v, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
-  return y
-}
-```
-"""
-
-
-def test_copies_between_layouts_are_counted() -> None:
-    found = values(ran(IMAGES, "```pipeline {name=laid of=images}\nassign_layout\n```\n"), "laid")
-    assert (found["before.copies"], found["after.copies"]) == (0, found["applied.relayout"])
-    assert found["after.copies"] > 0
-
-
-def test_live_bytes_follow_the_order_of_the_text() -> None:
-    found = values(ran(BRANCHES), "branches")
-    # The values a and b are live together, and c is made beside them.
-    assert found["listed_live_bytes"] == (4 * 700 + 4 * 900 + 4) * 4
-    lines: list[str] = BRANCHES.splitlines()
-    c = next(line for line in lines if line.startswith("  c ="))
-    lines.remove(c)
-    lines.insert(next(i for i, x in enumerate(lines) if x.startswith("  b =")), c)
-    assert values(ran("\n".join(lines) + "\n"), "branches")["listed_live_bytes"] == (3600 + 8) * 4
