@@ -1,4 +1,4 @@
-"""Tests of cases of experiments: schedules of blocks, orders of launches, memory limits, layouts."""
+"""Tests of cases of experiments: schedules of blocks, orders of launches, limits, layouts."""
 
 from __future__ import annotations
 
