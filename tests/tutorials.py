@@ -21,7 +21,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = sorted((REPOSITORY / "docs").glob("adding-*.md"))
 
-COPIED = {"app", "compilarium", "compiler", "docs", "setup", "static", "templates", "tests"}
+COPIED = {
+    *("app", "compilarium", "compiler", "docs", "lessons", "setup", "static", "templates", "tests")
+}
 """Folders that a page may change; a scratch copy has links to all other folders."""
 
 LEFT_OUT = {".git", ".venv", "var", "build", ".pytest_cache", ".ruff_cache", ".hypothesis"}
