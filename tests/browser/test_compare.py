@@ -184,7 +184,7 @@ def test_passes_are_found_by_name(playground: Playground) -> None:
 
 def test_passes_say_how_many_bytes_they_save(playground: Playground) -> None:
     fuse = playground.page.locator(".pass-row", has=playground.page.get_by_text("fuse", exact=True))
-    expect(fuse.locator(".fewer", has_text=re.compile("\u2212.* kB"))).to_have_attribute(
+    expect(fuse.locator(".fewer", has_text=re.compile("\u2212.*\\skB"))).to_have_attribute(
         "title", re.compile("bytes of all values")
     )
 

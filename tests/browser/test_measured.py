@@ -19,7 +19,7 @@ def test_the_dearest_kernel_is_found_in_the_flame_and_followed_to_its_assembly(p
     canvas.focus()
     page.keyboard.press("n")
     says = pane.locator("[data-part=says]")
-    expect(says).to_contain_text(re.compile(r"\(.+ – .+\), .+ % of the sum of kernels"))
+    expect(says).to_contain_text(re.compile(r"\(.+ – .+\), .+\s% of the sum of kernels"))
     chosen = pane.locator("[data-part=table] tr[data-selected]")
     expect(chosen).to_have_count(1)
     name = chosen.locator("button").inner_text()
@@ -55,7 +55,7 @@ def test_a_trace_is_saved_and_has_the_sum_that_is_shown(page: Page) -> None:
     whole = next(e for e in events if e["name"] == "all kernels")
     assert whole["dur"] == pytest.approx(sum(e["dur"] for e in timed))
     shown = pane.locator("[data-figure=kernels_sum] dd").inner_text()
-    number, unit = shown.split(" ")[:2]
+    number, unit = shown.split()[:2]
     assert float(number) * {"us": 1, "ms": 1000}[unit] == pytest.approx(whole["dur"], rel=0.01)
 
 

@@ -121,7 +121,9 @@ def test_the_digits_show_their_accuracy_before_and_after_compiling(
     playground.pick("digits_cnn").compile()
     timing = playground.show_pane("timing")
     assert len(re.findall(r"98\.3", timing.inner_text())) >= 2
-    expect(timing).to_contain_text("equal predictions of the program and our reference, right or wrong")
+    expect(timing).to_contain_text(
+        "equal predictions of the program and our reference, right or wrong"
+    )
 
 
 def test_a_pass_that_is_switched_off_does_not_run(playground: Playground, page: Page) -> None:

@@ -24,7 +24,7 @@ def test_two_machines_are_put_side_by_side_and_kept_in_the_link(page: Page) -> N
     pane.locator("[data-part=table] button", has_text="aarch64-sve256").click()
     expect(right.locator("[data-part=code]")).to_have_attribute("data-code", "aarch64-sve256 asm")
     expect(pane.locator("[data-part=says]")).to_contain_text(
-        re.compile(r"x86-64-v3: \d+ instructions in \d+ B of code")
+        re.compile(r"x86-64-v3: \d+ instructions in \d+\sB of code")
     )
     # A line of assembly is linked to the LLVM text of the same machine.
     listing = left.get_by_role("listbox")

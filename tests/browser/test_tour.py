@@ -57,7 +57,7 @@ def test_a_newcomer_is_led_through_five_stops_by_pointer(newcomer: Page) -> None
         expect_stop(playground, number)
         if STOPS[number - 1] == "stack":
             expect(playground.part("tour-text")).to_contain_text("Within a run, ")
-    expect(playground.part("tour-text")).to_contain_text(re.compile(r"accuracy is 98\.3 %"))
+    expect(playground.part("tour-text")).to_contain_text(re.compile(r"accuracy is 98\.3\s%"))
     playground.part("tour-next").click()
     expect(playground.part("tour")).to_be_hidden()
     expect(newcomer).not_to_have_url(re.compile("tour="))

@@ -37,7 +37,7 @@ def test_the_pane_of_the_document_works(browser: Browser, server_of_the_copy: st
     playground = Playground(page).walk("digits_mlp")
     sizes = playground.show_pane("sizes")
     first = sizes.get_by_role("button").first
-    expect(first).to_contain_text(re.compile(r"\d (B|kB)$"))
+    expect(first).to_contain_text(re.compile(r"\d\s(B|kB)$"))
     first.click()
     expect(page).to_have_url(re.compile("[#&]select"))
     expect_all_that_is_shown_to_work(page)

@@ -56,6 +56,7 @@ export function openCodeMirror(root, { label, keys, text = "", onChange = () => 
     ],
   });
   const view = new EditorView({ state, parent: shadow, root: shadow });
+  view.scrollDOM.tabIndex = 0; // long answers scroll by keyboard, too
   shadow.append(help);
 
   return {
