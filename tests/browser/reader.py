@@ -59,8 +59,10 @@ class Reader:
 
     def write(self, area: Locator, text: str) -> None:
         """Replace the content of a field, or of the editor that takes its place for Python."""
-        if "def " in area.input_value():
-            self.write_code(area.locator("xpath=ancestor::section[1]").locator(".cm-content"), text)
+        if area.get_attribute("data-language") == "python":
+            section = area.locator("xpath=ancestor::section[1]")
+            section.scroll_into_view_if_needed()  # the editor loads when its answer is visible
+            self.write_code(section.locator(".cm-content"), text)
             return
         if not self.keys:
             area.fill(text)
