@@ -146,8 +146,8 @@ def copy_database(
     from app.store.transfer import copy_rows
 
     settings = _settings(data_folder, blob_store, file)
-    in_folder = sqlite_url(settings.data_folder)
-    databases = Database(source or in_folder), Database(settings.database_url or in_folder)
+    old = source or sqlite_url(settings.data_folder)
+    databases = Database(old), Database(settings.used_database_url)
     try:
         copied = copy_rows(*databases)
     finally:

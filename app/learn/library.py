@@ -59,8 +59,14 @@ class Library:
             return self._catalogue[1]
 
     def lesson(self, name: str) -> Shown:
-        """Return a lesson by the name of its folder. Errors: E-LESSON-*, E-EXERCISE-FORM."""
-        path = self.catalogue().lesson(name).path
+        """Return a lesson by the name of its folder.
+
+        Errors: E-REQUEST-UNKNOWN, E-LESSON-*, E-EXERCISE-FORM.
+        """
+        found = self.catalogue().lessons.get(name)
+        if found is None:
+            raise CompileError("E-REQUEST-UNKNOWN", f"there is no lesson {name[:60]!r}")
+        path = found.path
         state = _state(sorted(p for p in path.rglob("*") if p.is_file()))
         with self._lock:
             kept = self._shown.get(name)
@@ -74,13 +80,12 @@ class Library:
             self._shown[name] = (state, made)
         return made
 
-    def exercise(self, name: str) -> Folder:
-        """Return an exercise by `LESSON/EXERCISE`. Errors: E-LESSON-FOLDER, and those of lesson."""
-        lesson, _, folder = name.partition("/")
-        found = self.lesson(lesson).exercises.get(folder)
+    def exercise(self, lesson: str, exercise: str) -> Folder:
+        """Return an exercise by the names of its lesson and folder. Errors: those of `lesson`."""
+        found = self.lesson(lesson).exercises.get(exercise)
         if found is None:
-            message = f"the lesson {lesson} has no exercise {folder!r:.60}"
-            raise CompileError("E-LESSON-FOLDER", message)
+            message = f"the lesson {lesson} has no exercise {exercise[:60]!r}"
+            raise CompileError("E-REQUEST-UNKNOWN", message)
         return found
 
 

@@ -91,8 +91,7 @@ def _case(t: Table) -> Case:
     given = {name: sizes.integer(name) for name in sizes.values}
     if any(n < 1 for n in given.values()):
         raise t.fail(f"sizes are positive, got {given}")
-    is_named = isinstance(t.values.get("schedule"), str)
-    schedules = t.table("schedule", {}) if not is_named else None
+    name, schedules = _schedule(t)
     order = t.text("order", "best")
     if order not in METHODS:
         raise t.fail(f"no order is named {order!r:.40}; orders: {', '.join(METHODS)}")
@@ -102,12 +101,20 @@ def _case(t: Table) -> Case:
         t.text("pipeline", "none"),
         t.integer("threads", 1),
         t.text("precision", "f32"),
-        {name: schedules.text(name, "") for name in schedules.values} if schedules else {},
-        t.text("schedule", "") if is_named else "",
+        schedules,
+        name,
         order,
         t.integer("memory_limit", 0),
         t.text("words", ""),
     )
+
+
+def _schedule(t: Table) -> tuple[str, Mapping[str, str]]:
+    """Read the name of a block with a schedule, or the texts of schedules by value."""
+    if isinstance(t.values.get("schedule"), str):
+        return t.text("schedule"), {}
+    texts = t.table("schedule", {})
+    return "", {value: texts.text(value, "") for value in texts.values}
 
 
 def _ratio(t: Table, measure: tuple[str, ...], cases: Mapping[str, Case]) -> Ratio:

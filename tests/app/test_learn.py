@@ -221,4 +221,4 @@ def test_a_drawing_has_an_edge_for_each_operand() -> None:
 
 def test_the_library_names_an_exercise_that_is_absent(client: FlaskClient) -> None:
     with pytest.raises(CompileError, match="has no exercise 'exercise-9'"):
-        client.application.extensions["library"].exercise(f"{LESSON}/exercise-9")
+        client.application.extensions["library"].exercise(LESSON, "exercise-9")
