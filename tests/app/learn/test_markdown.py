@@ -10,7 +10,7 @@ from app.learn.markdown import Markdown
 @pytest.mark.parametrize(
     ("text", "markup"),
     [
-        ("one\ntwo\n\nthree", "<p>one two</p>\n<p>three</p>"),
+        ("one\ntwo\n\nthree", "<p>one two</p><p>three</p>"),
         ("### A `b`", "<h3>A <code>b</code></h3>"),
         ("- one\n- two\n  more", "<ul><li>one</li><li>two more</li></ul>"),
         ("1. one\n2. two", "<ol><li>one</li><li>two</li></ol>"),
@@ -23,12 +23,16 @@ from app.learn.markdown import Markdown
     ],
 )
 def test_each_form_has_its_markup(text: str, markup: str) -> None:
-    assert str(Markdown().render(text)) == markup
+    assert _tight(Markdown().render(text)) == markup
+
+
+def _tight(markup: object) -> str:
+    return str(markup).replace(">\n<", "><")
 
 
 def test_a_table_has_a_head_and_rows() -> None:
-    made = str(Markdown().render("| a | b |\n|---|---|\n| `1` | 2 |"))
-    assert "<thead><tr><th scope=col>a</th><th scope=col>b</th></tr></thead>" in made
+    made = _tight(Markdown().render("| a | b |\n|---|---|\n| `1` | 2 |"))
+    assert '<thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead>' in made
     assert "<tbody><tr><td><code>1</code></td><td>2</td></tr></tbody>" in made
 
 
@@ -42,6 +46,8 @@ def test_a_table_has_a_head_and_rows() -> None:
         "| <u> | b |\n|---|---|\n| <s> | 2 |",
         "```\n<script>\n```",
         "{{<b>.c}}",
+        "![<b>](https://example.org/<b>)",
+        "<https://example.org/<b>>",
         '[<b>](https://example.org/"onclick=x)',
     ],
 )
