@@ -50,6 +50,32 @@ def test_a_pass_without_changes_marks_no_node(page: Page) -> None:
     expect(playground.part("legend")).to_contain_text("with refined types")
 
 
+def test_an_empty_pane_is_a_sentence_and_a_phone_shows_all_errors(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    playground = Playground(page).walk("digits_cnn")
+    empty = playground.show_pane("node").locator(".pane-empty")
+    term = empty.locator("button").first
+    expect(term).to_be_visible()
+    # The first term continues the line of the words before it.
+    before = "e => { const r = document.createRange(); r.selectNode(e.firstChild);"
+    line = f"{before} return r.getBoundingClientRect().bottom }}"
+    assert term.evaluate("e => e.getBoundingClientRect().top") < empty.evaluate(line)
+    table = playground.show_pane("timing").locator(".table")
+    assert table.evaluate("e => e.getBoundingClientRect().right") <= 390
+
+
+def test_a_step_states_why_its_near_miss_is_unchanged(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
+    page.locator(".pass-row", has=page.get_by_text("fuse", exact=True)).click()
+    steps = playground.show_pane("steps")
+    steps.locator("[data-step]").first.click()
+    miss = steps.locator("details", has_text="Near miss")
+    miss.locator("summary").click()
+    because = miss.locator(".step-unmatched")
+    expect(because).to_contain_text("Declined: ")
+    expect(because).to_contain_text("a kernel holds one contraction or reduction")
+
+
 def test_an_error_is_headed_by_its_words(page: Page, watch: Watch) -> None:
     watch.expect("404")
     playground = Playground(page).open("#v=1&screen=walk&model=sample:absent")
