@@ -51,8 +51,8 @@ def finfo(dtype: Any) -> Any:
     if found is None:
         return np.finfo(dtype)
     eps, smallest, largest = found
-    return SimpleNamespace(eps=eps, smallest_normal=smallest, tiny=smallest, max=largest,
-                           min=-largest)  # fmt: skip
+    least = smallest if dtype == float8_e8m0fnu else -largest  # the only type without a sign
+    return SimpleNamespace(eps=eps, smallest_normal=smallest, tiny=smallest, max=largest, min=least)
 
 
 def iinfo(dtype: Any) -> Any:

@@ -98,6 +98,8 @@ _DRAWN = """
 
 OTHER: dict[str, Literal["light", "dark"]] = {"light": "dark", "dark": "light"}
 
+_WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
 
 class Inspector:
     """An inspection of a page by axe and by the Tab key."""
@@ -137,6 +139,11 @@ class Inspector:
     def _theme(self) -> str:
         is_dark = self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
         return "dark" if is_dark else "light"
+
+
+def wider_than_screen(page: Page) -> int:
+    """Return the number of pixels by which the page is wider than its window."""
+    return page.evaluate(_WIDER)
 
 
 def each_pane(playground: Playground) -> Iterator[str]:

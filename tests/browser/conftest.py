@@ -25,6 +25,7 @@ LONG = (
     "test_read_only.py",
     "test_sharing.py",
     "test_compare.py",
+    "test_lessons.py",
 )
 """The files that take longest. They run first, because otherwise one worker runs them last while
 the others idle."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.accessibility import Inspector
+from tests.browser.accessibility import Inspector, wider_than_screen
 from tests.browser.conftest import RETURNING, STEP_MS, Watch
 from tests.browser.playground import Playground
 
@@ -156,5 +156,4 @@ def test_the_lists_of_terms_and_errors_have_no_accessibility_findings(
     phone.goto(address)
     expect(phone.locator(entry)).to_be_in_viewport()
     assert Inspector(phone).in_both_themes() == []
-    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert phone.evaluate(overflow) == 0
+    assert wider_than_screen(phone) == 0

@@ -5,28 +5,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Literal
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.accessibility import AXE, TAGS
+from tests.browser.accessibility import Inspector, wider_than_screen
 from tests.browser.reader import RUN_MS, Reader, lessons
-
-Theme = Literal["light", "dark"]
-_AXE = """
-async (tags) => {
-  const found = await axe.run({runOnly: {type: "tag", values: tags}, resultTypes: ["violations"]});
-  return found.violations.flatMap(({id, nodes}) =>
-    nodes.slice(0, 3).map((each) => `${id}: ${each.target.join(" ")}: ${each.failureSummary}`));
-}
-"""
-_WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-
-def axe(page: Page) -> list[str]:
-    page.evaluate(AXE.read_text())
-    return page.evaluate(_AXE, TAGS)
 
 
 def finish(reader: Reader, page: Page, reload_at: int) -> None:
@@ -161,38 +144,10 @@ def test_a_view_opens_the_playground_in_its_state(page: Page) -> None:
     )
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", lessons())
-def test_every_lesson_is_in_order_at_two_widths(
-    browser: Browser, server: str, name: str, theme: Theme
-) -> None:
-    problems: list[str] = []
-    page = browser.new_page(base_url=server, color_scheme=theme, reduced_motion="reduce")
-    page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda e: problems.append(str(e)))
-    reader = Reader(page, name, keys=False)
-    reader.open()
-    expect(page.locator(".problem")).to_have_count(0)
-    expect(page.locator('[data-figure][data-state="absent"]')).to_have_count(0)
+def test_the_map_is_accessible(page: Page) -> None:
     for width in (1440, 390):
+        page.emulate_media(color_scheme="light")
         page.set_viewport_size({"width": width, "height": 900})
-        for step in range(1, reader.n_steps() + 1):
-            page.goto(f"/learn/{name}#step-{step}")
-            expect(reader.step).to_have_attribute("data-step", str(step - 1))
-            wider = page.evaluate(_WIDER)
-            problems += [f"{width} px, step {step}: {wider} px too wide"] if wider > 0 else []
-            problems += [f"{width} px, step {step}: {each}" for each in axe(page)]
-    page.close()
-    assert not problems, "\n".join(dict.fromkeys(problems))
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_map_is_accessible(browser: Browser, server: str, theme: Theme) -> None:
-    for width in (1440, 390):
-        page = browser.new_page(
-            base_url=server, color_scheme=theme, viewport={"width": width, "height": 900}
-        )
         page.goto("/learn")
-        assert axe(page) == []
-        assert page.evaluate(_WIDER) <= 0
-        page.close()
+        assert Inspector(page).in_both_themes() == []
+        assert wider_than_screen(page) <= 0

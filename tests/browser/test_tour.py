@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.accessibility import Inspector
+from tests.browser.accessibility import Inspector, wider_than_screen
 from tests.browser.conftest import STEP_MS, Watch
 from tests.browser.playground import COMPILE_MS, Playground
 
@@ -114,8 +114,7 @@ def test_the_stops_have_no_accessibility_findings(newcomer: Page) -> None:
         expect_stop(playground, number)
         found += inspector.in_both_themes(".tour")
     assert found == []
-    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert newcomer.evaluate(overflow) == 0
+    assert wider_than_screen(newcomer) == 0
 
 
 def test_fusion_is_timed_against_the_same_pipeline_without_it(newcomer: Page) -> None:

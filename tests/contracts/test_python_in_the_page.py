@@ -38,7 +38,7 @@ def test_the_substitute_of_ml_dtypes_has_the_limits_of_the_package(dtype: DType)
         assert (ours.min, ours.max) == (real.min, real.max)
         return
     limits, found = ml_dtypes.finfo(dtype.numpy), substitute.finfo(stands_for)
-    for name in ("eps", "smallest_normal", "max"):
+    for name in ("eps", "smallest_normal", "tiny", "max", "min"):
         assert getattr(found, name) == float(getattr(limits, name)), name
 
 
