@@ -411,7 +411,7 @@ def measured(
     The rounds run in the context `alone`, after all compilations. Returns the median time of each
     subject, and the times of its rounds. Errors: those of compiling and running.
     """
-    from compiler.bench.timing import interleaved
+    from compiler.bench.timing import WARM_UP_S, interleaved
     from compiler.cached import compile as compile_program
     from compiler.runtime.inputs import random_inputs
 
@@ -421,7 +421,7 @@ def measured(
         inputs = random_inputs(s.source or s.graph, 0)
         calls[name] = lambda program=program, inputs=inputs: program.run(inputs)
     with alone():
-        times = interleaved(calls, budget_s)
+        times = interleaved(calls, budget_s, warm_up_seconds=min(budget_s, WARM_UP_S))
     rounds = {name: t.seconds for name, t in times.items()}
     return {name: median_of(t) for name, t in rounds.items()}, rounds
 

@@ -47,16 +47,20 @@ class Ratio:
 
 
 def interleaved(
-    calls: Mapping[str, Call], seconds: float, min_rounds: int = 10
+    calls: Mapping[str, Call],
+    seconds: float,
+    min_rounds: int = 10,
+    warm_up_seconds: float = WARM_UP_S,
 ) -> dict[str, Times]:
     """Time programs in interleaved rounds for `seconds`, at least `min_rounds` rounds.
 
     The order of the programs changes from round to round, deterministically. So noise affects all
     programs alike, and each program follows every other program in some rounds. An untimed call
-    precedes each timed call, so the program's data are in the caches, as in steady use.
+    precedes each timed call, so the program's data are in the caches, as in steady use. Before the
+    first round, each program runs for `warm_up_seconds`.
     """
     for call in calls.values():
-        _warm_up(call)
+        _warm_up(call, warm_up_seconds)
     taken: dict[str, list[float]] = {name: [] for name in calls}
     order = list(calls)
     chance = random.Random(0)
@@ -71,8 +75,8 @@ def interleaved(
     return {name: Times(tuple(t)) for name, t in taken.items()}
 
 
-def _warm_up(call: Call) -> None:
-    end = perf_counter() + WARM_UP_S
+def _warm_up(call: Call, seconds: float) -> None:
+    end = perf_counter() + seconds
     call()
     while perf_counter() < end:
         call()

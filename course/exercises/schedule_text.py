@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,14 @@ def read_schedule(t: Table) -> ScheduleSettings:
         raise t.fail(f"the computation has more than {MOST_ITERATIONS:,} iterations")
     found = {k: goals.number(k) for k in goals.values}
     cache_bytes = t.integer("cache", 4096)
-    if cache_bytes < LINE_BYTES or misses(kernel, cache_bytes) is None:
+    if cache_bytes < LINE_BYTES or ("misses" in found and not _is_simulated(kernel, cache_bytes)):
         raise t.fail(f"the cache has at least {LINE_BYTES} bytes, and simulates the computation")
     return ScheduleSettings(computation, found, t.texts("uses", ()), cache_bytes)
+
+
+@lru_cache(maxsize=16)
+def _is_simulated(kernel: Kernel, cache_bytes: int) -> bool:
+    return misses(kernel, cache_bytes) is not None
 
 
 @exercise_kind(read=read_schedule, file=TEXT)

@@ -6,6 +6,7 @@ import pytest
 
 from app.config import Settings
 from app.learn.library import Library
+from app.paths import site_folder
 from tests.compilarium.commands import invoke, told
 
 
@@ -51,22 +52,32 @@ def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
     assert "exists already" in told("lesson", "new", tmp_path / "75-x", code=1)["error"]["message"]
 
 
-def test_check_without_folders_checks_the_map() -> None:
-    shown = invoke("lesson", "check", "--seconds", 0.02).output
-    assert "70-fusion/exercise-2" in shown
-    assert "0 problems" in shown
+@pytest.fixture
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only one lesson ships; tests/course/test_shipped_lessons.py checks all lessons."""
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    name = "20-reading-a-graph"
+    (folder / name).symlink_to(site_folder("lessons") / name)
+    others = site_folder
+    monkeypatch.setattr(
+        "app.paths.site_folder", lambda name: folder if name == "lessons" else others(name)
+    )
 
 
-def test_lessons_may_live_outside_of_the_repository(
+@pytest.mark.usefixtures("shipped")
+def test_check_without_folders_checks_the_map(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told("lesson", "new", tmp_path / "75-more-fusion")
-    monkeypatch.setenv("COMPILARIUM_LESSONS", str(tmp_path))
-    found = told("lesson", "check", "--seconds", 0.02, code=1)
+    """The map contains lessons outside of the repository."""
+    shown = invoke("lesson", "check", "--seconds", 0.01).output
+    assert "20-reading-a-graph/exercise-2" in shown
+    assert "1 lesson, 0 problems" in shown
+    told("lesson", "new", tmp_path / "own" / "75-more-fusion")
+    monkeypatch.setenv("COMPILARIUM_LESSONS", str(tmp_path / "own"))
+    found = told("lesson", "check", "--seconds", 0.01, code=1)
     is_ok = {each["lesson"]: each["ok"] for each in found["lessons"]}
-    assert not is_ok.pop("75-more-fusion")
-    assert is_ok["70-fusion"]
-    assert all(is_ok.values())
+    assert is_ok == {"20-reading-a-graph": True, "75-more-fusion": False}
 
 
 def test_serve_shows_the_lessons_of_a_folder(
