@@ -6,6 +6,7 @@ the ones that the bundle was made from.
 
 The page also contains Python, with numpy and the compiler, for the exercises of the course. Without
 numpy's wheel for Pyodide, the server judges them; `python hatch_build.py python` tries again.
+`python hatch_build.py page` bundles the page without Python.
 """
 
 from __future__ import annotations
@@ -190,13 +191,15 @@ if __name__ == "__main__":
             case []:
                 bundle_front_end(here)
                 bundle_python(here)
+            case ["page"]:
+                bundle_front_end(here)
             case ["python"]:
                 bundle_python(here, again=True)
             case ["npm", *arguments]:
                 install_packages(here)
                 _npm(here, *arguments)
             case _:
-                sys.exit("usage: python hatch_build.py [python | npm ARGUMENT...]")
+                sys.exit("usage: python hatch_build.py [page | python | npm ARGUMENT...]")
     except (RuntimeError, subprocess.CalledProcessError) as error:
         # What npm and its scripts had to say stands above already.
         sys.exit(f"the page: {error}")

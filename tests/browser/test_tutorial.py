@@ -21,7 +21,7 @@ def server_of_the_copy(tmp_path: Path) -> Iterator[str]:
     root = tmp_path / "copy"
     root.mkdir()
     Tutorial(REPOSITORY / "docs" / "adding-a-pane.md").follow(scratch_copy(root))
-    bundled = run(root, [".venv/bin/python", "hatch_build.py"])
+    bundled = run(root, [".venv/bin/python", "hatch_build.py", "page"])
     assert bundled.returncode == 0, bundled.stdout
     with served(tmp_path, root) as address:
         yield address
