@@ -14,12 +14,15 @@ from tests.browser.traffic import Traffic
 AXE = REPOSITORY / "node_modules" / "axe-core" / "axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
+COLORS = "cat.color"
+"""The category of axe's rules on contrast, which do not depend on the width of the page."""
+
 _RUN = """
-async ([include, tags, category]) => {
-  const own = axe.getRules(tags).filter((rule) => rule.tags.includes(category));
-  const runOnly = category === ""
-    ? {type: "tag", values: tags}
-    : {type: "rule", values: own.map(({ruleId}) => ruleId)};
+async ([include, tags, category, without]) => {
+  const own = axe.getRules(tags).filter((rule) =>
+    (category === "" || rule.tags.includes(category))
+    && ![without, "experimental"].some((tag) => rule.tags.includes(tag)));
+  const runOnly = {type: "rule", values: own.map(({ruleId}) => ruleId)};
   const {violations} = await axe.run({include}, {runOnly, resultTypes: ["violations"]});
   return violations.flatMap(({id, help, nodes}) =>
     nodes.slice(0, 4).map(({target, failureSummary}) =>
@@ -27,9 +30,11 @@ async ([include, tags, category]) => {
 }
 """
 
+# Headings with the tabindex -1 take the focus from scripts only, to begin reading there.
 _FOCUSABLE = """
 void (window.focusables = (root) => [...root.querySelectorAll(
-  "a[href], button, input, select, textarea, summary, canvas[tabindex], [tabindex]"
+  "a[href], button, input, select, textarea, summary, canvas[tabindex], " +
+  "[tabindex]:not(h1, h2, h3)"
 )].filter((each) => !each.disabled && each.checkVisibility({visibilityProperty: true})
   && each.getClientRects().length > 0));
 """
@@ -64,11 +69,13 @@ _UNREACHABLE = """
 
 _UNMARKED = """
 (selector) => {
-  const look = (each) => {
+  const drawn = (each) => {
     const style = getComputedStyle(each);
     const outline = style.outlineStyle !== "none" && style.outlineWidth;
     return [outline, style.boxShadow, style.borderColor, style.backgroundColor].join();
   };
+  // The frame around a field may show the focus.
+  const look = (each) => [drawn(each), drawn(each.parentElement)].join();
   const was = document.activeElement;
   const found = focusables(document.querySelector(selector)).slice(0, 150).filter((each) => {
     was?.blur?.();
@@ -121,15 +128,20 @@ class Inspector:
         self.page.evaluate(_DRAWN)
         assert self._theme() == OTHER[theme]
         is_same = self.page.evaluate(_SHAPE, selector) == shape
-        in_other = self.violations(selector, "cat.color" if is_same else "")
+        in_other = self.violations(selector, COLORS if is_same else "")
         in_other += self.unreachable(selector)
         return [f"{theme}: {each}" for each in found] + [
             f"{OTHER[theme]}: {each}" for each in in_other
         ]
 
-    def violations(self, selector: str = "html", category: str = "") -> list[str]:
-        """Return axe's findings in a part of the page, by the rules of one category or by all."""
-        return self.page.evaluate(_RUN, [selector, TAGS, category])
+    def violations(
+        self, selector: str = "html", category: str = "", without: str = ""
+    ) -> list[str]:
+        """Return axe's findings in a part of the page, by the rules of one category or by all.
+
+        The rules of the category `without` do not run.
+        """
+        return self.page.evaluate(_RUN, [selector, TAGS, category, without])
 
     def unreachable(self, selector: str = "body") -> list[str]:
         """Return elements that only a pointer can press, and elements with an invisible focus."""
