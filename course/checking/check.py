@@ -10,14 +10,16 @@ from compiler.errors import CompileError, Where
 from compiler.passes.pipeline.text import parse_pipeline
 from compiler.units import count_text
 from course.blocks.all import read_lesson
+from course.blocks.experiment import Experiment
 from course.blocks.results import SAMPLE, Load, no_samples
 from course.blocks.run import filled_prose, run_lesson
 from course.checking import prose
 from course.checking.exercises import Tell, few_wrong, problems_of
 from course.checking.report import Problem, Report, Timed, problem_of
 from course.format.lesson import Lesson, Prose
-from course.format.references import references_of
+from course.format.references import Reference, references_of
 from course.lessons import LessonFolder
+from course.quantities import quantity_named
 
 LEAST = {"experiment": 3, "predict": 2, "why": 1, "exercise": 2}
 """Minimum number of blocks of a lesson, by kind."""
@@ -84,18 +86,32 @@ def _run(report: Report, lesson: Lesson, load: Load, seconds: float) -> None:
             report.add([problem_of(each.error)])
     failed = {each.block.name for each in ran if each.error is not None}
     try:
-        for where, reference in references_of(lesson):
-            if reference.block not in failed:
+        found = list(references_of(lesson))
+        omitted = {str(r) for _, r in found if not seconds and _is_measured(lesson, r)}
+        for where, reference in found:
+            if reference.block not in failed and str(reference) not in omitted:
                 try:
                     run.amount(reference, where).text(reference.filter)
                 except CompileError as e:
                     report.add([problem_of(e)])
-        if report.ok:
+        if report.ok and not omitted:
             for part in lesson.parts:
                 if isinstance(part, Prose):
                     filled_prose(run, part)
     except CompileError as e:
         report.add([problem_of(e)])
+
+
+def _is_measured(lesson: Lesson, reference: Reference) -> bool:
+    """Whether a reference names a result that needs measurements, which a check may omit."""
+    block = lesson.block(reference.block)
+    plan = block.content if block is not None else None
+    if not isinstance(plan, Experiment):
+        return False
+    first, last = reference.path[0], reference.path[-1]
+    name = plan.ratios[first].quantity if first in plan.ratios else last
+    known = first in plan.ratios or (first in plan.cases and name in plan.measure)
+    return known and quantity_named(name).needs in ("code", "time")
 
 
 def _order(lesson: Lesson) -> Iterator[Problem]:

@@ -7,12 +7,13 @@ from typing import Any
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
-from compiler.ir.graph import Graph
+from compiler.ir.graph import Graph, Node
 from compiler.passes.fusion.fuse import carried_out
 from compiler.passes.fusion.policy import Limits, Plan
 from compiler.trace import Log
 from course.exercises.declaration import exercise_kind
 from course.format.toml import Table
+from course.graphs import read_graph
 from course.judging.graphs import GraphCase, GraphJudge, read_cases, reply_to
 from course.judging.judgement import Judgement
 from course.student.execute import Student
@@ -51,11 +52,42 @@ def reply_of_policy(student: Student, settings: PolicySettings, question: Mappin
     return reply_to(transform, question, settings.error)
 
 
+@dataclass(slots=True)
+class PolicyJudge(GraphJudge):
+    """The judge of a policy; a kernel may hold at most `max_nodes` nodes."""
+
+    max_nodes: int = 32
+
+    def one(self, case: GraphCase, name: str, before: Graph, value: Any) -> None:
+        """Test the kernels, then the graph that the policy made of one graph."""
+        for node in _kernels(value):
+            n = len(node.regions["body"].nodes)
+            if n > self.max_nodes:
+                self.j.failed(
+                    name,
+                    f"the kernel that computes {node.output} holds {n} nodes; at most "
+                    f"{self.max_nodes} are allowed",
+                    {"graph": str(before), "answer": value["graph"]},
+                )
+                return
+        GraphJudge.one(self, case, name, before, value)
+
+
+def _kernels(value: Any) -> list[Node]:
+    """Return the fused nodes of an answer; [] if it is no graph."""
+    text = value.get("graph") if isinstance(value, Mapping) else None
+    try:
+        graph = read_graph(text, "answer") if isinstance(text, str) else None
+    except CompileError:
+        return []
+    return [n for n in graph.nodes if n.op == "fusion"] if graph is not None else []
+
+
 @exercise_kind(read=read_policy, reply=reply_of_policy)
 def write_policy(j: Judgement, settings: PolicySettings, text: str) -> None:
     """Write a fusion policy: a function `policy(graph, limits, log)` that returns a `Plan`.
 
-    Every group must be a kernel that the compiler can generate, results must stay the same, and
-    each graph must reach its goals.
+    Every group must be a kernel that the compiler can generate, with at most `max_nodes` nodes.
+    Results must stay the same, and each graph must reach its goals.
     """
-    GraphJudge(j, settings.error).judge(settings.cases)
+    PolicyJudge(j, settings.error, max_nodes=settings.max_nodes).judge(settings.cases)

@@ -6,7 +6,21 @@ from compiler.ir.graph import Graph, Node
 from compiler.passes.fusion.fits import why_not_into
 from compiler.passes.fusion.kinds import why_alone
 from compiler.passes.fusion.policy import Group, Limits, Plan
-from compiler.passes.fusion.units import Units
+from compiler.passes.fusion.siblings import shared_bytes, try_to_merge
+from compiler.passes.fusion.units import Unit, Units
 from compiler.trace import Log
 
-__all__ = ["Graph", "Group", "Limits", "Log", "Node", "Plan", "Units", "why_alone", "why_not_into"]
+__all__ = [
+    "Graph",
+    "Group",
+    "Limits",
+    "Log",
+    "Node",
+    "Plan",
+    "Unit",
+    "Units",
+    "shared_bytes",
+    "try_to_merge",
+    "why_alone",
+    "why_not_into",
+]

@@ -50,6 +50,19 @@ def test_the_template_is_right_except_for_what_an_author_adds(tmp_path: Path) ->
     assert report.to_json()["ok"] is False
 
 
+def test_without_measurements_a_reference_to_a_time_needs_no_value(tmp_path: Path) -> None:
+    text = (TEMPLATE / "lesson.md").read_text("utf-8")
+    measure = next(line for line in text.splitlines() if line.startswith("measure = "))
+    lesson = copied(tmp_path, "lesson.md", measure, measure.replace("]", ', "seconds"]'))
+    path = tmp_path / "1-first" / "lesson.md"
+    case = "{{trips.fused.seconds}}"
+    timed = path.read_text("utf-8").replace("{{trips.saved}}", f"{{{{trips.saved}}}} in {case}")
+    path.write_text(timed, "utf-8")
+    assert problems(LessonFolder(lesson.path)) == INCOMPLETE
+    path.write_text(timed.replace("fused.seconds", "other.seconds"), "utf-8")
+    assert any("no result 'other.seconds'" in p for p in problems(LessonFolder(lesson.path)))
+
+
 VIEW = "```view {pane=kernels of=chain}\n```\n"
 
 
