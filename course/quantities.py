@@ -137,10 +137,11 @@ def fixed_target() -> Target:
     return by_name(TARGET)
 
 
-Needs = Literal["graph", "numbers", "code", "time"]
+Needs = Literal["graph", "devices", "numbers", "code", "time"]
 """What a quantity needs.
 
 - "graph": the graph alone
+- "devices": the devices of a platform; `course/placed.py` declares these quantities
 - "numbers": an evaluation by the reference on random inputs
 - "code": machine code for the fixed target
 - "time": timed runs

@@ -13,13 +13,16 @@ from compiler.ir.types import open_symbols
 from compiler.memory.orders import METHODS
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import parse_pipeline
+from compiler.place.place import SCHEDULERS
+from compiler.place.platform_text import shipped
 from course.blocks.results import Results, Run
 from course.format.kind import NAME, block_kind
 from course.format.toml import Table, read_toml
+from course.placed import Devices, PlacedSubject
 from course.quantities import Amount, Subject, measured, quantity_named, ratio_of
 
 _CASE = ("of", "sizes", "pipeline", "threads", "precision", "schedule", "order", "memory_limit",
-         "words")  # fmt: skip
+         "devices", "scheduler", "ahead", "words")  # fmt: skip
 MOST_CASES = 20
 
 
@@ -30,7 +33,8 @@ class Case:
     `sizes` replaces open sizes of the model by numbers. `schedules` has the texts of schedules by
     the value that their kernel computes; `schedule` names a block with such a text. Schedules
     change machine code and times, and no other count. `order` is the method that orders the
-    launches. With a memory limit in bytes (0: none), values are recomputed.
+    launches. With a memory limit in bytes (0: none), values are recomputed. `devices` is the
+    platform of a simulated run.
     """
 
     of: str
@@ -42,6 +46,7 @@ class Case:
     schedule: str
     order: str
     memory_limit: int
+    devices: Devices | None
     words: str
 
 
@@ -105,6 +110,7 @@ def _case(t: Table) -> Case:
         name,
         order,
         t.integer("memory_limit", 0),
+        _devices(t),
         t.text("words", ""),
     )
 
@@ -115,6 +121,16 @@ def _schedule(t: Table) -> tuple[str, Mapping[str, str]]:
         return t.text("schedule"), {}
     texts = t.table("schedule", {})
     return "", {value: texts.text(value, "") for value in texts.values}
+
+
+def _devices(t: Table) -> Devices | None:
+    platform, scheduler = t.text("devices", ""), t.text("scheduler", "iterated")
+    if scheduler not in SCHEDULERS:
+        known = ", ".join(SCHEDULERS)
+        raise t.fail(f"no scheduler is named {scheduler!r:.40}; schedulers: {known}")
+    if platform and platform not in shipped():
+        raise t.fail(f"no platform is named {platform!r:.40}; platforms: {', '.join(shipped())}")
+    return Devices(platform, scheduler, t.integer("ahead", -1)) if platform else None
 
 
 def _ratio(t: Table, measure: tuple[str, ...], cases: Mapping[str, Case]) -> Ratio:
@@ -143,7 +159,7 @@ def experiment(
     chosen = [quantity_named(q) for q in plan.measure]
     amounts: dict[str, Amount] = {}
     for q in chosen:
-        if q.is_counted or q.needs == "numbers" or (run.seconds and q.needs == "code"):
+        if q.needs in ("graph", "devices", "numbers") or (run.seconds and q.needs == "code"):
             amounts |= {f"{case}.{q.name}": q.of(s) for case, s in subjects.items()}
     data: dict[str, Any] = {
         "cases": {n: {"pipeline": c.pipeline, "words": c.words} for n, c in plan.cases.items()},
@@ -175,7 +191,7 @@ def _subject(run: Run, case: Case, of: str) -> Subject:
         options["schedules"] = dict(case.schedules)
     if case.schedule:
         options["schedules"] = _schedules(run, case.schedule)
-    return Subject(run_pipeline(source, lines)[0], options, source)
+    return PlacedSubject(run_pipeline(source, lines)[0], options, source, case.devices)
 
 
 def _schedules(run: Run, name: str) -> Mapping[str, str]:

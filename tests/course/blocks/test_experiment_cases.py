@@ -1,6 +1,8 @@
-"""Tests of cases of experiments: schedules of blocks, orders of launches, limits, layouts."""
+"""Tests of cases of experiments: schedules, orders of launches, limits, layouts, devices."""
 
 from __future__ import annotations
+
+import pytest
 
 from tests.course.lessons import error_of, ran, values
 
@@ -136,3 +138,47 @@ def test_live_bytes_follow_the_order_of_the_text() -> None:
     lines.remove(c)
     lines.insert(next(i for i, x in enumerate(lines) if x.startswith("  b =")), c)
     assert values(ran("\n".join(lines) + "\n"), "branches")["listed_live_bytes"] == (3600 + 8) * 4
+
+
+PLACED = """```experiment {name=placed of=product}
+measure = ["makespan", "makespan_bound", "one_device", "device_gain", "transfers"]
+
+[case.gpu]
+devices = "gpu"
+scheduler = "heft"
+
+[case.demand]
+devices = "npu"
+ahead = 0
+```
+"""
+
+
+def test_a_case_may_run_on_devices() -> None:
+    found = values(ran(PRODUCT, PLACED), "placed")
+    assert found["gpu.makespan_bound"] <= found["gpu.makespan"] <= found["gpu.one_device"]
+    gain = found["gpu.one_device"] / found["gpu.makespan"]
+    assert found["gpu.device_gain"] == pytest.approx(gain)
+    assert found["demand.makespan"] >= found["demand.makespan_bound"] > 0
+
+
+def test_transfers_and_their_bytes_are_counted() -> None:
+    large = PRODUCT.replace("f32[40,70]", "f32[900,700]").replace("f32[70,50]", "f32[700,800]")
+    large = large.split("```schedule")[0]
+    text = PLACED.replace('"makespan_bound"', '"transferred_bytes"')
+    found = values(ran(large, text), "placed")
+    # The input goes to the card, and the result comes back.
+    assert found["gpu.transfers"] == 2
+    assert found["gpu.transferred_bytes"] == 4 * (900 * 700 + 900 * 800)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('devices = "npu"', 'devices = "abacus"', "no platform is named 'abacus'"),
+        ('"heft"', '"luck"', "no scheduler is named 'luck'"),
+        ('devices = "npu"', 'order = "best"', "the case names no devices"),
+    ],
+)
+def test_wrong_devices_are_refused(old: str, new: str, words: str) -> None:
+    assert words in error_of(PRODUCT, PLACED.replace(old, new)).message
