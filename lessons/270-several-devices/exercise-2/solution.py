@@ -1,4 +1,4 @@
-"""HEFT: the task with the longest way to the end comes first."""
+"""HEFT: the task with the longest path to the end comes first."""
 
 from course.student.devices import Timeline
 
