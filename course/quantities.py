@@ -88,11 +88,15 @@ class CompiledProgram(Protocol):
 
 @dataclass
 class Subject:
-    """A graph after its passes; derived data are computed on demand."""
+    """A graph after its passes; derived data are computed on demand.
+
+    The inputs of timed runs have the types of the inputs of `fed`, by default those of the source.
+    """
 
     graph: Graph
     options: Mapping[str, Any] = field(default_factory=dict)
     source: Graph | None = None
+    fed: Graph | None = None
 
     @cached_property
     def preview(self) -> Preview:
@@ -137,12 +141,14 @@ def fixed_target() -> Target:
     return by_name(TARGET)
 
 
-Needs = Literal["graph", "numbers", "code", "time"]
+Needs = Literal["graph", "devices", "numbers", "code", "compiling", "time"]
 """What a quantity needs.
 
 - "graph": the graph alone
+- "devices": the devices of a platform; `course/placed.py` declares these quantities
 - "numbers": an evaluation by the reference on random inputs
 - "code": machine code for the fixed target
+- "compiling": timed compilations (`course/compile_times.py`)
 - "time": timed runs
 """
 
@@ -159,8 +165,8 @@ class Quantity:
 
     @property
     def is_timed(self) -> bool:
-        """Whether the quantity is measured by running programs."""
-        return self.needs == "time"
+        """Whether the quantity is a measured time."""
+        return self.needs in ("compiling", "time")
 
     @property
     def is_counted(self) -> bool:
@@ -418,7 +424,7 @@ def measured(
     calls: dict[str, Callable[[], object]] = {}
     for name, s in subjects.items():
         program = compile_program(s.source or s.graph, **s.options)
-        inputs = random_inputs(s.source or s.graph, 0)
+        inputs = random_inputs(s.fed or s.source or s.graph, 0)
         calls[name] = lambda program=program, inputs=inputs: program.run(inputs)
     with alone():
         times = interleaved(calls, budget_s, warm_up_seconds=min(budget_s, WARM_UP_S))

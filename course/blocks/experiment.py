@@ -13,13 +13,17 @@ from compiler.ir.types import open_symbols
 from compiler.memory.orders import METHODS
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import parse_pipeline
+from compiler.place.place import SCHEDULERS
+from compiler.place.platform_text import shipped
 from course.blocks.results import Results, Run
+from course.compile_times import compile_times
 from course.format.kind import NAME, block_kind
 from course.format.toml import Table, read_toml
+from course.placed import Devices, PlacedSubject
 from course.quantities import Amount, Subject, measured, quantity_named, ratio_of
 
 _CASE = ("of", "sizes", "pipeline", "threads", "precision", "schedule", "order", "memory_limit",
-         "words")  # fmt: skip
+         "devices", "scheduler", "ahead", "buckets", "run", "words")  # fmt: skip
 MOST_CASES = 20
 
 
@@ -30,7 +34,9 @@ class Case:
     `sizes` replaces open sizes of the model by numbers. `schedules` has the texts of schedules by
     the value that their kernel computes; `schedule` names a block with such a text. Schedules
     change machine code and times, and no other count. `order` is the method that orders the
-    launches. With a memory limit in bytes (0: none), values are recomputed.
+    launches. With a memory limit in bytes (0: none), values are recomputed. `devices` is the
+    platform of a simulated run. `buckets` lists values of open sizes with code of their
+    own. `run` has the open sizes of the inputs of a timed run; counts are those of such a run.
     """
 
     of: str
@@ -42,14 +48,18 @@ class Case:
     schedule: str
     order: str
     memory_limit: int
+    devices: Devices | None
+    buckets: Mapping[str, tuple[int, ...]]
+    run: Mapping[str, int]
     words: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A quotient of one quantity in two cases."""
+    """A quotient of a quantity in one case and a quantity in another; by default the same one."""
 
     quantity: str
+    per: str
     over: tuple[str, str]
 
 
@@ -68,6 +78,10 @@ def read_experiment(body: str, where: Where) -> Experiment:
     measure = table.texts("measure")
     _known(table, measure)
     cases = {name: _case(t) for name, t in table.each("case").items()}
+    if any(c.buckets for c in cases.values()):
+        for q in map(quantity_named, measure):
+            if q.needs not in ("time", "compiling"):
+                raise table.fail(f"{q.name} has no value for buckets; measure times only")
     ratios = {name: _ratio(t, measure, cases) for name, t in table.each("ratio").items()}
     if not measure or not cases or len(cases) > MOST_CASES:
         raise table.fail(f"an experiment has a measure, and from 1 to {MOST_CASES} cases")
@@ -87,17 +101,13 @@ def _known(table: Table, names: tuple[str, ...]) -> None:
 
 def _case(t: Table) -> Case:
     t.only(*_CASE)
-    sizes = t.table("sizes", {})
-    given = {name: sizes.integer(name) for name in sizes.values}
-    if any(n < 1 for n in given.values()):
-        raise t.fail(f"sizes are positive, got {given}")
     name, schedules = _schedule(t)
     order = t.text("order", "best")
     if order not in METHODS:
         raise t.fail(f"no order is named {order!r:.40}; orders: {', '.join(METHODS)}")
     return Case(
         t.text("of", ""),
-        given,
+        _sizes(t, "sizes"),
         t.text("pipeline", "none"),
         t.integer("threads", 1),
         t.text("precision", "f32"),
@@ -105,6 +115,9 @@ def _case(t: Table) -> Case:
         name,
         order,
         t.integer("memory_limit", 0),
+        _devices(t),
+        _buckets(t),
+        _sizes(t, "run"),
         t.text("words", ""),
     )
 
@@ -117,12 +130,36 @@ def _schedule(t: Table) -> tuple[str, Mapping[str, str]]:
     return "", {value: texts.text(value, "") for value in texts.values}
 
 
+def _sizes(t: Table, key: str) -> Mapping[str, int]:
+    sizes = t.table(key, {})
+    given = {name: sizes.integer(name) for name in sizes.values}
+    if any(n < 1 for n in given.values()):
+        raise t.fail(f"sizes are positive, got {given}")
+    return given
+
+
+def _buckets(t: Table) -> Mapping[str, tuple[int, ...]]:
+    sizes = t.table("buckets", {})
+    return {name: sizes.integers(name) for name in sizes.values}
+
+
+def _devices(t: Table) -> Devices | None:
+    platform, scheduler = t.text("devices", ""), t.text("scheduler", "iterated")
+    if scheduler not in SCHEDULERS:
+        known = ", ".join(SCHEDULERS)
+        raise t.fail(f"no scheduler is named {scheduler!r:.40}; schedulers: {known}")
+    if platform and platform not in shipped():
+        raise t.fail(f"no platform is named {platform!r:.40}; platforms: {', '.join(shipped())}")
+    return Devices(platform, scheduler, t.integer("ahead", -1)) if platform else None
+
+
 def _ratio(t: Table, measure: tuple[str, ...], cases: Mapping[str, Case]) -> Ratio:
-    t.only("quantity", "over")
+    t.only("quantity", "per", "over")
     quantity, over = t.text("quantity"), t.texts("over")
-    if quantity not in measure or len(over) != 2 or not set(over) <= set(cases):
+    per = t.text("per", quantity)
+    if not {quantity, per} <= set(measure) or len(over) != 2 or not set(over) <= set(cases):
         raise t.fail("a ratio has a measured quantity, and two cases in `over`")
-    return Ratio(quantity, (over[0], over[1]))
+    return Ratio(quantity, per, (over[0], over[1]))
 
 
 @block_kind(body="toml", read=read_experiment)
@@ -143,19 +180,23 @@ def experiment(
     chosen = [quantity_named(q) for q in plan.measure]
     amounts: dict[str, Amount] = {}
     for q in chosen:
-        if q.is_counted or q.needs == "numbers" or (run.seconds and q.needs == "code"):
+        if q.needs in ("graph", "devices", "numbers") or (run.seconds and q.needs == "code"):
             amounts |= {f"{case}.{q.name}": q.of(s) for case, s in subjects.items()}
     data: dict[str, Any] = {
         "cases": {n: {"pipeline": c.pipeline, "words": c.words} for n, c in plan.cases.items()},
         "draw": draw,
     }
-    timed = [q.name for q in chosen if q.is_timed]
+    if run.seconds and any(q.needs == "compiling" for q in chosen):
+        compiled = compile_times(subjects, run.alone)
+        amounts |= {f"{case}.compile_seconds": a for case, a in compiled.items()}
+    timed = [q.name for q in chosen if q.needs == "time"]
     if timed and run.seconds:
         times, rounds = measured(subjects, run.seconds, run.alone)
         amounts |= {f"{case}.{q}": a for q in timed for case, a in times.items()}
         data["rounds"] = rounds
     for name_, r in plan.ratios.items():
-        over, under = (amounts.get(f"{case}.{r.quantity}") for case in r.over)
+        pairs = zip(r.over, (r.quantity, r.per), strict=True)
+        over, under = (amounts.get(f"{case}.{q}") for case, q in pairs)
         if over is not None and under is not None:
             amounts[name_] = ratio_of(over, under)
     return Results(amounts, data=data)
@@ -171,11 +212,14 @@ def _subject(run: Run, case: Case, of: str) -> Subject:
         "pipeline": lines, "threads": case.threads, "precision": case.precision,
         "order": case.order, "memory_limit_bytes": case.memory_limit or None,
     }  # fmt: skip
+    if case.buckets:
+        options["buckets"] = dict(case.buckets)
     if case.schedules:
         options["schedules"] = dict(case.schedules)
     if case.schedule:
         options["schedules"] = _schedules(run, case.schedule)
-    return Subject(run_pipeline(source, lines)[0], options, source)
+    fed = _with_sizes(run, source, case.run)
+    return PlacedSubject(run_pipeline(fed, lines)[0], options, source, fed, devices=case.devices)
 
 
 def _schedules(run: Run, name: str) -> Mapping[str, str]:

@@ -3,6 +3,7 @@
 Importing this package declares every kind.
 """
 
+from course.exercises.bucket_sizes import write_buckets
 from course.exercises.device_scheduler import write_scheduler
 from course.exercises.fusion_policy import write_policy
 from course.exercises.graph_pass import write_pass
@@ -18,6 +19,7 @@ __all__ = [
     "fix_rule",
     "order_passes",
     "predict",
+    "write_buckets",
     "write_graph",
     "write_pass",
     "write_planner",

@@ -73,6 +73,13 @@ class Table:
             raise self.fail(f"{name} must be a list of texts, got {found!r:.60}")
         return tuple(found)
 
+    def integers(self, name: str) -> tuple[int, ...]:
+        """Return a list of integers."""
+        found = self._get(name, (list, tuple), "a list of integers", _REQUIRED)
+        if not all(isinstance(v, int) and not isinstance(v, bool) for v in found):
+            raise self.fail(f"{name} must be a list of integers, got {found!r:.60}")
+        return tuple(found)
+
     def table(self, name: str, default: Mapping[str, Any] = _REQUIRED) -> Table:
         """Return an inner table."""
         found = self._get(name, Mapping, "a table", default)

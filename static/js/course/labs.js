@@ -128,7 +128,7 @@ export function drawingPlace(drawing, marked) {
 /** @param {LessonBlock} found @param {string} prefix of the amounts */
 function quantities(found, prefix) {
   const text = (/** @type {string} */ name) => found.amounts[prefix + name]?.text ?? "";
-  if (!text("nodes")) return el("p", { hidden: true });
+  if (!text("flops")) return el("p", { hidden: true }); // A graph with open sizes has no counts.
   const words = { nodes: text("nodes"), kernels: text("kernels"), bytes: text("bytes"), flops: text("flops") };
   return el("p", { class: "lab-note" }, word("lab.quantities", words));
 }

@@ -1,7 +1,12 @@
-"""Tests of cases of experiments: schedules of blocks, orders of launches, limits, layouts."""
+"""Tests of cases of experiments: schedules, orders of launches, limits, layouts, devices."""
 
 from __future__ import annotations
 
+import os
+
+import pytest
+
+from course.compile_times import CACHE
 from tests.course.lessons import error_of, ran, values
 
 PRODUCT = """```graph {name=product}
@@ -136,3 +141,136 @@ def test_live_bytes_follow_the_order_of_the_text() -> None:
     lines.remove(c)
     lines.insert(next(i for i, x in enumerate(lines) if x.startswith("  b =")), c)
     assert values(ran("\n".join(lines) + "\n"), "branches")["listed_live_bytes"] == (3600 + 8) * 4
+
+
+PLACED = """```experiment {name=placed of=product}
+measure = ["makespan", "makespan_bound", "one_device", "device_gain", "transfers"]
+
+[case.gpu]
+devices = "gpu"
+scheduler = "heft"
+
+[case.demand]
+devices = "npu"
+ahead = 0
+```
+"""
+
+
+def test_a_case_may_run_on_devices() -> None:
+    found = values(ran(PRODUCT, PLACED), "placed")
+    assert found["gpu.makespan_bound"] <= found["gpu.makespan"] <= found["gpu.one_device"]
+    gain = found["gpu.one_device"] / found["gpu.makespan"]
+    assert found["gpu.device_gain"] == pytest.approx(gain)
+    assert found["demand.makespan"] >= found["demand.makespan_bound"] > 0
+
+
+def test_transfers_and_their_bytes_are_counted() -> None:
+    large = PRODUCT.replace("f32[40,70]", "f32[900,700]").replace("f32[70,50]", "f32[700,800]")
+    large = large.split("```schedule")[0]
+    text = PLACED.replace('"makespan_bound"', '"transferred_bytes"')
+    found = values(ran(large, text), "placed")
+    # The input goes to the card, and the result comes back.
+    assert found["gpu.transfers"] == 2
+    assert found["gpu.transferred_bytes"] == 4 * (900 * 700 + 900 * 800)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('devices = "npu"', 'devices = "abacus"', "no platform is named 'abacus'"),
+        ('"heft"', '"luck"', "no scheduler is named 'luck'"),
+        ('devices = "npu"', 'order = "best"', "the case names no devices"),
+    ],
+)
+def test_wrong_devices_are_refused(old: str, new: str, words: str) -> None:
+    assert words in error_of(PRODUCT, PLACED.replace(old, new)).message
+
+
+OPEN = """```graph {name=rows}
+graph rows(x: f32[T,12]) {
+  const w: f32[12,20] = seeded(1, 0.1)
+  y = matmul(x, w)
+  return y
+}
+```
+
+```experiment {name=runs of=rows}
+measure = ["compile_seconds", "seconds"]
+
+[case.open]
+run = { T = 9 }
+
+[case.bucket]
+buckets = { T = [16] }
+run = { T = 9 }
+
+[case.exact]
+sizes = { T = 9 }
+
+[ratio.runs]
+quantity = "compile_seconds"
+per = "seconds"
+over = ["exact", "exact"]
+```
+"""
+
+
+def test_an_open_program_runs_at_the_sizes_of_a_case() -> None:
+    found = values(ran(OPEN, seconds=0.02), "runs")
+    assert min(found["open.seconds"], found["bucket.seconds"], found["exact.seconds"]) > 0
+    # The bucket is compiled in addition to the program for all sizes.
+    assert found["bucket.compile_seconds"] > 0
+    assert found["runs"] == pytest.approx(found["exact.compile_seconds"] / found["exact.seconds"])
+
+
+COUNTED = """```experiment {name=counts of=rows}
+measure = ["flops", "kernels", "fallbacks"]
+
+[case.open]
+run = { T = 9 }
+
+[case.exact]
+sizes = { T = 9 }
+```
+"""
+
+
+def test_counts_of_an_open_program_are_those_of_the_run() -> None:
+    found = values(ran(OPEN, COUNTED), "counts")
+    for name in ("flops", "kernels", "fallbacks"):
+        assert found[f"open.{name}"] == found[f"exact.{name}"]
+    assert found["open.flops"] == 2 * 9 * 12 * 20
+
+
+def test_the_results_of_an_open_graph_need_no_sizes() -> None:
+    found = values(ran(OPEN), "rows")
+    assert found["nodes"] == 1
+    assert not {"flops", "kernels", "peak_bytes"} & found.keys()
+
+
+def test_without_seconds_nothing_is_compiled_for_its_time() -> None:
+    assert not values(ran(OPEN), "runs")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("run = { T = 9 }", "run = { N = 9 }", "no open size 'N'"),
+        ("run = { T = 9 }", "run = { T = 0 }", "sizes are positive"),
+        ("[16]", "[0.5]", "list of integers"),
+        ('"compile_seconds", ', '"compile_seconds", "flops", ', "flops has no value for buckets"),
+        ('per = "seconds"', 'per = "bytes"', "a ratio has a measured quantity"),
+    ],
+)
+def test_wrong_sizes_of_runs_are_refused(old: str, new: str, words: str) -> None:
+    assert words in error_of(OPEN.replace(old, new)).message
+
+
+def test_a_measured_compilation_leaves_the_cache_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CACHE, "kept")
+    ran(OPEN, seconds=0.02)
+    assert os.environ[CACHE] == "kept"
+    monkeypatch.delenv(CACHE)
+    ran(OPEN, seconds=0.02)
+    assert CACHE not in os.environ

@@ -55,6 +55,23 @@ def subtract_once(a, b, c):
 """
 SIZES = {"N": [2, 5]}
 
+BUCKETS = """
+from itertools import combinations
+
+def buckets(lengths, most):
+    def padded(chosen):
+        return sum(min(b for b in chosen if b >= n) - n for n in lengths)
+    others = sorted({*lengths} - {max(lengths)})
+    choices = [[*chosen, max(lengths)] for chosen in combinations(others, most - 1)]
+    return min(choices, key=padded)
+"""
+EVEN_BUCKETS = """
+def buckets(lengths, most):
+    step = -(-max(lengths) // most)
+    return [step * (i + 1) for i in range(most)]
+"""
+RUNS = {"lengths": [3, 4, 4, 17, 21, 20], "buckets": 3}
+
 PASS = """
 def run(graph, log):
     from course.student.graphs import Editor
@@ -242,6 +259,17 @@ SAMPLES: dict[str, Sample] = {
                 SCHEDULER.replace("return pairs", "return [(a, 'core1') for a, _ in pairs]"),
                 "the goal is at most",
             ),
+        ],
+    ),
+    "write_buckets": Sample(
+        {"runs": [RUNS], "random": 0},
+        BUCKETS,
+        [
+            (EVEN_BUCKETS, "the goal is at most"),
+            (BUCKETS.replace("most - 1", "most"), "4 buckets; at most 3"),
+            (BUCKETS.replace("return min(choices, key=padded)", "return [4]"), "fits no bucket"),
+            (BUCKETS.replace("return min(", "return 0.5, min("), "not a list of whole numbers"),
+            (BUCKETS.replace("return min(choices, key=padded)", "return 5"), "not iterable"),
         ],
     ),
     "write_graph": Sample(

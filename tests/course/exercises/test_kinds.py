@@ -147,6 +147,9 @@ def test_a_wrong_request_is_an_answer_with_an_error(change: dict[str, Any], code
 @pytest.mark.parametrize(
     ("kind", "settings", "words"),
     [
+        ("write_buckets", {"runs": [{"lengths": [3, 0], "buckets": 2}]}, "positive lengths"),
+        ("write_buckets", {"runs": [{"lengths": [3, 1.5], "buckets": 2}]}, "list of integers"),
+        ("write_buckets", {"random": 101}, "random is at most 100"),
         ("write_rule", {"rules": []}, "at least one rule"),
         ("write_rule", {"graph": []}, "at least one graph"),
         ("write_rule", {"graph": [{"text": "graph g("}]}, "graph 1"),
