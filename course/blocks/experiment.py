@@ -13,13 +13,15 @@ from compiler.ir.types import open_symbols
 from compiler.memory.orders import METHODS
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import parse_pipeline
+from compiler.targets.target import TARGETS
+from course import machine_code
 from course.blocks.results import Results, Run
 from course.format.kind import NAME, block_kind
 from course.format.toml import Table, read_toml
 from course.quantities import Amount, Subject, measured, quantity_named, ratio_of
 
 _CASE = ("of", "sizes", "pipeline", "threads", "precision", "schedule", "order", "memory_limit",
-         "words")  # fmt: skip
+         "target", "words")  # fmt: skip
 MOST_CASES = 20
 
 
@@ -30,7 +32,8 @@ class Case:
     `sizes` replaces open sizes of the model by numbers. `schedules` has the texts of schedules by
     the value that their kernel computes; `schedule` names a block with such a text. Schedules
     change machine code and times, and no other count. `order` is the method that orders the
-    launches. With a memory limit in bytes (0: none), values are recomputed.
+    launches. With a memory limit in bytes (0: none), values are recomputed. `target` names the
+    machine of the quantities of kernels' code.
     """
 
     of: str
@@ -42,6 +45,7 @@ class Case:
     schedule: str
     order: str
     memory_limit: int
+    target: str
     words: str
 
 
@@ -71,6 +75,9 @@ def read_experiment(body: str, where: Where) -> Experiment:
     ratios = {name: _ratio(t, measure, cases) for name, t in table.each("ratio").items()}
     if not measure or not cases or len(cases) > MOST_CASES:
         raise table.fail(f"an experiment has a measure, and from 1 to {MOST_CASES} cases")
+    others = [q for q in measure if not machine_code.depends_on_target(q)]
+    if others and any(c.target for c in cases.values()):
+        raise table.fail(f"{', '.join(others)} cannot be measured for another target")
     for name in (*cases, *ratios):
         if not NAME.match(name) or (name in cases and name in ratios):
             raise table.fail(f"{name!r:.40} must be a word, and name one case or one ratio")
@@ -105,8 +112,16 @@ def _case(t: Table) -> Case:
         name,
         order,
         t.integer("memory_limit", 0),
+        _target(t),
         t.text("words", ""),
     )
+
+
+def _target(t: Table) -> str:
+    name = t.text("target", "")
+    if name and name not in TARGETS:
+        raise t.fail(f"no target is named {name!r:.40}; targets: {', '.join(TARGETS)}")
+    return name
 
 
 def _schedule(t: Table) -> tuple[str, Mapping[str, str]]:
@@ -171,6 +186,8 @@ def _subject(run: Run, case: Case, of: str) -> Subject:
         "pipeline": lines, "threads": case.threads, "precision": case.precision,
         "order": case.order, "memory_limit_bytes": case.memory_limit or None,
     }  # fmt: skip
+    if case.target:
+        options[machine_code.OPTION] = case.target
     if case.schedules:
         options["schedules"] = dict(case.schedules)
     if case.schedule:
