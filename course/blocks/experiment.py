@@ -169,11 +169,13 @@ def experiment(
         times, rounds = measured(subjects, run.seconds, run.alone)
         amounts |= {f"{case}.{q}": a for q in timed for case, a in times.items()}
         data["rounds"] = rounds
+    omitted = {f"{case}.{q.name}" for q in chosen for case in subjects} - amounts.keys()
     for name_, r in plan.ratios.items():
         over, under = (amounts.get(f"{case}.{r.quantity}") for case in r.over)
         if over is not None and under is not None:
             amounts[name_] = ratio_of(over, under)
-    return Results(amounts, data=data)
+    omitted |= plan.ratios.keys() - amounts.keys()
+    return Results(amounts, data=data, omitted=frozenset(omitted))
 
 
 def _subject(run: Run, case: Case, of: str) -> Subject:
