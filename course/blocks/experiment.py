@@ -14,11 +14,14 @@ from compiler.memory.orders import METHODS
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import parse_pipeline
 from compiler.targets.target import TARGETS
-from course import machine_code
+from course import machine_code, multiplications
 from course.blocks.results import Results, Run
 from course.format.kind import NAME, block_kind
 from course.format.toml import Table, read_toml
 from course.quantities import Amount, Subject, measured, quantity_named, ratio_of
+
+DECLARED = (machine_code, multiplications)
+"""Modules that declare further quantities."""
 
 _CASE = ("of", "sizes", "pipeline", "threads", "precision", "schedule", "order", "memory_limit",
          "target", "words")  # fmt: skip

@@ -1,6 +1,6 @@
 """Kinds of exercises, one declaration each.
 
-Importing this package declares every kind.
+Importing this package declares every kind, and the quantity `multiplications` for their goals.
 """
 
 from course.exercises.device_scheduler import write_scheduler
@@ -12,6 +12,7 @@ from course.exercises.passes import order_passes
 from course.exercises.prediction import predict
 from course.exercises.rules import fix_rule, write_rule
 from course.exercises.schedule_text import edit_schedule
+from course.multiplications import multiplications as multiplications
 
 __all__ = [
     "edit_schedule",
