@@ -1,18 +1,25 @@
 """Counts of a kernel's loops on a target: registers, vector operations, and loads.
 
 The counts follow from the loops alone, by a simple model of code. Statements between two loops form
-a block. A block loads each operand once. All sums and all vectors of a block are in registers at
-once, and one more register has copies of a single number. For products in register tiles, LLVM
-needs as many registers.
+a block. A block loads each operand once. Sums are in registers from their first use to their last
+one. All vectors of a block are in registers at once, and one more register has copies of a single
+number. For products in register tiles, LLVM needs as many registers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from compiler.compute.scalar import Read, fetches, reads
-from compiler.compute.statements import Loop, Prefetch, Statement, Store
+from compiler.compute.statements import (
+    Loop,
+    Prefetch,
+    Statement,
+    Store,
+    read_buffers,
+    stored_buffers,
+)
 from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
@@ -44,10 +51,10 @@ def lane_counts(kernel: Kernel, target: Target) -> LaneCounts | None:
     """Count a kernel of known sizes; None if it has conditions or computed addresses."""
     walk = _Walk(kernel, target)
     try:
-        walk.run(kernel.body, 1)
+        walk.run(kernel.body, 1, frozenset())
     except _Unknown:
         return None
-    return LaneCounts(walk.sums + walk.operands, walk.operations, walk.loads)
+    return LaneCounts(walk.registers, walk.operations, walk.loads)
 
 
 class _Unknown(Exception):
@@ -73,23 +80,43 @@ class _Walk:
     def __init__(self, kernel: Kernel, target: Target) -> None:
         self.target = target
         self.buffers = kernel.buffers
-        self.inside = {b.name for b in kernel.registers}
-        self.sums = sum(map(self._registers_of, kernel.registers))
-        self.operands = self.operations = self.loads = self.n_statements = 0
+        self.sums = {b.name: self._registers_of(b) for b in kernel.registers}
+        self.registers = self.operations = self.loads = self.n_statements = 0
 
-    def run(self, body: Iterable[Statement], times: int) -> None:
-        """Count statements that execute so many times."""
-        for is_loop, run in groupby(body, _jumps):
+    def run(self, body: Sequence[Statement], times: int, live: frozenset[str]) -> None:
+        """Count statements that execute so many times, while these sums are live around them."""
+        alive = self._live(body, live)
+        for is_loop, run in groupby(zip(body, alive, strict=True), lambda x: _jumps(x[0])):
             if is_loop:
-                for s in run:
-                    self._loop(s, times)
+                for s, names in run:
+                    self._loop(s, times, names)
             else:
-                self._block([*self._unrolled(run, {}, None)], times)
+                statements, names = zip(*run, strict=True)
+                most = max(sum(self.sums[n] for n in some) for some in names)
+                self._block([*self._unrolled(statements, {}, None)], times, most)
 
-    def _loop(self, s: Statement, times: int) -> None:
+    def _live(self, body: Sequence[Statement], live: frozenset[str]) -> list[frozenset[str]]:
+        """Return the sums that are live at each statement.
+
+        A sum that only one loop uses is live inside of this loop, where it has its first use.
+        """
+        used = [(stored_buffers([s]) | read_buffers([s])) & self.sums.keys() for s in body]
+        spans: dict[str, list[int]] = {}
+        for i, names in enumerate(used):
+            for name in names:
+                spans.setdefault(name, []).append(i)
+        found = [set(live) for _ in body]
+        for name, at in spans.items():
+            if len(at) == 1 and _jumps(body[at[0]]):
+                continue
+            for i in range(at[0], at[-1] + 1):
+                found[i].add(name)
+        return [frozenset(names) for names in found]
+
+    def _loop(self, s: Statement, times: int, live: frozenset[str]) -> None:
         if not isinstance(s, Loop) or not isinstance(s.stop - s.start, int):
             raise _Unknown
-        self.run(s.body, times * s.extent)
+        self.run(s.body, times * s.extent, live)
 
     def _unrolled(
         self, body: Iterable[Statement], values: Mapping[str, Expr], lane: Loop | None
@@ -113,7 +140,7 @@ class _Walk:
                 for i in range(s.start, s.start + s.extent):
                     yield from self._unrolled(s.body, {**values, s.var: i}, lane)
 
-    def _block(self, stores: list[_Unrolled], times: int) -> None:
+    def _block(self, stores: list[_Unrolled], times: int, sums: int) -> None:
         """Count a block: its operations, its loads, and the registers of its operands."""
         vectors: dict[object, int] = {}
         singles: set[object] = set()
@@ -123,11 +150,11 @@ class _Walk:
             if fetches(u.store.value):
                 raise _Unknown
             for read in reads(u.store.value):
-                if read.tensor not in self.inside:
+                if read.tensor not in self.sums:
                     self._operand(u, read, vectors, singles)
         n = sum(vectors.values())
         self.loads += times * (n + len(singles))
-        self.operands = max(self.operands, n + bool(singles))
+        self.registers = max(self.registers, sums + n + bool(singles))
 
     def _operand(
         self, u: _Unrolled, read: Read, vectors: dict[object, int], singles: set[object]
@@ -160,5 +187,7 @@ class _Walk:
 
 
 def _jumps(s: Statement) -> bool:
-    """Whether a statement is a loop that is neither unrolled nor a vector."""
-    return not isinstance(s, Store | Prefetch) and not (isinstance(s, Loop) and s.kind in STRAIGHT)
+    """Whether a statement is a loop with jumps, or contains one."""
+    if isinstance(s, Loop) and s.kind in STRAIGHT:
+        return any(map(_jumps, s.body))
+    return not isinstance(s, Store | Prefetch)

@@ -60,6 +60,13 @@ def test_lanes_that_are_apart_are_loaded_one_by_one() -> None:
     assert (found.operations, found.loads) == (50, 50 * 6)
 
 
+def test_sums_of_two_nests_are_never_live_at_once() -> None:
+    strips = "Y: split(n, 32, no, nl)\nY: reorder(no, k, m, nl)\nY: unroll(m)\nY: vectorize(nl)"
+    found = counted(product(9, 40, 20), strips, "x86-64-v4")
+    assert found is not None
+    assert found.registers == 9 * 2 + 2 + 1, "the strip of eight columns has its own sums, later"
+
+
 @pytest.mark.parametrize(
     ("target", "lanes", "rows", "vectors", "fits"),
     [
