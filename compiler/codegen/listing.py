@@ -96,7 +96,7 @@ _ARM = _Dialect(
     store=r"(?:st\w+)(?:\.\w+)? .*",
     vector=r"ptrue|while\w+",
     register=r"\b([vqz])(\d+)\b",
-    spill=r"(?:ld|st)[rpu]+ .*(?:\bq\d+.*\[sp\b|\bz\d+).*",
+    spill=r"(?:ld|st)[rpu]+ .*\b[qz]\d+.*\[sp\b.*",
 )
 _RISCV = _Dialect(
     branch=r"j|jal|jr|jalr|call|tail|ret|b(?:eq|ne|lt|ge|gt|le)u?z?",

@@ -15,6 +15,8 @@ from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import parse_pipeline
 from compiler.place.place import SCHEDULERS
 from compiler.place.platform_text import shipped
+from compiler.targets.target import TARGETS
+from course import machine_code, multiplications
 from course.blocks.results import Results, Run
 from course.compile_times import compile_times
 from course.format.kind import NAME, block_kind
@@ -22,8 +24,11 @@ from course.format.toml import Table, read_toml
 from course.placed import Devices, PlacedSubject
 from course.quantities import Amount, Subject, measured, quantity_named, ratio_of
 
+DECLARED = (machine_code, multiplications)
+"""Modules that declare further quantities."""
+
 _CASE = ("of", "sizes", "pipeline", "threads", "precision", "schedule", "order", "memory_limit",
-         "devices", "scheduler", "ahead", "buckets", "run", "words")  # fmt: skip
+         "devices", "scheduler", "ahead", "buckets", "run", "target", "words")  # fmt: skip
 MOST_CASES = 20
 
 
@@ -37,6 +42,7 @@ class Case:
     launches. With a memory limit in bytes (0: none), values are recomputed. `devices` is the
     platform of a simulated run. `buckets` lists values of open sizes with code of their
     own. `run` has the open sizes of the inputs of a timed run; counts are those of such a run.
+    `target` names the machine of the quantities of kernels' code.
     """
 
     of: str
@@ -51,6 +57,7 @@ class Case:
     devices: Devices | None
     buckets: Mapping[str, tuple[int, ...]]
     run: Mapping[str, int]
+    target: str
     words: str
 
 
@@ -85,6 +92,9 @@ def read_experiment(body: str, where: Where) -> Experiment:
     ratios = {name: _ratio(t, measure, cases) for name, t in table.each("ratio").items()}
     if not measure or not cases or len(cases) > MOST_CASES:
         raise table.fail(f"an experiment has a measure, and from 1 to {MOST_CASES} cases")
+    others = [q for q in measure if not machine_code.depends_on_target(q)]
+    if others and any(c.target for c in cases.values()):
+        raise table.fail(f"{', '.join(others)} cannot be measured for another target")
     for name in (*cases, *ratios):
         if not NAME.match(name) or (name in cases and name in ratios):
             raise table.fail(f"{name!r:.40} must be a word, and name one case or one ratio")
@@ -118,8 +128,16 @@ def _case(t: Table) -> Case:
         _devices(t),
         _buckets(t),
         _sizes(t, "run"),
+        _target(t),
         t.text("words", ""),
     )
+
+
+def _target(t: Table) -> str:
+    name = t.text("target", "")
+    if name and name not in TARGETS:
+        raise t.fail(f"no target is named {name!r:.40}; targets: {', '.join(TARGETS)}")
+    return name
 
 
 def _schedule(t: Table) -> tuple[str, Mapping[str, str]]:
@@ -194,12 +212,14 @@ def experiment(
         times, rounds = measured(subjects, run.seconds, run.alone)
         amounts |= {f"{case}.{q}": a for q in timed for case, a in times.items()}
         data["rounds"] = rounds
+    omitted = {f"{case}.{q.name}" for q in chosen for case in subjects} - amounts.keys()
     for name_, r in plan.ratios.items():
         pairs = zip(r.over, (r.quantity, r.per), strict=True)
         over, under = (amounts.get(f"{case}.{q}") for case, q in pairs)
         if over is not None and under is not None:
             amounts[name_] = ratio_of(over, under)
-    return Results(amounts, data=data)
+    omitted |= plan.ratios.keys() - amounts.keys()
+    return Results(amounts, data=data, omitted=frozenset(omitted))
 
 
 def _subject(run: Run, case: Case, of: str) -> Subject:
@@ -214,6 +234,8 @@ def _subject(run: Run, case: Case, of: str) -> Subject:
     }  # fmt: skip
     if case.buckets:
         options["buckets"] = dict(case.buckets)
+    if case.target:
+        options[machine_code.OPTION] = case.target
     if case.schedules:
         options["schedules"] = dict(case.schedules)
     if case.schedule:

@@ -33,8 +33,13 @@ class Predict:
     @property
     def sources(self) -> set[str]:
         """The blocks whose results decide."""
+        return {r.block for r in self.references}
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The results that decide."""
         found = [r for c in self.choices for r in c.when.references]
-        return {r.block for r in (*found, *filter(None, [self.about]))}
+        return (*found, *filter(None, [self.about]))
 
 
 def read_predict(body: str, where: Where) -> Predict:

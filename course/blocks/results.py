@@ -25,7 +25,8 @@ SAMPLE = "sample:"
 class Results:
     """The results of a block: amounts by path (`fused.bytes`), texts to show, and drawings.
 
-    `graph` is the graph that other blocks refer to by the name of this block.
+    `graph` is the graph that other blocks refer to by the name of this block. `omitted` has the
+    paths of amounts that exist only if the run measures.
     """
 
     amounts: Mapping[str, Amount] = field(default_factory=dict)
@@ -33,6 +34,7 @@ class Results:
     data: Mapping[str, Any] = field(default_factory=dict)
     graph: Graph | None = None
     output: str = ""
+    omitted: frozenset[str] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
         """Return the results as data."""
@@ -105,6 +107,11 @@ class Run:
             hint = f"name a graph block above this block, or {SAMPLE}NAME"
             raise CompileError("E-LESSON-RESULT", message, where=self.where, hint=hint)
         return found.graph
+
+    def omits(self, reference: Reference) -> bool:
+        """Whether a reference names an amount that this run does not measure."""
+        found = self.results.get(reference.block)
+        return found is not None and ".".join(reference.path) in found.omitted
 
     def amount(self, reference: Reference, where: Where | None = None) -> Amount:
         """Return the amount that a reference names. Errors: E-LESSON-RESULT."""

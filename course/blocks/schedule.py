@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from compiler.errors import CompileError
 from compiler.schedule.assemble import Scheduled
+from compiler.targets.target import by_name
 from course.blocks.results import Results, Run, or_error
 from course.cache_lines import misses
 from course.format.kind import block_kind
 from course.graphs import lines_from
+from course.lane_counts import lane_counts
 from course.loop_counts import counts, loops_text, scheduled
 from course.quantities import Amount, Subject
 
@@ -21,13 +23,15 @@ def schedule(
     of: str,
     kernel: int = 0,
     cache: int = 0,
+    target: str = "",
     expect: str = "",
 ) -> Results:
     """Apply a schedule to a kernel of a graph, and show its loops.
 
     Results are `loops`, `depth`, `iterations` and `moves`. With `cache`, they include `misses`: the
-    lines that the loops load into a simulated cache of this size in bytes. With `expect`, the
-    schedule must be refused with this error code.
+    lines that the loops load into a simulated cache of this size in bytes. With `target`, they
+    include the `registers`, `operations` and `loads` of the loops on this machine, by a model. With
+    `expect`, the schedule must be refused with this error code.
     """
     kernels = [k for k in Subject(run.graph(of)).preview.kernels if k.computation is not None]
     if not 0 <= kernel < len(kernels):
@@ -56,5 +60,13 @@ def schedule(
             message = f"the accesses of {name} cannot be simulated: too many, or computed addresses"
             raise CompileError("E-LESSON-RESULT", message, where=run.where)
         amounts["misses"] = Amount(missed)
+    if target:
+        on_target = lane_counts(made.kernel, by_name(target))
+        if on_target is None:
+            message = f"the registers of {name} cannot be counted: conditions, computed addresses"
+            raise CompileError("E-LESSON-RESULT", message, where=run.where)
+        amounts["registers"] = Amount(on_target.registers)
+        amounts["operations"] = Amount(on_target.operations)
+        amounts["loads"] = Amount(on_target.loads)
     texts = {"loops": loops_text(made.kernel), "schedule": made.text}
     return Results(amounts, texts, {"kernel": kernels[kernel].name})

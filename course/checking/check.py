@@ -10,16 +10,14 @@ from compiler.errors import CompileError, Where
 from compiler.passes.pipeline.text import parse_pipeline
 from compiler.units import count_text
 from course.blocks.all import read_lesson
-from course.blocks.experiment import Experiment
-from course.blocks.results import SAMPLE, Load, no_samples
+from course.blocks.results import SAMPLE, Load, Run, no_samples
 from course.blocks.run import filled_prose, run_lesson
 from course.checking import prose
 from course.checking.exercises import Tell, few_wrong, problems_of
 from course.checking.report import Problem, Report, Timed, problem_of
 from course.format.lesson import Lesson, Prose
-from course.format.references import Reference, references_of
+from course.format.references import references, references_of
 from course.lessons import LessonFolder
-from course.quantities import quantity_named
 
 LEAST = {"experiment": 3, "predict": 2, "why": 1, "exercise": 2}
 """Minimum number of blocks of a lesson, by kind."""
@@ -40,7 +38,8 @@ def check_lesson(
     """Check a lesson: its form, its blocks, its prose and its exercises.
 
     `panes` are the names of panes that exist; if empty, names are not checked. `seconds` limits the
-    timing of each experiment.
+    timing of each experiment. With 0, references to measured values and predictions of them are not
+    checked.
     """
     report, start = Report(folder.name), perf_counter()
     try:
@@ -81,37 +80,30 @@ def _run(report: Report, lesson: Lesson, load: Load, seconds: float) -> None:
     """Run all blocks, and fill the prose with their results."""
     run, ran = run_lesson(lesson, load, seconds)
     for each in ran:
+        if each.block.kind == "predict" and any(map(run.omits, each.block.content.references)):
+            continue
         report.times.append(Timed(each.block.name, each.block.kind, each.seconds))
         if each.error is not None:
             report.add([problem_of(each.error)])
     failed = {each.block.name for each in ran if each.error is not None}
     try:
-        found = list(references_of(lesson))
-        omitted = {str(r) for _, r in found if not seconds and _is_measured(lesson, r)}
-        for where, reference in found:
-            if reference.block not in failed and str(reference) not in omitted:
+        for where, reference in references_of(lesson):
+            if reference.block not in failed and not run.omits(reference):
                 try:
                     run.amount(reference, where).text(reference.filter)
                 except CompileError as e:
                     report.add([problem_of(e)])
-        if report.ok and not omitted:
+        if report.ok:
             for part in lesson.parts:
-                if isinstance(part, Prose):
+                if isinstance(part, Prose) and not _omitted(run, part):
                     filled_prose(run, part)
     except CompileError as e:
         report.add([problem_of(e)])
 
 
-def _is_measured(lesson: Lesson, reference: Reference) -> bool:
-    """Whether a reference names a result that needs measurements, which a check may omit."""
-    block = lesson.block(reference.block)
-    plan = block.content if block is not None else None
-    if not isinstance(plan, Experiment):
-        return False
-    first, last = reference.path[0], reference.path[-1]
-    name = plan.ratios[first].quantity if first in plan.ratios else last
-    known = first in plan.ratios or (first in plan.cases and name in plan.measure)
-    return known and quantity_named(name).needs in ("code", "time")
+def _omitted(run: Run, part: Prose) -> bool:
+    """Whether prose refers to amounts that the run does not measure."""
+    return any(run.omits(r) for _, r in references(part.text))
 
 
 def _order(lesson: Lesson) -> Iterator[Problem]:

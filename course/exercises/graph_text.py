@@ -21,18 +21,23 @@ from course.judging.judgement import Judgement
 
 @dataclass(frozen=True, slots=True)
 class GraphSettings:
-    """The reference graph, operators that the answer may not use, the allowed relative error."""
+    """The reference graph, operators that the answer may not use, the allowed relative error.
+
+    With `moderate`, the answer may differ for infinities, NaN and extreme numbers.
+    """
 
     case: GraphCase
     without: tuple[str, ...]
     error: float
+    moderate: bool
 
 
 def read_spec(t: Table) -> GraphSettings:
     """Read the settings. Errors: E-EXERCISE-FORM."""
-    t.only("graph", "without", "error")
+    t.only("graph", "without", "error", "moderate")
     case = read_case(t.table("graph"), 1)
-    return GraphSettings(case, t.texts("without", ()), t.number("error", 2e-6))
+    error, moderate = t.number("error", 2e-6), t.truth("moderate", False)
+    return GraphSettings(case, t.texts("without", ()), error, moderate)
 
 
 @exercise_kind(read=read_spec, file=TEXT)
@@ -57,7 +62,7 @@ def write_graph(j: Judgement, settings: GraphSettings, text: str) -> None:
         if objection:
             j.failed(name, objection, {"graph": str(wanted), "answer": str(made)})
             continue
-        wrong = wrong_round(wanted, made, j.seed, settings.error)
+        wrong = wrong_round(wanted, made, j.seed, settings.error, moderate=settings.moderate)
         if wrong is not None:
             r, result, verdict = wrong
             shown = counterexample(wanted, made, r.feeds, verdict.objection, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,35 +16,43 @@ from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.loops.interpret import interpret
 from compiler.loops.nodes import Kernel
+from compiler.targets.target import Target, by_name
 from course.cache_lines import LINE_BYTES, misses
 from course.exercises.declaration import TEXT, exercise_kind
 from course.format.toml import Table
 from course.judging.arrays import arrays_to_json
 from course.judging.judgement import Judgement, Score
+from course.lane_counts import LaneCounts, lane_counts
 from course.loop_counts import counts, loops_text, scheduled, unscheduled
+from course.quantities import TARGET
 
 MOST_ITERATIONS = 200_000
 """Maximum number of statements that a judge interprets."""
 
-_GOALS = ("loops", "iterations", "depth", "misses")
+ON_TARGET = tuple(f.name for f in fields(LaneCounts))
+"""The goals that depend on the machine's registers."""
+
+_GOALS = ("loops", "iterations", "depth", "misses", *ON_TARGET)
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSettings:
     """A computation, the maximum counts of its loops, and moves that the answer must contain.
 
-    The goal `misses` counts lines that the loops load into a cache of `cache_bytes`.
+    The goal `misses` counts lines that the loops load into a cache of `cache_bytes`. The goals
+    `registers`, `operations` and `loads` are those of `course.lane_counts` on `target`.
     """
 
     computation: Computation
     goals: Mapping[str, float]
     uses: tuple[str, ...]
     cache_bytes: int
+    target: Target
 
 
 def read_schedule(t: Table) -> ScheduleSettings:
     """Read the settings. Errors: E-EXERCISE-FORM."""
-    t.only("computation", "goals", "uses", "cache")
+    t.only("computation", "goals", "uses", "cache", "target")
     goals = t.table("goals", {}).only(*_GOALS)
     try:
         computation = parse_computation(t.text("computation").strip())
@@ -57,7 +65,11 @@ def read_schedule(t: Table) -> ScheduleSettings:
     cache_bytes = t.integer("cache", 4096)
     if cache_bytes < LINE_BYTES or ("misses" in found and not _is_simulated(kernel, cache_bytes)):
         raise t.fail(f"the cache has at least {LINE_BYTES} bytes, and simulates the computation")
-    return ScheduleSettings(computation, found, t.texts("uses", ()), cache_bytes)
+    try:
+        target = by_name(t.text("target", TARGET))
+    except CompileError as e:
+        raise t.fail(e.message) from None
+    return ScheduleSettings(computation, found, t.texts("uses", ()), cache_bytes, target)
 
 
 @lru_cache(maxsize=16)
@@ -71,7 +83,8 @@ def edit_schedule(j: Judgement, settings: ScheduleSettings, text: str) -> None:
 
     Each move must be legal, and the loops must compute the same numbers. The scores are counts of
     loops and of executed statements; a statement in a vector loop counts once for all lanes. The
-    goal `misses` counts the lines that the loops load into a small simulated cache.
+    goal `misses` counts the lines that the loops load into a small simulated cache. The goals
+    `registers`, `operations` and `loads` follow from the vector registers of a target.
     """
     try:
         made = scheduled(text, settings.computation, frozenset())
@@ -89,14 +102,16 @@ def edit_schedule(j: Judgement, settings: ScheduleSettings, text: str) -> None:
         j.failed("the numbers", wrong["differs"], {**wrong, "answer": loops_text(made.kernel)})
         return
     j.passed("the numbers", "the loops compute the same")
-    found = counts(made.kernel)
+    found, on_target = counts(made.kernel), lane_counts(made.kernel, settings.target)
     for goal, most in settings.goals.items():
         if goal == "misses":
             value = misses(made.kernel, settings.cache_bytes)
+        elif goal in ON_TARGET:
+            value = getattr(on_target, goal, None)
         else:
             value = getattr(found, goal)
         if value is None:
-            j.failed(goal, "the loops have too many accesses to simulate the cache")
+            j.failed(goal, f"the loops are too long, or too irregular, to count {goal}")
         else:
             j.score(goal, Score(goal, value, "count", most))
 

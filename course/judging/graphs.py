@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compiler.bisect.reduce import Case, reduce_case
+from compiler.check.feeds import OUT_OF_RANGE
 from compiler.check.judge import Verdict
 from compiler.check.rounds import Round, make_round, make_rounds
 from compiler.dataclass import dataclass
@@ -248,10 +249,11 @@ class GraphJudge:
 
 
 def wrong_round(
-    before: Graph, after: Graph, seed: int, budget: float
+    before: Graph, after: Graph, seed: int, budget: float, *, moderate: bool = False
 ) -> tuple[Round, str, Verdict] | None:
     """Return the first random inputs on which a result differs, the result, and the verdict.
 
+    With `moderate`, inputs contain no infinities, no NaN and no extreme numbers.
     Errors: E-EXERCISE-FORM if no random inputs are valid for the first graph: nothing could be
     compared.
     """
@@ -259,6 +261,8 @@ def wrong_round(
     if not rounds:
         raise CompileError("E-EXERCISE-FORM", "the graph of the exercise refuses random inputs")
     for r in rounds:
+        if moderate and r.kind in OUT_OF_RANGE:
+            continue
         name, verdict = r.objection(after, budget)
         if verdict.objection:
             return r, name, verdict

@@ -77,3 +77,15 @@ def test_each_instruction_is_of_one_class(
 ) -> None:
     by_class = dict(zip(CLASSES, classes, strict=True))
     assert counts(asm, by_name(target)) == Counts(by_class, *rest)
+
+
+SVE = """kernel:
+	ldr	z0, [x0, #1, mul vl]
+	str	z0, [x1]
+	str	z8, [sp, #1, mul vl]
+	ret
+"""
+
+
+def test_only_accesses_to_the_stack_are_spills() -> None:
+    assert counts(SVE, by_name("aarch64-sve256")).n_spills == 1

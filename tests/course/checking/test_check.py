@@ -117,3 +117,14 @@ def test_a_violation_of_an_exercise_is_found(
 ) -> None:
     found = problems(copied(tmp_path, "exercise-1/exercise.toml", old, new))
     assert any(words in message for message in found), found
+
+
+def test_without_measurements_references_to_times_are_not_checked(tmp_path: Path) -> None:
+    old, new = 'measure = ["kernels", "bytes"]', 'measure = ["kernels", "bytes", "seconds"]'
+    lesson = copied(tmp_path, "lesson.md", old, new)
+    path = lesson.path / "lesson.md"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("{{trips.saved}}", "{{trips.fused.seconds}}"), "utf-8")
+    assert problems(LessonFolder(lesson.path)) == INCOMPLETE
+    path.write_text(text.replace("{{trips.saved}}", "{{trips.used.seconds}}"), "utf-8")
+    assert "trips has no result 'used.seconds'" in problems(LessonFolder(lesson.path))[0]

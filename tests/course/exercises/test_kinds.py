@@ -173,3 +173,32 @@ def test_wrong_settings_are_refused(kind: str, settings: dict[str, Any], words: 
     with pytest.raises(CompileError, match="E-EXERCISE-FORM") as caught:
         exercise_of({"id": "x", "kind": kind, "settings": chosen})
     assert words in str(caught.value)
+
+
+FACTORED = """graph g(x: f32[9], y: f32[9], z: f32[9]) {
+  a = mul(x, z)
+  b = mul(y, z)
+  c = sub(a, b)
+  return c
+}"""
+
+
+@pytest.mark.parametrize(("moderate", "verdict"), [(False, "failed"), (True, "passed")])
+def test_an_answer_may_differ_for_infinities_if_the_exercise_says_so(
+    moderate: bool, verdict: str
+) -> None:
+    text = FACTORED.replace(
+        "a = mul(x, z)\n  b = mul(y, z)\n  c = sub(a, b)", "a = sub(x, y)\n  c = mul(a, z)"
+    )
+    given = {"text": FACTORED, "goals": {"multiplications": 9}}
+    answer = judged("write_graph", text, graph=given, without=[], error=1e-5, moderate=moderate)
+    assert answer["verdict"] == verdict
+
+
+def test_a_schedule_has_goals_on_a_target() -> None:
+    settings = {"target": "x86-64-v3", "goals": {"registers": 16, "loads": 5}}
+    answer = judged("edit_schedule", SAMPLES["edit_schedule"].solution, **settings)
+    assert "loads: " in messages(answer)
+    assert "registers: " not in messages(answer)
+    refused = judged("edit_schedule", "", target="pdp-11")
+    assert "pdp-11" in messages(refused)
