@@ -11,6 +11,7 @@ from course.exercises.memory_planner import write_planner
 from course.exercises.passes import order_passes
 from course.exercises.prediction import predict
 from course.exercises.rules import fix_rule, write_rule
+from course.exercises.schedule_search import write_cost_model, write_search
 from course.exercises.schedule_text import edit_schedule
 
 __all__ = [
@@ -18,10 +19,12 @@ __all__ = [
     "fix_rule",
     "order_passes",
     "predict",
+    "write_cost_model",
     "write_graph",
     "write_pass",
     "write_planner",
     "write_policy",
     "write_rule",
     "write_scheduler",
+    "write_search",
 ]

@@ -55,6 +55,29 @@ def subtract_once(a, b, c):
 """
 SIZES = {"N": [2, 5]}
 
+PRODUCTS = [
+    {"name": "small", "rows": 60, "columns": 72, "depth": 90},
+    {"name": "flat", "rows": 7, "columns": 1200, "depth": 900},
+]
+SEARCH = """
+def search(space, cost, chance):
+    best = space.default
+    while True:
+        other = space.neighbour(best, chance)
+        if cost(other) < cost(best):
+            best = other
+"""
+MODEL = """
+def fit(features, costs):
+    def predict(asked):
+        known = [
+            (sum(abs(a - b) / (a + b + 1) for a, b in zip(asked, f)), c)
+            for f, c in zip(features, costs)
+        ]
+        return min(known)[1]
+    return predict
+"""
+
 PASS = """
 def run(graph, log):
     from course.student.graphs import Editor
@@ -242,6 +265,29 @@ SAMPLES: dict[str, Sample] = {
                 SCHEDULER.replace("return pairs", "return [(a, 'core1') for a, _ in pairs]"),
                 "the goal is at most",
             ),
+        ],
+    ),
+    "write_search": Sample(
+        {"product": PRODUCTS, "tries": 30, "seeds": 5, "within": 0.95},
+        SEARCH,
+        [
+            (SEARCH.replace("space.neighbour(best, chance)", "space.random(chance)"), "goal"),
+            (SEARCH.replace("cost(other) < cost(best)", "cost(other) > cost(best)"), "goal"),
+            (SEARCH.replace("best = space.default", "return"), "tries no point"),
+            (SEARCH.replace("best = space.default", "cost((1, 2))"), "no point of the space"),
+            (SEARCH.replace("space.default", "(16, 0, 0, 0)"), "no point of the space"),
+            (SEARCH.replace("def search", "def find"), "no function search"),
+        ],
+    ),
+    "write_cost_model": Sample(
+        {"product": PRODUCTS, "tries": 30, "most_wrong": 0.36},
+        MODEL,
+        [
+            (MODEL.replace("return predict", "return None"), "fit returns a function"),
+            (MODEL.replace("min(known)", "max(known)"), "the goal is at most"),
+            (MODEL.replace("return min(known)[1]", "return float('nan')"), "no finite number"),
+            (MODEL.replace("return min(known)[1]", "return 'x'"), "could not convert"),
+            (MODEL.replace("def fit", "def learn"), "no function fit"),
         ],
     ),
     "write_graph": Sample(
