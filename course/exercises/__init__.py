@@ -12,6 +12,7 @@ from course.exercises.memory_planner import write_planner
 from course.exercises.passes import order_passes
 from course.exercises.prediction import predict
 from course.exercises.rules import fix_rule, write_rule
+from course.exercises.schedule_search import write_cost_model, write_search
 from course.exercises.schedule_text import edit_schedule
 from course.multiplications import multiplications as multiplications
 
@@ -21,10 +22,12 @@ __all__ = [
     "order_passes",
     "predict",
     "write_buckets",
+    "write_cost_model",
     "write_graph",
     "write_pass",
     "write_planner",
     "write_policy",
     "write_rule",
     "write_scheduler",
+    "write_search",
 ]

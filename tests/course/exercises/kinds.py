@@ -71,6 +71,28 @@ def buckets(lengths, most):
     return [step * (i + 1) for i in range(most)]
 """
 RUNS = {"lengths": [3, 4, 4, 17, 21, 20], "buckets": 3}
+PRODUCTS = [
+    {"name": "small", "rows": 60, "columns": 72, "depth": 90},
+    {"name": "flat", "rows": 7, "columns": 1200, "depth": 900},
+]
+SEARCH = """
+def search(space, cost, chance):
+    best = space.default
+    while True:
+        other = space.neighbour(best, chance)
+        if cost(other) < cost(best):
+            best = other
+"""
+MODEL = """
+def fit(features, costs):
+    def predict(asked):
+        known = [
+            (sum(abs(a - b) / (a + b + 1) for a, b in zip(asked, f)), c)
+            for f, c in zip(features, costs)
+        ]
+        return min(known)[1]
+    return predict
+"""
 
 PASS = """
 def run(graph, log):
@@ -270,6 +292,29 @@ SAMPLES: dict[str, Sample] = {
             (BUCKETS.replace("return min(choices, key=padded)", "return [4]"), "fits no bucket"),
             (BUCKETS.replace("return min(", "return 0.5, min("), "not a list of whole numbers"),
             (BUCKETS.replace("return min(choices, key=padded)", "return 5"), "not iterable"),
+        ],
+    ),
+    "write_search": Sample(
+        {"product": PRODUCTS, "tries": 30, "seeds": 5, "within": 0.95},
+        SEARCH,
+        [
+            (SEARCH.replace("space.neighbour(best, chance)", "space.random(chance)"), "goal"),
+            (SEARCH.replace("cost(other) < cost(best)", "cost(other) > cost(best)"), "goal"),
+            (SEARCH.replace("best = space.default", "return"), "tries no point"),
+            (SEARCH.replace("best = space.default", "cost((1, 2))"), "no point of the space"),
+            (SEARCH.replace("space.default", "(16, 0, 0, 0)"), "no point of the space"),
+            (SEARCH.replace("def search", "def find"), "no function search"),
+        ],
+    ),
+    "write_cost_model": Sample(
+        {"product": PRODUCTS, "tries": 30, "most_wrong": 0.36},
+        MODEL,
+        [
+            (MODEL.replace("return predict", "return None"), "fit returns a function"),
+            (MODEL.replace("min(known)", "max(known)"), "the goal is at most"),
+            (MODEL.replace("return min(known)[1]", "return float('nan')"), "no finite number"),
+            (MODEL.replace("return min(known)[1]", "return 'x'"), "could not convert"),
+            (MODEL.replace("def fit", "def learn"), "no function fit"),
         ],
     ),
     "write_graph": Sample(
