@@ -5,7 +5,8 @@ Importing this module declares the quantity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
 
 from compiler.ir.graph import Node
 from compiler.ir.operator import OPERATORS
@@ -14,7 +15,7 @@ from compiler.ops.convolution.winograd import ALGORITHMS
 from compiler.passes.engine.cost import node_cost
 from course.quantities import Subject, quantity
 
-TypeOf = Callable[[str], Type]
+Types = Mapping[str, Type]
 
 
 @quantity("count")
@@ -24,23 +25,25 @@ def multiplications(subject: Subject) -> float:
     Elementwise products with a constant do not count, and neither do the transforms of tiles.
     """
     graph = subject.graph
-    return _of_nodes(graph.nodes, graph.types.__getitem__, graph.constants.keys())
+    return _of_nodes(graph.nodes, graph.types, graph.constants.keys())
 
 
-def _of_nodes(nodes: Iterable[Node], type_of: TypeOf, constants: Iterable[str]) -> int:
+def _of_nodes(nodes: Iterable[Node], types: Types, constants: Iterable[str]) -> int:
     known = set(constants)
     total = 0
     for node in nodes:
-        total += _of_node(node, type_of, known)
+        total += _of_node(node, types, known)
         for region in node.regions.values():
             pairs = zip(region.inputs, node.inputs, strict=False)
             passed = {v.name for v, name in pairs if name in known}
             inner = known | passed | region.constants.keys()
-            total += _of_nodes(region.nodes, region.types.__getitem__, inner)
+            # A region also reads values of the graph around it.
+            scope = ChainMap(dict(region.types), dict(types))
+            total += _of_nodes(region.nodes, scope, inner)
     return total
 
 
-def _of_node(node: Node, type_of: TypeOf, constants: set[str]) -> int:
+def _of_node(node: Node, types: Types, constants: set[str]) -> int:
     out = node.types[0] if node.types else None
     if not isinstance(out, TensorType) or not out.is_static:
         return 0
@@ -51,9 +54,9 @@ def _of_node(node: Node, type_of: TypeOf, constants: set[str]) -> int:
         return 0
     tiling = ALGORITHMS.get(str(node.attrs.get("algorithm", "")))
     if tiling is None:
-        cost = node_cost(node, type_of)
+        cost = node_cost(node, types.__getitem__)
         return cost.flops // 2 if cost else 0
-    weights = type_of(node.inputs[1])
+    weights = types[node.inputs[1]]
     assert isinstance(weights, TensorType), "a convolution has weights"
     images, outputs, *sizes = out.static_shape
     tiles = images

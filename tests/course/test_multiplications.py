@@ -51,3 +51,22 @@ ELEMENTS = """graph g(x: f32[6,7], z: f32[6,7], v: f32[7,5]) {
 @pytest.mark.parametrize("pipeline", ["none", "fuse"])
 def test_products_with_constants_do_not_count(pipeline: str) -> None:
     assert counted(ELEMENTS, pipeline) == 42 + 6 * 7 * 5
+
+
+BRANCHES = """graph g(x: f32[6,7], v: f32[7,5], z: f32[6,5], c: bool[]) {
+  y = onnx.If(c, opset=16) {
+    then_branch: graph then() {
+      a = matmul(x, v)
+      return a
+    }
+    else_branch: graph otherwise() {
+      b = neg(z)
+      return b
+    }
+  }
+  return y
+}"""
+
+
+def test_regions_read_values_of_the_graph_around_them() -> None:
+    assert counted(BRANCHES) == 6 * 7 * 5
