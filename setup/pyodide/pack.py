@@ -22,7 +22,8 @@ _UNCHECKED_HASH = 1
 
 _ROOMS = ("compiler", "course", "app")
 _NOT_IN_THE_PAGE = re.compile(
-    r"compiler/(?:bench|conformance|tuning|diagnosis|export)/|course/(?:checking|template)/"
+    r"compiler/(?:bench|conformance|diagnosis|export)/|course/(?:checking|template)/"
+    r"|compiler/tuning/(?!(?:__init__|search|space)\.py)"
     r"|app/(?!__init__\.py|textdiff\.py|grouping/|wire/)"
 )
 """Parts that need a server, files or other packages. Of the application, the page has payloads."""
@@ -43,15 +44,20 @@ def pack_packages(wheel: str, repository: str, target: str, previous: str) -> No
                 if _USED_OF_NUMPY.match(i.filename):
                     yield i.filename, source.read(i)
         root = Path(repository)
-        for room in _ROOMS:
-            for path in sorted((root / room).rglob("*")):
-                name = path.relative_to(root).as_posix()
-                if path.suffix in (".py", ".toml") and not _NOT_IN_THE_PAGE.match(name):
-                    yield name, path.read_bytes()
+        yield from ((name, path.read_bytes()) for name, path in files_of_the_page(root))
         substitute = root / "setup" / "pyodide" / "ml_dtypes.py"
         yield substitute.name, substitute.read_bytes()
 
     _write(entries(), target, previous)
+
+
+def files_of_the_page(root: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the name and the path of each file of the repository that the page contains."""
+    for room in _ROOMS:
+        for path in sorted((root / room).rglob("*")):
+            name = path.relative_to(root).as_posix()
+            if path.suffix in (".py", ".toml") and not _NOT_IN_THE_PAGE.match(name):
+                yield name, path
 
 
 def _write(entries: Iterator[tuple[str, bytes]], target: str, previous: str) -> None:

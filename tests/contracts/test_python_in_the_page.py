@@ -102,6 +102,20 @@ def test_packed_code_runs_and_unchanged_bytecode_is_reused(tmp_path: Path) -> No
     assert pack._bytecode("x.py", b"x = 2", known) != known
 
 
+def test_the_files_of_the_page_hold_all_that_the_course_imports(tmp_path: Path) -> None:
+    for name, path in pack.files_of_the_page(REPOSITORY):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(path.read_bytes())
+    names = (p.stem for p in (tmp_path / "course" / "student").glob("*.py"))
+    students = ", ".join(f"course.student.{n}" for n in names if n != "__init__")
+    program = f"import course.exercises, course.blocks.all, {students}; print(course.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True,
+        env={"PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    assert done.stdout.strip() == str(tmp_path / "course" / "__init__.py"), done.stderr
+
+
 def test_a_build_without_numpys_wheel_succeeds_and_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
