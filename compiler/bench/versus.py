@@ -23,7 +23,7 @@ from compiler.dataclass import dataclass
 Verdict = Literal["faster", "slower", "same", "unknown"]
 """B compared with A: faster or slower with significance, no difference shown, too few data."""
 
-N_COPIES, LEAST_COPIES = 12, 5
+N_COPIES, LEAST_COPIES = 24, 5
 """Usual and minimum number of copies of each program; fewer copies give no interval at
 `SIGNIFICANCE`."""
 SAMPLES = 40
@@ -36,7 +36,7 @@ LONGEST_SECONDS = 10.0
 """Maximum duration of an extended comparison of long runs."""
 SIGNIFICANCE = 0.01
 """Probability that equal programs are called different."""
-EQUAL_SHARE = 0.003
+EQUAL_SHARE = 0.002
 """Relative difference of times below which two programs count as equal."""
 EQUAL_SHARE_OF_ONE = 0.01
 """`EQUAL_SHARE` for single copies of the programs: addresses alone may cause such a difference."""
