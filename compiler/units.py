@@ -65,7 +65,7 @@ def percent_text(share: float) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """Format a quotient of equal quantities, or operations per byte, with three digits: `1.03`."""
+    """Format a quotient of quantities of one unit, or operations per byte, as `1.03`."""
     return _short(ratio) if math.isfinite(ratio) else "–"
 
 

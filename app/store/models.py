@@ -68,8 +68,8 @@ class AnswerRow(Base):
 class JobRow(Base):
     """A job: the only record of its state, see docs/jobs.md. Units: Unix seconds.
 
-    The columns of each group change together: the request, the queue, the lease, the state for
-    clients, and the interest of clients.
+    The columns form five groups: the request, the queue, the lease, the state for clients, and the
+    interest of clients. The columns of one group change together.
     """
 
     __tablename__ = "jobs"

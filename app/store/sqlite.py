@@ -127,7 +127,7 @@ def let_migrate(connection: Connection) -> None:
     """Prepare a connection without a transaction for migrations.
 
     Another process may copy and migrate the database for longer than usual statements take. A
-    migration may replace a table that others refer to, and must not delete their rows.
+    migration may replace a table that other tables refer to; the rows of those tables must remain.
     """
     if connection.dialect.name == "sqlite":
         driver: Any = connection.connection.driver_connection

@@ -315,7 +315,7 @@ def bound_ratio(median_s: float, bound_s: float | None) -> float | None:
 
 @figure("potential", "s", "profile.kernels[].potential_s", "run.profile[].potential_s")
 def potential(median_s: float, least_s: float | None) -> float | None:
-    """The time of a kernel above its roofline time and its call: the most that a schedule can save.
+    """The time of a kernel minus its roofline time and its call: a bound of what schedules save.
 
     The cost of the call is the measured cost or the cost in the lower bound, whichever is larger.
     The potential is 0 for a kernel that takes no longer than its roofline time and its call.
@@ -364,7 +364,8 @@ def ceiling(n_flops: int, roof_s: float | None) -> float | None:
 def reached(median_s: float, roof_s: float | None) -> float | None:
     """The roofline time of a kernel divided by its measured time.
 
-    It is low for short kernels, whose time is mostly the separate call. Above 100 %, the
-    assumed speeds of the machine are too low: they are estimated, or were measured under load.
+    It is low for short kernels, because most of their time is the overhead of the call. Above
+    100 %, the assumed speeds of the machine are too low: they are estimated, or were measured
+    under load.
     """
     return roof_s / median_s if roof_s and median_s else None

@@ -100,7 +100,7 @@ class Judgement:
         self.tests.append(Test(name, False, message, counterexample))
 
     def refused(self, name: str, error: CompileError) -> None:
-        """Record a test that an error ended; the first error is also the error of the answer."""
+        """Record a test that ended with an error; the first error is also that of the answer."""
         self.failed(name, error.message)
         self.error = self.error or error
 

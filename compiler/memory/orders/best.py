@@ -104,7 +104,7 @@ def dp(tasks: Tasks) -> list[int]:
 
 @order_method("best", example=(TWO_CHAINS, 1024 + 64))
 def best(tasks: Tasks) -> list[int]:
-    """Find a low peak in little time: try several methods; on a tie, keep the listed order.
+    """Try several methods, and return the order with the lowest peak; on a tie, the listed order.
 
     Only regions that determine the peak are reordered. Among new orders of equal peak, the
     depth-first order is preferred, because it reads values soon after they are written.

@@ -62,7 +62,7 @@ class Sorter:
         return self.keys.at(self.side, t)
 
     def number(self, t: Scalar | Expr) -> Fetch:
-        """Return the number of the element at an index."""
+        """Return the number that identifies the element at an index."""
         return self.numbers.at(self.side, t)
 
     def sort(self, count: Scalar) -> None:

@@ -34,8 +34,8 @@ shares: 0.1 to 0.15, and 0.15 to 0.3).
 COPIES = 0.3
 """Time of a copy between layouts, as a share of the roofline time for its bytes.
 
-A copy transposes square blocks in registers, and much of its data stays in caches (measured share:
-0.2 to 0.35).
+The measured share is 0.2 to 0.35: a copy transposes square blocks in registers, and much of its
+data stays in caches.
 """
 
 STEPS, WITHOUT_STEPS = 4.0, 0.2

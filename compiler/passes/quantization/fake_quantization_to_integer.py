@@ -86,9 +86,9 @@ def fake_quantization_to_integer(graph: Graph, log: Log) -> Graph:
 
     Let s and t be scales, z and v zero points. The sum of s(x - z) * t(w - v) is
     s * t * (A - z * B). Here, A is the sum of x * (w - v), and B is the sum of w - v, a constant.
-    An instruction multiplies four bytes in the time of one float. Scaling each sum once, instead of
-    every operand, reduces rounding errors. Source: Jacob et al. 2018 (arXiv:1712.05877), section
-    2.3; QDQ transformers of ONNX Runtime.
+    An integer instruction multiplies four pairs of bytes in the time that a float instruction needs
+    for one pair. Scaling each sum once, instead of every operand, reduces rounding errors.
+    Source: Jacob et al. 2018 (arXiv:1712.05877), section 2.3; QDQ transformers of ONNX Runtime.
     """
     if not any(n.op == "dequantize" for n in graph.nodes):
         return graph

@@ -51,8 +51,8 @@ class Section:
     def until(self) -> dict[int, int]:
         """Return, by launch, the last launch that may start before this launch has ended.
 
-        A launch waits for its predecessor in the chain, and for each launch whose entry in `after`
-        lists it.
+        A launch L waits for its predecessor in the chain, and for each launch M with L in
+        `after[M]`.
         """
         after = {i: set(self.after.get(i, ())) for i in range(self.first, self.end)}
         for chain in self.chains:

@@ -174,7 +174,7 @@ def round_up_where_legal(nest: Nest, var: str, multiple: int) -> Nest:
 
 
 def pack_constants(nest: Nest, ctx: Context) -> Nest:
-    """Pack each constant whose indices combine entire loops; read other constants in place."""
+    """Pack each constant whose indices use loops over full ranges; read others in place."""
     for tensor in sorted({r.tensor for r in nest.reads()} & ctx.packable):
         try:
             nest = nest.pack(tensor)

@@ -37,8 +37,8 @@ their sizes. CUTS counts the unplaced blocks that are also alive in the next sec
 
 BLOCK, CHOICE, MARK, WHERE = range(4)
 """Rows of `frames`, one column per decision. BLOCK is the block of the decision; CHOICE is 0 if the
-block is placed, 1 if it is lifted. MARK is the length of the trail before the decision, and WHERE
-the part."""
+block is placed, 1 if it is lifted. MARK is the length of the trail before the decision. WHERE is
+the part of the problem that contains the block."""
 
 PARENT, NEXT, LEFT, RIGHT, BEGIN, STOP = range(6)
 """Rows of `parts`, one column per part. PARENT is the decision that separated the part, and NEXT

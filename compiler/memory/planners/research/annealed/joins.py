@@ -154,7 +154,7 @@ def completed(f: Forest, n: int, need: int) -> int:
     """Fill THEIRS, from position 1, with roots among the first n in SOME whose sizes sum to `need`.
 
     Only single roots, pairs of roots, and all n roots together are tried. Return the number of
-    roots, or 0 if none of these sets has this sum.
+    roots in the set with the sum `need`, or 0 if no tried set has this sum.
     """
     if n == 0:
         return 0

@@ -153,9 +153,9 @@ def cheapest(
 ) -> int:
     """Return the offset for `block` with the least cost: the cost of the blocks overlapped there.
 
-    As the offset increases, an overlap with another block begins just above the other block's
-    offset minus the size of `block`. The overlap ends at the other block's end. The cost changes
-    only at these offsets.
+    At the offset of another block minus the size of `block`, both blocks touch; just above this
+    offset, they overlap. The overlap ends at the other block's end. The cost changes only at these
+    offsets.
     """
     size, n = arrays.size[block], lying.n[0]
     top = capacity - size

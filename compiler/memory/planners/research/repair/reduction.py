@@ -59,7 +59,7 @@ class Reduction:
 
 
 def maximal_steps(start: Any, end: Any, counts: Any) -> tuple[Any, Any]:
-    """Return lifetimes counted in the steps with a maximal live set.
+    """Return lifetimes after removal of all steps except those with a maximal live set.
 
     At a step with a maximal live set, a block starts, and a block ends before the next start.
     `counts` is a mask: only these blocks count for the live sets. The lifetimes of other blocks may
