@@ -145,6 +145,10 @@ samples: .venv/.dev ## retrain the sample models, and write samples/
 screenshots: browser bundle ## take screenshots of all views for docs/tour.md
 	$(BIN)/python -m tests.browser.screenshot docs/images/views
 
+.PHONY: lesson-screenshots
+lesson-screenshots: browser bundle ## take screenshots of all lessons for docs/course.md
+	$(BIN)/python -m tests.browser.lesson_screenshot docs/images/lessons
+
 .PHONY: tables
 tables: .venv/.dev ## regenerate the tables and counts in documents from declarations
 	$(BIN)/python -m setup.tables

@@ -17,6 +17,7 @@ from compiler.passes.pipeline.presets.page import page
 from compiler.schedule.language import replay
 from compiler.schedule.language.move import moves_table
 from setup.command_line import commands_table, options_table
+from setup.course import lessons_table
 from setup.diagnosis import causes_table
 from setup.figures import figures_table
 from setup.glossary import levels_table, panes_table, terms_table
@@ -40,6 +41,7 @@ TABLES: Mapping[str, tuple[Callable[[], str], ...]] = {
     "docs/figures.md": (figures_table,),
     "docs/diagnosis.md": (causes_table,),
     "docs/jobs.md": (kinds_table, places_table),
+    "docs/course.md": (lessons_table,),
 }
 """The generators of the tables of each document."""
 
