@@ -164,9 +164,10 @@ print(json.dumps([[(name, client.get(name).status_code) for name in asked], samp
     assert {"digits_cnn", "digits_mlp", "squeezenet"} <= {sample["id"] for sample in samples}
 
 
-def test_the_installed_command_line_starts(installed: Path) -> None:
+@pytest.mark.parametrize("package", ["compiler", "compilarium"])
+def test_the_installed_command_line_starts(installed: Path, package: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "compiler", "--help"],
+        [sys.executable, "-m", package, "--help"],
         cwd=installed,
         env={**os.environ, "PYTHONPATH": str(installed)},
         capture_output=True,

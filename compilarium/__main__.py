@@ -1,0 +1,5 @@
+"""Entry point of `python -m compilarium`: the command line."""
+
+from compilarium.group import main
+
+main()
