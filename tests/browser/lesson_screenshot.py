@@ -2,7 +2,7 @@
 
     python -m tests.browser.lesson_screenshot FOLDER [LESSON...]
 
-A picture shows the first step with a drawn experiment, after its predictions.
+A picture shows the first step with a drawn experiment, whose predictions are skipped.
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ DRAWN = ".lab-bars, .lab-drawing, .lab-steps"
 
 
 def show(page: Page, name: str) -> None:
-    """Open a lesson at the first step with a drawing, and make the predictions before it."""
+    """Open a lesson at the first step with a drawing, and skip the predictions before it."""
     reader = Reader(page, name, keys=False)
     reader.open()
     for number in range(1, reader.n_steps() + 1):
         page.goto(f"/learn/{name}#step-{number}")
-        for form in reader.step.locator("form.ask:not([data-verdict])").all():
-            block = reader.folder.lesson.blocks[int(form.get_attribute("data-block") or 0)]
-            if block.kind == "predict":
-                reader.predict(form, block)
+        for skip in reader.step.locator('[data-part="skip"]:visible').all():
+            skip.click()
         drawn = reader.step.locator(DRAWN)
         if number > 1 and drawn.count() and drawn.first.is_visible():
             return
