@@ -82,12 +82,10 @@ def walk_picture(kernel: Kernel) -> dict[str, Any]:
         for b in kernel.params
     ]
 
-    def boxes(touched: Touched, use: Use) -> Iterator[dict[str, Any]]:
+    def boxes(touched: Touched, use: Use) -> Iterator[tuple[int, Use, int, int, int, int]]:
         for name, elements in touched.items():
-            shape = kernel.buffers[name].shape
-            for row, column, n_rows, n_columns in _boxes(elements, shape):
-                yield {"matrix": number[name], "use": use, "row": row, "column": column,
-                       "rows": n_rows, "columns": n_columns}  # fmt: skip
+            for box in _boxes(elements, kernel.buffers[name].shape):
+                yield number[name], use, *box
 
     shown = [
         {
@@ -205,7 +203,10 @@ def _known(n: Expr) -> int:
 def _boxes(
     elements: Iterable[Element], shape: Sequence[Expr]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Yield elements as (row, column, rows, columns) of a matrix; the last axis has the columns."""
+    """Yield elements as rectangles of a matrix, whose last axis has the columns.
+
+    A rectangle is the first row, the first column, and the numbers of rows and columns.
+    """
     rows: dict[int, list[int]] = {}
     for element in elements:
         row = 0

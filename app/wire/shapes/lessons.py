@@ -10,6 +10,7 @@ from app.wire.shapes.facts import Problem
 JudgeVerdict = Literal["passed", "failed", "error", "timeout"]
 MotionKind = Literal["walk", "places", "rewrites"]
 WalkUse = Literal["read", "write", "sum"]
+WalkCells = tuple[int, WalkUse, int, int, int, int]
 RewritePhase = Literal["start", "match", "replace"]
 
 
@@ -132,22 +133,13 @@ class LessonMatrix(TypedDict):
     role: str
 
 
-class WalkCells(TypedDict):
-    """A rectangle of elements of a matrix, and their use. `matrix` is the position of the matrix.
-
-    The use "sum" means that the frame adds to registers that are stored to these elements later.
-    """
-
-    matrix: int
-    use: WalkUse
-    row: int
-    column: int
-    rows: int
-    columns: int
-
-
 class WalkFrame(TypedDict):
-    """An iteration of a kernel's loops: the values of the loops, and the elements as text."""
+    """An iteration of a kernel's loops: the values of the loops, and its elements as text.
+
+    `cells` are rectangles of elements: the position of the matrix, the use, the first row, the
+    first column, the number of rows, and the number of columns. The use "sum" means that the frame
+    adds to registers that are stored to these elements later.
+    """
 
     at: str
     reads: str
