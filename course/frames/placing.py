@@ -38,7 +38,7 @@ def order_of(problem: Problem, plan: Plan, *, searched: bool) -> tuple[str, list
 
     `searched` states that the planner searches, so that no order of `ORDERS` explains its plan.
     """
-    for name, key in {} if searched else ORDERS.items():
+    for name, key in () if searched else ORDERS.items():
         order = by(key, problem.blocks)
         if any(_same(problem.plan(place(problem.blocks, order, fit)), plan) for fit in _FITS):
             return name, [i for block in order for i in problem.blocks[block].members]

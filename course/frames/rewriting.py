@@ -48,6 +48,8 @@ def graphs_between(graph: Graph, passes: Pipeline, trace: Trace) -> list[Graph]:
     wanted = [*map(_identity, applied(trace))]
     if len(graph.nodes) > MOST_NODES:
         raise LeftOut(f"its graph has {len(graph.nodes):,} nodes; the limit is {MOST_NODES}")
+    if not wanted:
+        raise LeftOut("its passes apply no rewrite")
     if len(wanted) > MOST_STEPS:
         raise LeftOut(f"its passes apply {len(wanted):,} rewrites; the limit is {MOST_STEPS}")
     found = [graph]

@@ -17,7 +17,7 @@ from compiler.compute.statements import Loop, Prefetch, Statement, Store
 from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.loops.nodes import Buffer, Kernel
+from compiler.loops.nodes import Kernel
 from course.frames.limits import MOST_FRAMES, LeftOut, bounded, left_out
 
 MOST_ELEMENTS = 1_500
@@ -29,7 +29,7 @@ STRAIGHT = ("unroll", "vector", "dot")
 """The kinds of loops that are part of a frame."""
 
 Use = Literal["read", "write", "sum"]
-"""The use of elements in a frame. `sum`: the frame adds to registers that are stored there later."""
+"""The use of elements: a frame with sums adds to registers that are stored there later."""
 Element = tuple[int, ...]
 Touched = dict[str, dict[Element, None]]
 """Elements by the name of their buffer, in the order of their first access."""
