@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from compiler.ir.graph import Graph
+from compiler.passes.engine.account import UNREAD
 from compiler.passes.pipeline.pipeline import Pipeline
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.trace import Decision, Step, Trace
@@ -36,8 +37,12 @@ class First:
 
 
 def applied(trace: Trace) -> list[Step]:
-    """Return the applied rewrites of all passes, in order."""
-    return [s for e in trace.events for s in e.steps if s.outcome == "applied"]
+    """Return the applied rewrites of all passes, in order.
+
+    Steps that only account for a constant without readers are no rewrites: no gate is asked.
+    """
+    steps = (s for e in trace.events for s in e.steps)
+    return [s for s in steps if s.outcome == "applied" and s.rule != UNREAD.name]
 
 
 def graphs_between(graph: Graph, passes: Pipeline, trace: Trace) -> list[Graph]:

@@ -52,7 +52,7 @@ def test_a_picture_plays_steps_and_prints(page: Page) -> None:
     matched = player.locator(".picture-node[data-matched]")
     expect(matched).to_have_count(2)
     page.keyboard.press("ArrowRight")
-    expect(text).to_contain_text("mean replaces again")
+    expect(text).to_contain_text("mean instead of again")
     expect(matched).to_have_count(0)
     expect(player.locator(".picture-node[data-made]")).to_have_count(1)
     again = player.locator(".picture-node", has_text="again")
@@ -63,7 +63,7 @@ def test_a_picture_plays_steps_and_prints(page: Page) -> None:
     expect(text).to_have_text(last)
     expect(player.locator(".player-bar")).to_be_hidden()
     page.emulate_media(media="screen", reduced_motion="reduce")
-    expect(text).to_contain_text("mean replaces again")
+    expect(text).to_contain_text("mean instead of again")
 
     # With reduced motion it plays only when the reader says so.
     page.reload()

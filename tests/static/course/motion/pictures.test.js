@@ -82,7 +82,7 @@ test("the text of a rewrite names what it matched, and what became of it", () =>
   const text = (phase, took, made) => rewriteText({ ...base, phase, took, made }, 3);
   assert.equal(text("start", [], []), "The graph before 3 rewrites.");
   assert.equal(text("match", ["a", "b"], ["a"]), "2 of 3: cse matches a, b: a is the same.");
-  assert.equal(text("replace", ["a", "b"], ["a"]), "2 of 3: a replaces b.");
-  assert.equal(text("replace", ["b"], []), "2 of 3: b is removed.");
-  assert.equal(text("replace", ["b"], ["b"]), "2 of 3: b is changed.");
+  assert.equal(text("replace", ["a", "b"], ["a"]), "2 of 3: a instead of b.");
+  assert.equal(text("replace", ["b"], []), "2 of 3: the graph without b.");
+  assert.equal(text("replace", ["b"], ["b"]), "2 of 3: b after the change.");
 });
