@@ -37,7 +37,7 @@ export function labContent(found, data, source) {
     case "experiment":
       return experimentLab(found, data.draw ?? "table");
     case "schedule":
-      return [code(source), ...motionContent(found), counts(found), details(word("lab.loops"), found.texts.loops, "loops", true)];
+      return [...(source.trim() ? [code(source)] : []), ...motionContent(found), counts(found), details(word("lab.loops"), found.texts.loops, "loops", true)];
     case "planner":
       return planLab(found);
     case "python":

@@ -62,8 +62,7 @@ export function player({ name, n, paceMs = paceOf(n), picture, legend, text, dra
   const root = el(
     "div",
     { class: "player", role: "group", "aria-label": name },
-    el("div", { class: "player-bar" }, play, back, slider, forward, count),
-    says,
+    el("div", { class: "player-head" }, el("div", { class: "player-bar" }, play, back, slider, forward, count), says),
     el("div", { class: "player-picture" }, picture),
     legend.length > 0 &&
       el("ul", { class: "player-legend" }, ...legend.map(([kind, words]) => el("li", {}, swatch(kind), words))),
