@@ -1,8 +1,8 @@
 """The lesson engine: reads lessons, runs their blocks, judges answers, and checks lessons.
 
     format -> graphs -> quantities -> movement -> placed -> compile_times -> modelled_products
-    -> loop_counts -> cache_lines -> lane_counts -> machine_code -> multiplications -> student
-    -> blocks -> judging -> exercises -> lessons -> catalogue -> checking
+    -> loop_counts -> cache_lines -> lane_counts -> machine_code -> multiplications -> frames
+    -> student -> blocks -> judging -> exercises -> lessons -> catalogue -> checking
 
 A part imports only from earlier parts. `judging` finds the kinds of exercises in their registry,
 which importing `exercises` fills. The package runs under Pyodide: it imports neither Flask nor

@@ -11,15 +11,17 @@ from compiler.passes.pipeline.text import parse_pipeline
 from compiler.trace import Event
 from course.blocks.results import Results, Run
 from course.format.kind import block_kind
+from course.frames.rewriting import rewriting_picture
 from course.quantities import Amount, Subject, counted
 
 
 @block_kind(body="text")
-def pipeline(run: Run, text: str, *, name: str, of: str) -> Results:
+def pipeline(run: Run, text: str, *, name: str, of: str, moving: bool = False) -> Results:
     """Run passes on a graph, and show each step with its reason.
 
     Results are the quantities `before.X` and `after.X`, and the numbers of rewrites `applied` and
     `declined`, also for each rule: `applied.RULE`. Other blocks see the graph after the passes.
+    With `moving`, a moving picture shows the nodes that each rewrite matched and made.
     """
     before = run.graph(of)
     try:
@@ -34,7 +36,9 @@ def pipeline(run: Run, text: str, *, name: str, of: str) -> Results:
     amounts |= {o: Amount(sum(s.outcome == o for s in steps)) for o in ("applied", "declined")}
     rules = Counter(f"{s.outcome}.{s.rule}" for s in steps)
     amounts |= {name: Amount(n) for name, n in rules.items()}
-    data = {"passes": [_shown(e) for e in trace.events]}
+    data: dict[str, Any] = {"passes": [_shown(e) for e in trace.events]}
+    if moving:
+        data["motion"] = rewriting_picture(before, lines, trace)
     return Results(amounts, {"before": str(before), "after": str(after)}, data, after)
 
 

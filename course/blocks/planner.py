@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from compiler.errors import CompileError
 from compiler.memory.check import check_plan
@@ -12,6 +13,7 @@ from compiler.memory.problem import Problem
 from compiler.memory.text import parse_plan
 from course.blocks.results import Results, Run
 from course.format.kind import block_kind
+from course.frames.placing import placing_picture
 from course.graphs import lines_from
 from course.quantities import Amount
 
@@ -19,14 +21,15 @@ MOST_BUFFERS = 2_000
 
 
 @block_kind(body="text")
-def planner(run: Run, text: str, *, name: str, by: str = "greedy") -> Results:
+def planner(run: Run, text: str, *, name: str, by: str = "greedy", moving: bool = False) -> Results:
     """Place the buffers of a problem in one arena.
 
     Results are `peak_bytes`, `lower_bound_bytes`, `unshared_bytes` and `buffers`. Offsets in the
-    text are ignored.
+    text are ignored. With `moving`, a moving picture places one buffer after another.
     """
     problem = read_problem(text, run.first_line)
-    found = find_planner(by).plan(problem, Options(time_limit_s=1.0))
+    chosen = find_planner(by)
+    found = chosen.plan(problem, Options(time_limit_s=1.0))
     faults = check_plan(found.plan, problem=problem)
     assert not faults, f"the plan of {by} is wrong: {faults[0]}"
     plan = found.plan
@@ -40,7 +43,10 @@ def planner(run: Run, text: str, *, name: str, by: str = "greedy") -> Results:
         {"name": b.name, "start": b.start, "end": b.end, "offset": b.offset, "size": b.size}
         for b in plan.buffers
     ]
-    return Results(amounts, {"plan": str(plan)}, {"planner": found.planner, "buffers": buffers})
+    data: dict[str, Any] = {"planner": found.planner, "buffers": buffers}
+    if moving:
+        data["motion"] = placing_picture(problem, plan, searched=chosen.searches)
+    return Results(amounts, {"plan": str(plan)}, data)
 
 
 def read_problem(text: str, first_line: int = 1) -> Problem:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from compiler.errors import CompileError
 from compiler.schedule.assemble import Scheduled
 from compiler.targets.target import by_name
 from course.blocks.results import Results, Run, or_error
 from course.cache_lines import misses
 from course.format.kind import block_kind
+from course.frames.walk import walk_picture
 from course.graphs import lines_from
 from course.lane_counts import lane_counts
 from course.loop_counts import counts, loops_text, scheduled
@@ -24,6 +27,7 @@ def schedule(
     kernel: int = 0,
     cache: int = 0,
     target: str = "",
+    moving: bool = False,
     expect: str = "",
 ) -> Results:
     """Apply a schedule to a kernel of a graph, and show its loops.
@@ -31,6 +35,7 @@ def schedule(
     Results are `loops`, `depth`, `iterations` and `moves`. With `cache`, they include `misses`: the
     lines that the loops load into a simulated cache of this size in bytes. With `target`, they
     include the `registers`, `operations` and `loads` of the loops on this machine, by a model. With
+    `moving`, a moving picture shows the elements that each iteration reads and writes. With
     `expect`, the schedule must be refused with this error code.
     """
     kernels = [k for k in Subject(run.graph(of)).preview.kernels if k.computation is not None]
@@ -69,4 +74,7 @@ def schedule(
         amounts["operations"] = Amount(on_target.operations)
         amounts["loads"] = Amount(on_target.loads)
     texts = {"loops": loops_text(made.kernel), "schedule": made.text}
-    return Results(amounts, texts, {"kernel": kernels[kernel].name})
+    data: dict[str, Any] = {"kernel": kernels[kernel].name}
+    if moving:
+        data["motion"] = walk_picture(made.kernel)
+    return Results(amounts, texts, data)

@@ -368,6 +368,10 @@ export interface Result {
 // Lessons of the course: runs of their blocks, exercises, and verdicts on answers.
 
 export type JudgeVerdict = "passed" | "failed" | "error" | "timeout";
+export type MotionKind = "walk" | "places" | "rewrites";
+export type WalkUse = "read" | "write" | "sum";
+export type WalkCells = [number, WalkUse, number, number, number, number];
+export type RewritePhase = "start" | "match" | "replace";
 /** The request of a job that runs a lesson; `digest` is that of the lesson's text. */
 export interface LessonRequest {
   kind: "lesson"; lesson: string; digest: string; seconds: number; foreign: boolean;
@@ -404,6 +408,35 @@ export interface LessonCase { name: string; pipeline: string; words: string; rou
 export interface LessonBuffer {
   name: string; start: number; end: number; offset: number; size: number;
 }
+/** A buffer of a kernel as a matrix; the last axis has the columns, all others the rows. */
+export interface LessonMatrix {
+  name: string; shape: number[]; rows: number; columns: number; role: string;
+}
+/** An iteration of a kernel's loops: the values of the loops, and its elements as text. `cells`
+ * are rectangles of elements: the position of the matrix, the use, the first row, the first
+ * column, the number of rows, and the number of columns. The use "sum" means that the frame adds
+ * to registers that are stored to these elements later. */
+export interface WalkFrame {
+  at: string; reads: string; writes: string; sums: string; cells: WalkCells[];
+}
+/** The placement of a buffer, by its position in the plan. `on` names the buffers below it that
+ * are live at the same time. `shares` names buffers with common bytes; in the order "run", only
+ * the last owners of these bytes. Units: bytes. */
+export interface PlaceFrame { buffer: number; on: string[]; shares: string[]; peak_bytes: number; }
+/** A rewrite before ("match") and after ("replace") it is applied; "start" is the given graph.
+ * `boxes` and `lines` are the visible boxes and lines of the drawing, by position. `marked` are
+ * the boxes that the rewrite matched or made. */
+export interface RewriteFrame {
+  phase: RewritePhase; step: number; rule: string; at: string; because: string; took: string[];
+  made: string[]; boxes: number[]; marked: number[]; lines: number[];
+}
+/** A moving picture. Its frames are in `walk`, `places` or `rewrites`. `omitted` is the reason
+ * why the picture has no frames, or "". `order` is the order of placement. `lines` are the edges
+ * of the drawing, each as the keys of two boxes. */
+export interface LessonMotion {
+  kind: MotionKind; omitted: string; order: string; matrices: LessonMatrix[]; walk: WalkFrame[];
+  places: PlaceFrame[]; rewrites: RewriteFrame[]; drawing: GraphDrawing | null; lines: string[][];
+}
 /** The results of one block; `block` is its position in the lesson. Drawings are keyed by the
  * names of texts. `right` is the position of the right choice of a prediction, from 0; null for
  * predictions of numbers. */
@@ -411,7 +444,7 @@ export interface LessonBlock {
   block: number; name: string; kind: string; seconds: number; amounts: Record<string, LessonAmount>;
   texts: Record<string, string>; output: string; error: Problem | null;
   drawings: Record<string, GraphDrawing>; passes: LessonPass[]; measure: LessonMeasure[];
-  cases: LessonCase[]; buffers: LessonBuffer[]; right: number | null;
+  cases: LessonCase[]; buffers: LessonBuffer[]; motion: LessonMotion | null; right: number | null;
 }
 /** The results of a lesson's blocks so far. `figures` has the text of each reference in the
  * prose, keyed by the reference. `seconds` is the time for measuring in each experiment. */

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 import course
 from app.jobs.isolation import is_ours
 from app.learn.contents import Item, Row, rows_of
-from app.wire.lessons import MOST_DRAWN, drawing
+from app.wire.small_graphs import MOST_DRAWN, drawing
 from compiler.errors import CompileError
 from course.catalogue import PLACES
 from course.graphs import read_graph

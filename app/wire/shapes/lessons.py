@@ -8,6 +8,10 @@ from app.wire.shapes import Payload
 from app.wire.shapes.facts import Problem
 
 JudgeVerdict = Literal["passed", "failed", "error", "timeout"]
+MotionKind = Literal["walk", "places", "rewrites"]
+WalkUse = Literal["read", "write", "sum"]
+WalkCells = tuple[int, WalkUse, int, int, int, int]
+RewritePhase = Literal["start", "match", "replace"]
 
 
 class LessonRequest(TypedDict):
@@ -119,6 +123,81 @@ class LessonBuffer(TypedDict):
     size: int
 
 
+class LessonMatrix(TypedDict):
+    """A buffer of a kernel as a matrix; the last axis has the columns, all others the rows."""
+
+    name: str
+    shape: list[int]
+    rows: int
+    columns: int
+    role: str
+
+
+class WalkFrame(TypedDict):
+    """An iteration of a kernel's loops: the values of the loops, and its elements as text.
+
+    `cells` are rectangles of elements: the position of the matrix, the use, the first row, the
+    first column, the number of rows, and the number of columns. The use "sum" means that the frame
+    adds to registers that are stored to these elements later.
+    """
+
+    at: str
+    reads: str
+    writes: str
+    sums: str
+    cells: list[WalkCells]
+
+
+class PlaceFrame(TypedDict):
+    """The placement of a buffer, by its position in the plan.
+
+    `on` names the buffers below it that are live at the same time. `shares` names buffers with
+    common bytes; in the order "run", only the last owners of these bytes. Units: bytes.
+    """
+
+    buffer: int
+    on: list[str]
+    shares: list[str]
+    peak_bytes: int
+
+
+class RewriteFrame(TypedDict):
+    """A rewrite before ("match") and after ("replace") it is applied; "start" is the given graph.
+
+    `boxes` and `lines` are the visible boxes and lines of the drawing, by position. `marked` are
+    the boxes that the rewrite matched or made.
+    """
+
+    phase: RewritePhase
+    step: int
+    rule: str
+    at: str
+    because: str
+    took: list[str]
+    made: list[str]
+    boxes: list[int]
+    marked: list[int]
+    lines: list[int]
+
+
+class LessonMotion(TypedDict):
+    """A moving picture. Its frames are in `walk`, `places` or `rewrites`.
+
+    `omitted` is the reason why the picture has no frames, or "". `order` is the order of placement.
+    `lines` are the edges of the drawing, each as the keys of two boxes.
+    """
+
+    kind: MotionKind
+    omitted: str
+    order: str
+    matrices: list[LessonMatrix]
+    walk: list[WalkFrame]
+    places: list[PlaceFrame]
+    rewrites: list[RewriteFrame]
+    drawing: GraphDrawing | None
+    lines: list[list[str]]
+
+
 class LessonBlock(TypedDict):
     """The results of one block; `block` is its position in the lesson.
 
@@ -139,6 +218,7 @@ class LessonBlock(TypedDict):
     measure: list[LessonMeasure]
     cases: list[LessonCase]
     buffers: list[LessonBuffer]
+    motion: LessonMotion | None
     right: int | None
 
 

@@ -4,6 +4,7 @@ import { showProblem } from "../panes/shell/problem.js";
 import { highlight } from "../text/highlight.js";
 import { word } from "../text/words.js";
 import { experimentLab } from "./experiment.js";
+import { motionContent } from "./motion/motion.js";
 import { pictureOf } from "./picture.js";
 import { planPicture } from "./plan_picture.js";
 import { playgroundAddress } from "./view_link.js";
@@ -36,7 +37,7 @@ export function labContent(found, data, source) {
     case "experiment":
       return experimentLab(found, data.draw ?? "table");
     case "schedule":
-      return [code(source), counts(found), details(word("lab.loops"), found.texts.loops, "loops", true)];
+      return [...(source.trim() ? [code(source)] : []), ...motionContent(found), counts(found), details(word("lab.loops"), found.texts.loops, "loops", true)];
     case "planner":
       return planLab(found);
     case "python":
@@ -142,25 +143,33 @@ function counts(found) {
 
 /** @param {LessonBlock} found @param {string} source */
 function pipelineLab(found, source) {
-  const isSame = found.texts.before === found.texts.after;
+  const isMoving = Boolean(found.motion && !found.motion.omitted);
+  return [
+    code(source.trim()),
+    ...motionContent(found),
+    ...bothSides(found, !isMoving),
+    ledger(found.passes),
+    details(word("lab.text-before"), found.texts.before),
+    details(word("lab.text-after"), found.texts.after),
+  ];
+}
+
+/**
+ * Return the graphs before and after the passes with their quantities, or the quantities alone.
+ * @param {LessonBlock} found
+ * @param {boolean} withDrawings
+ */
+function bothSides(found, withDrawings) {
   const side = (/** @type {"before" | "after"} */ which) =>
     el(
       "figure",
       { class: "lab-side" },
       el("figcaption", {}, word(`lab.${which}`)),
-      ...drawn(found, which),
+      ...(withDrawings ? drawn(found, which) : []),
       quantities(found, `${which}.`),
     );
-  const sides = isSame
-    ? [...drawn(found, "after"), el("p", { class: "lab-note" }, word("lab.same-graph"))]
-    : [el("div", { class: "lab-sides" }, side("before"), side("after"))];
-  return [
-    code(source.trim()),
-    ...sides,
-    ledger(found.passes),
-    details(word("lab.text-before"), found.texts.before),
-    details(word("lab.text-after"), found.texts.after),
-  ];
+  if (found.texts.before !== found.texts.after) return [el("div", { class: "lab-sides" }, side("before"), side("after"))];
+  return [...(withDrawings ? drawn(found, "after") : []), el("p", { class: "lab-note" }, word("lab.same-graph"))];
 }
 
 /** @param {LessonPass[]} passes */
@@ -193,8 +202,10 @@ function planLab(found) {
   const text = (/** @type {string} */ name) => found.amounts[name]?.text ?? "";
   const words = { peak: text("peak_bytes"), bound: text("lower_bound_bytes"), unshared: text("unshared_bytes") };
   const bound = found.amounts.lower_bound_bytes?.value ?? 0;
+  const isMoving = Boolean(found.motion && !found.motion.omitted);
   return [
-    el("div", { class: "lab-drawing", tabIndex: 0 }, planPicture(found.buffers, bound)),
+    ...motionContent(found),
+    ...(isMoving ? [] : [el("div", { class: "lab-drawing", tabIndex: 0 }, planPicture(found.buffers, bound))]),
     el("p", { class: "lab-note" }, word("lab.plan-figures", words)),
     details(word("lab.text-of"), found.texts.plan),
   ];

@@ -31,6 +31,17 @@ function placed(dot) {
  * @returns {Promise<SVGSVGElement>}
  */
 export async function pictureOf(drawing, marked = new Set()) {
+  const { picture, boxes } = await graphScene(drawing);
+  for (const { key, id } of drawing.nodes) boxes.get(key)?.toggleAttribute("data-marked", marked.has(id));
+  return picture;
+}
+
+/**
+ * Draw a graph, and return its boxes by key, and the parts of its edges by the keys of both ends: `n0 n1`.
+ * @param {GraphDrawing} drawing with nodes
+ * @returns {Promise<{picture: SVGSVGElement, boxes: Map<string, SVGGElement>, edges: Map<string, SVGPathElement[]>}>}
+ */
+export async function graphScene(drawing) {
   const layout = (await placed(drawing.dot)).layouts.get("");
   if (!layout) throw new Error("the drawing has no layout");
   const nodes = new Map(drawing.nodes.map((each) => [each.key, each]));
@@ -44,27 +55,32 @@ export async function pictureOf(drawing, marked = new Set()) {
     width,
     height,
   });
-  for (const { path, tip } of layout.edges) {
+  /** @type {Map<string, SVGPathElement[]>} */
+  const edges = new Map();
+  for (const { from, to, path, tip } of layout.edges) {
     const [x, y, ...rest] = path;
     const end = tip ? ` L${tip[0]} ${tip[1]}` : "";
-    picture.append(svg("path", { class: "picture-edge", d: `M${x} ${y} C${rest.join(" ")}${end}` }));
-    if (tip) picture.append(svg("path", { class: "picture-tip", d: tipPath(path, tip) }));
+    const parts = [svg("path", { class: "picture-edge", d: `M${x} ${y} C${rest.join(" ")}${end}` })];
+    if (tip) parts.push(svg("path", { class: "picture-tip", d: tipPath(path, tip) }));
+    edges.set(`${from} ${to}`, parts);
+    picture.append(...parts);
   }
+  /** @type {Map<string, SVGGElement>} */
+  const boxes = new Map();
   for (const { key, x, y, w, h } of layout.nodes) {
     const node = nodes.get(key);
     if (!node) continue;
-    const isMarked = marked.has(node.id);
-    picture.append(
-      svg(
-        "g",
-        { class: "picture-node", "data-family": asFamily(node.family), ...(isMarked ? { "data-marked": "" } : {}) },
-        svg("rect", { x: x - w / 2, y: y - h / 2, width: w, height: h, rx: CORNER }),
-        svg("text", { x, y: y - 4, class: "picture-label" }, node.label),
-        svg("text", { x, y: y + 12, class: "picture-detail" }, node.detail),
-      ),
+    const box = svg(
+      "g",
+      { class: "picture-node", "data-family": asFamily(node.family) },
+      svg("rect", { x: x - w / 2, y: y - h / 2, width: w, height: h, rx: CORNER }),
+      svg("text", { x, y: y - 4, class: "picture-label" }, node.label),
+      svg("text", { x, y: y + 12, class: "picture-detail" }, node.detail),
     );
+    boxes.set(key, box);
+    picture.append(box);
   }
-  return picture;
+  return { picture, boxes, edges };
 }
 
 /**
