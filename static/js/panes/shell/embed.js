@@ -1,4 +1,5 @@
-// An embedded view: the drawing, a slider for the passes, and a pane, initially the pane of the link.
+// An embedded view: the drawing, a slider for the passes, and a pane, initially the pane of the link. If only one
+// of both fits, other sites first show the drawing, and this site's own pages first show the pane.
 import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
 import { nextStage, stageTitle } from "../../results/stages.js";
 import { together } from "../../state/state.js";
@@ -11,11 +12,13 @@ import { PANES, mountPane, panesOf } from "../index.js";
  * @param {HTMLElement} root
  * @param {import("../../state/page.js").PageState} state
  * @param {import("../../graph/layout.js").Layouter} layouter
+ * @param {boolean} isOwn whether a page of this site shows the view
  * @returns {() => void}
  */
-export function mountEmbed(root, state, layouter) {
+export function mountEmbed(root, state, layouter, isOwn) {
   root.replaceChildren(clone("embed"));
   const embed = part(root, "embed");
+  if (isOwn) show(embed, "pane");
   part(root, "model").textContent = state.get().result?.model.name ?? "";
   const slider = partOf(root, "slider", HTMLInputElement);
   const shown = panesOf(state.get());
@@ -36,7 +39,7 @@ export function mountEmbed(root, state, layouter) {
       stopPane();
       stopPane = () => {};
       part(root, "pane").replaceChildren(
-        ...(gone ? [el("p", { class: "pane-empty" }, word("embed.gone"))] : []),
+        ...(gone ? [el("p", { class: "pane-empty" }, word(isOwn ? "embed.own-job" : "embed.gone"))] : []),
       );
       if (!gone) stopPane = mountPane(pane, part(root, "pane"), state);
     }),

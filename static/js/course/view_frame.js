@@ -1,0 +1,76 @@
+// A pane of the playground inside a lesson: a frame with the read-only view of a state. It loads when it is in sight.
+// Its place has the same size before, while and after it loads.
+import { el, listen } from "../elements/dom.js";
+import { showProblem } from "../panes/shell/problem.js";
+import { word } from "../text/words.js";
+import { createGate } from "./gate.js";
+
+/** @typedef {import("../state/page.js").PageProblem} PageProblem */
+
+/**
+ * @param {string} address of the view
+ * @param {string} title name of the frame for screen readers
+ * @param {(address: string) => void} moved receives the address of the playground at the reader's position
+ */
+export function createViewFrame(address, title, moved) {
+  const place = emptyPlace("view.later");
+  const gate = createGate(load);
+  const observer = new IntersectionObserver((entries) => gate.see(entries[entries.length - 1].isIntersecting));
+  observer.observe(place);
+
+  function load() {
+    observer.disconnect();
+    place.dataset.state = "loading";
+    const frame = el("iframe", { class: "view-frame", title });
+    let isStarted = false;
+    listen(frame, {
+      // The view tells its state by this event (panes/shell/own_view.js).
+      view: (/** @type {CustomEvent<import("../panes/shell/own_view.js").ViewState>} */ { detail }) => {
+        isStarted = true;
+        if (detail.state === "failed" && detail.problem) return fail(detail.problem);
+        place.dataset.state = detail.state;
+        if (detail.state === "shown") moved(detail.address);
+      },
+      load: () => {
+        if (isStarted || !frame.isConnected) return;
+        fail({ code: "E-SERVER-AWAY", message: word("view.absent"), hint: word("view.absent-hint") });
+      },
+    });
+    frame.src = address;
+    place.replaceChildren(note("view.loading"), frame);
+  }
+
+  /** @param {PageProblem} problem */
+  function fail(problem) {
+    place.dataset.state = "failed";
+    const box = el("div", { class: "problem", role: "alert" });
+    const again = el("button", { class: "button", type: "button", onclick: retry }, word("view.retry"));
+    place.replaceChildren(el("div", { class: "view-problem" }, box, el("p", {}, again)));
+    showProblem(box, problem);
+  }
+
+  function retry() {
+    place.focus({ preventScroll: true });
+    load();
+  }
+
+  return {
+    place,
+    /** Permit or forbid the view to start its compilation. @param {boolean} isAllowed */
+    allow: (isAllowed) => gate.allow(isAllowed),
+    stop: () => observer.disconnect(),
+  };
+}
+
+/**
+ * Return the place of a view without the view, with the words of this key.
+ * @param {string} key
+ */
+export function emptyPlace(key) {
+  return el("div", { class: "view", "data-state": "waiting", tabIndex: -1 }, note(key));
+}
+
+/** @param {string} key */
+function note(key) {
+  return el("p", { class: "view-note" }, word(key));
+}
