@@ -52,7 +52,7 @@ function show() {
   if (isWalking && canWalk) return;
   stop();
   isWalking = canWalk;
-  stop = isWalking ? mountEmbed(main, state, layouter, isOwn) : mountWait(main, state);
+  stop = isWalking ? mountEmbed(main, state, layouter, isOwn ? work : null) : mountWait(main, state);
   main.querySelector("[data-part=back]")?.remove();
 }
 keepGraphs(state);
@@ -63,5 +63,5 @@ api.operators().then(
   () => {}, // descriptions of operators are optional here
 );
 if (isOwn) mountOwnView(main, state, fragment);
-// An embedded view starts only one job: the compilation of its state, unless an equal result is stored.
+// An embedded view itself starts only one job: the compilation of its state, unless an equal result is stored.
 if (!problem) void createCompiler(state, work.submit).restore();

@@ -14,6 +14,7 @@ from tests.browser.reader import Reader
 
 LESSON, STEP = "70-fusion", 3
 """A lesson, and its step with the view of the pane Kernels with the node y."""
+PAGE_OF_VIEW = re.compile(r"/embed(#|$)")
 _BOX = "(each) => { const b = each.getBoundingClientRect(); return [b.y, b.width, b.height]; }"
 _ADD_FRAMES = """
 (addresses) => {
@@ -111,15 +112,15 @@ def test_views_of_the_same_program_share_one_compilation(page: Page) -> None:
 def test_a_view_that_cannot_load_says_so_in_its_place_and_loads_again(
     page: Page, watch: Watch
 ) -> None:
-    watch.expect("ERR_INTERNET_DISCONNECTED|ERR_FAILED")
+    watch.expect("ERR_INTERNET_DISCONNECTED")
     reader = at_view(page)
     place = reader.step.locator(".view")
-    page.route("**/embed", lambda route: route.abort("internetdisconnected"))
+    page.route(PAGE_OF_VIEW, lambda route: route.abort("internetdisconnected"))
     place.scroll_into_view_if_needed()
     expect(place.get_by_role("alert")).to_contain_text("the view could not be loaded")
     box = place.evaluate(_BOX)
     assert Inspector(page).in_both_themes(".lesson-article") == []
-    page.unroute("**/embed")
+    page.unroute(PAGE_OF_VIEW)
     again = place.get_by_role("button", name="Try again")
     again.focus()
     page.keyboard.press("Enter")
@@ -166,6 +167,26 @@ def test_a_view_follows_the_theme_and_is_accessible_at_two_widths(page: Page) ->
             expect(frame.locator("html")).to_have_css("color-scheme", theme)
             found = inner.violations() + inner.unreachable()
             assert found == [], (width, theme)
+
+
+def test_a_pane_with_a_job_of_its_own_runs_it_on_request(page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda r: asked.append(r.url) if r.method == "POST" else None)
+    page.goto("/embed#v=1&screen=walk&model=sample:digits_mlp&pipeline=fuse&pane=devices")
+    pane = page.locator("#pane")
+    expect(pane).to_contain_text("a job of its own", timeout=COMPILE_MS)
+    assert len(asked) == 1
+    pane.get_by_role("button", name="Run it here").click()
+    expect(pane.locator("[data-part=body]")).to_have_attribute(
+        "data-placed", re.compile("gpu"), timeout=COMPILE_MS
+    )
+    assert len(asked) == 2
+    assert asked[1].endswith("/placements")
+
+
+def test_the_address_of_a_view_without_a_model_says_so(page: Page) -> None:
+    page.goto("/embed")
+    expect(page.get_by_role("alert")).to_contain_text("names no model")
 
 
 def test_the_keyboard_reaches_a_view_and_leaves_it(page: Page) -> None:

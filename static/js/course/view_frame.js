@@ -27,7 +27,9 @@ export function createViewFrame(address, title, moved) {
       // The view tells its state by this event (panes/shell/own_view.js).
       view: (/** @type {CustomEvent<import("../panes/shell/own_view.js").ViewState>} */ { detail }) => {
         isStarted = true;
-        if (detail.state === "failed" && detail.problem) return fail(detail.problem);
+        const { problem } = detail;
+        // The view runs its script to the end before its frame goes.
+        if (detail.state === "failed" && problem) return queueMicrotask(() => frame.isConnected && fail(problem));
         place.dataset.state = detail.state;
         if (detail.state === "shown") moved(detail.address);
       },
@@ -58,7 +60,10 @@ export function createViewFrame(address, title, moved) {
     place,
     /** Permit or forbid the view to start its compilation. @param {boolean} isAllowed */
     allow: (isAllowed) => gate.allow(isAllowed),
-    stop: () => observer.disconnect(),
+    stop() {
+      observer.disconnect();
+      gate.allow(false);
+    },
   };
 }
 
