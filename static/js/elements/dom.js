@@ -103,7 +103,7 @@ export const isFramed = () => globalThis.window !== undefined && window.parent !
  * the page around the frame, under the eyes of its reader.
  * @param {Element} element
  */
-export function reveal(element) {
+export function bringIntoView(element) {
   if (!isFramed()) return element.scrollIntoView({ block: "nearest" });
   const { scrollMarginTop, scrollMarginBottom } = getComputedStyle(element);
   for (let box = element.parentElement; box; box = box.parentElement) {
@@ -122,7 +122,7 @@ export function reveal(element) {
  * @param {Element | null | undefined} element
  */
 export function revealSoon(element) {
-  if (element) requestAnimationFrame(() => reveal(element));
+  if (element) requestAnimationFrame(() => bringIntoView(element));
 }
 
 /**

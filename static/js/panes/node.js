@@ -1,6 +1,6 @@
 // The pane Node: definition and origin of the selected node, with its kernels and buffers.
 import { breakNames } from "../elements/breaks.js";
-import { clone, closest, el, listen, part, reveal } from "../elements/dom.js";
+import { bringIntoView, clone, closest, el, listen, part } from "../elements/dom.js";
 import { formatBytes } from "../text/format.js";
 import { nameOf, valueOf } from "../graph/labels.js";
 import { asFamily } from "../elements/families.js";
@@ -49,7 +49,7 @@ export function mountNode(root, state) {
     );
     breakNames(body);
     const current = page.edge ? body.querySelector("[aria-current]") : null;
-    if (current) reveal(current);
+    if (current) bringIntoView(current);
   }
 
   return together(
