@@ -14,15 +14,17 @@ import { createGate } from "./gate.js";
  */
 export function createViewFrame(address, title, moved) {
   const place = emptyPlace("view.later");
-  const gate = createGate(load);
+  const gate = createGate(() => load(false));
   const observer = new IntersectionObserver((entries) => gate.see(entries[entries.length - 1].isIntersecting));
   observer.observe(place);
 
-  function load() {
+  /** @param {boolean} hasFocus whether the view takes the focus when it appears */
+  function load(hasFocus) {
     observer.disconnect();
     place.dataset.state = "loading";
     const frame = el("iframe", { class: "view-frame", title });
     let isStarted = false;
+    let isAwaited = hasFocus;
     listen(frame, {
       // The view tells its state by this event (panes/shell/own_view.js).
       view: (/** @type {CustomEvent<import("../panes/shell/own_view.js").ViewState>} */ { detail }) => {
@@ -31,6 +33,8 @@ export function createViewFrame(address, title, moved) {
         // The view runs its script to the end before its frame goes.
         if (detail.state === "failed" && problem) return queueMicrotask(() => frame.isConnected && fail(problem));
         place.dataset.state = detail.state;
+        if (isAwaited) frame.focus({ preventScroll: true });
+        isAwaited = false;
         if (detail.state === "shown") moved(detail.address);
       },
       load: () => {
@@ -46,14 +50,9 @@ export function createViewFrame(address, title, moved) {
   function fail(problem) {
     place.dataset.state = "failed";
     const box = el("div", { class: "problem", role: "alert" });
-    const again = el("button", { class: "button", type: "button", onclick: retry }, word("view.retry"));
+    const again = el("button", { class: "button", type: "button", onclick: () => load(true) }, word("view.retry"));
     place.replaceChildren(el("div", { class: "view-problem" }, box, el("p", {}, again)));
     showProblem(box, problem);
-  }
-
-  function retry() {
-    place.focus({ preventScroll: true });
-    load();
   }
 
   return {
@@ -72,7 +71,7 @@ export function createViewFrame(address, title, moved) {
  * @param {string} key
  */
 export function emptyPlace(key) {
-  return el("div", { class: "view", "data-state": "waiting", tabIndex: -1 }, note(key));
+  return el("div", { class: "view", "data-state": "waiting" }, note(key));
 }
 
 /** @param {string} key */
