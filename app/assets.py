@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from flask import (
     Blueprint,
@@ -97,23 +98,25 @@ def _digest(path: Path) -> str:
 @bp.get("/")
 def page() -> Response:
     """Return the playground."""
-    return _playground().answer(is_named=False)  # the first answer sets a cookie
+    limits = current_app.config["SETTINGS"].limits()
+    made = _rendered("playground.html", PAGE_FILES, limits=limits)
+    return made.answer(is_named=False)  # the first answer sets a cookie
 
 
 PAGE_FILES = ("main.js", "main.css", "icon.svg", "worker.js", "reader.js")
 """The files of the bundle that the page names."""
+VIEW_FILES = ("embed.js", "main.css", "icon.svg", "worker.js", "reader.js")
+"""The files of the bundle that an embedded view names."""
 
 
-def _playground() -> Constant:
-    """Return the page; it is rendered again only after a new build of the bundle."""
-    state: tuple[str, ...] = (*map(asset, PAGE_FILES), first_lesson())
-    kept: tuple[tuple[str, ...], Constant] | None = current_app.extensions.get("playground")
+def _rendered(template: str, files: Sequence[str], **values: Any) -> Constant:
+    """Return a page that names these files; a new build of the bundle renders it again."""
+    state: tuple[str, ...] = (*map(asset, files), first_lesson())
+    kept: tuple[tuple[str, ...], Constant] | None = current_app.extensions.get(template)
     if kept is not None and kept[0] == state and not current_app.debug:
         return kept[1]
-    limits = current_app.config["SETTINGS"].limits()
-    text = render_template("playground.html", limits=limits)
-    made = Constant(text.encode(), "text/html")
-    current_app.extensions["playground"] = (state, made)
+    made = Constant(render_template(template, **values).encode(), "text/html")
+    current_app.extensions[template] = (state, made)
     return made
 
 
@@ -149,6 +152,13 @@ def shared_page(link_id: str) -> Response:
         "playground.html", limits=current_app.config["SETTINGS"].limits(), link=found
     )
     return Response(text, status)
+
+
+@bp.get("/embed")
+def own_view() -> Response:
+    """Return the view of the state in the URL's fragment, for frames in pages of this site."""
+    made = _rendered("embed.html", VIEW_FILES, is_own=True)
+    return security.frame_here(made.answer())
 
 
 @bp.get("/embed/s/<link_id>")

@@ -16,7 +16,7 @@ from flask import Flask, Response, request
 
 _COOKIE = "compilarium-session"
 _SESSION = re.compile(r"[A-Za-z0-9_-]{22}")
-_PAGES = frozenset({"page.page", "page.shared_page"})
+_PAGES = frozenset({"page.page", "page.shared_page", "learn.lesson"})
 _IPV6_PREFIX = 64
 """Length of an IPv6 prefix in bits; a subscriber may use all addresses with the same prefix."""
 

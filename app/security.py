@@ -45,7 +45,23 @@ def register(app: Flask) -> None:
 
 def frame_anywhere(response: Response) -> Response:
     """Let pages of other sites show this answer in a frame, and permit them nothing else."""
-    policy = CONTENT_SECURITY_POLICY.replace("frame-ancestors 'none'", "frame-ancestors *")
+    return _frame_in(response, "*")
+
+
+def frame_here(response: Response) -> Response:
+    """Let pages of this site show this answer in a frame; other sites cannot."""
+    return _frame_in(response, "'self'")
+
+
+def show_own_frames(response: Response) -> Response:
+    """Let this page show frames of this site, but of no other site."""
+    response.headers["Content-Security-Policy"] = f"{CONTENT_SECURITY_POLICY}; frame-src 'self'"
+    return response
+
+
+def _frame_in(response: Response, pages: str) -> Response:
+    """Permit these pages to show an answer in a frame."""
+    policy = CONTENT_SECURITY_POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {pages}")
     response.headers["Content-Security-Policy"] = policy
     return response
 

@@ -18,7 +18,7 @@ from course.format.front import FOLDER
 from course.format.lesson import Block, Lesson, Prose, Step
 from course.lessons import EXERCISE
 
-PANES = ("graph", "python", "schedule", "pipeline", "planner", "experiment")
+PANES = ("graph", "python", "schedule", "pipeline", "planner", "experiment", "view")
 """The kinds of blocks that stand beside the prose."""
 WIDE = ("exercise",)
 """The kinds of blocks that take the whole width."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask, Response, current_app, render_template
 
+from app import security
 from app.learn.contents import lesson_page, n_exercises, parts_of, title_of
 from app.learn.explained import Lessons
 from app.learn.library import Library, library
@@ -63,7 +64,7 @@ def lesson(name: str) -> Response:
         if e.code == "E-REQUEST-UNKNOWN":
             raise
         return _failed(e)
-    return Response(render_template("lesson.html", page=page))
+    return security.show_own_frames(Response(render_template("lesson.html", page=page)))
 
 
 def _failed(error: CompileError) -> Response:

@@ -57,9 +57,11 @@ def test_the_page_is_written_once_for_each_bundle(site, client, monkeypatch):
 
 def test_the_files_that_the_page_names_are_known():
     templates = paths.site_folder("templates")
-    texts = [(templates / name).read_text() for name in ("base.html", "playground.html")]
-    named = {name for text in texts for name in re.findall(r"asset\('([^']+)'\)", text)}
-    assert named == set(assets.PAGE_FILES)
+    pages = {"playground.html": assets.PAGE_FILES, "embed.html": assets.VIEW_FILES}
+    for page, files in pages.items():
+        texts = [(templates / name).read_text() for name in ("base.html", page)]
+        named = {name for text in texts for name in re.findall(r"asset\('([^']+)'\)", text)}
+        assert named == set(files)
 
 
 def test_without_a_digest_there_is_an_etag(site, client):

@@ -43,6 +43,18 @@ def test_the_page_begins_a_session_once(client: FlaskClient) -> None:
     assert "Set-Cookie" not in client.get("/api/v1/about").headers
 
 
+def test_a_lesson_begins_a_session_whose_views_have_the_limits_of_the_page(make_app) -> None:
+    app = make_app(jobs_per_minute=2, sessions_per_address=2)
+    job = {"kind": "inspect", "model": {"sample": "no such"}}
+    found = []
+    for _ in range(2):
+        browser = app.test_client()
+        assert "Set-Cookie" in browser.get("/learn/70-fusion").headers
+        assert "Set-Cookie" not in browser.get("/embed").headers
+        found += [browser.post("/api/v1/jobs?reuse=1", json=job).status_code for _ in range(3)]
+    assert found == [404, 404, 429] * 2
+
+
 def test_with_tls_no_other_host_can_set_the_session(client: FlaskClient) -> None:
     cookie = client.get("/", base_url="https://localhost").headers["Set-Cookie"]
     assert cookie.startswith("__Host-compilarium-session=")

@@ -191,11 +191,11 @@ def test_the_glossary_leads_to_lessons_that_exist(client: FlaskClient) -> None:
 
 
 def test_text_and_panes_make_rows() -> None:
-    kinds = "prose graph experiment prose predict graph prose exercise"
+    kinds = "prose graph experiment prose predict view prose exercise"
     rows = list(rows_of([Item(kind) for kind in kinds.split()]))
     assert [_kinds(row) for row in rows] == [
         ["prose", ["graph", "experiment"], "prose", "predict"],
-        [["graph"], "prose"],
+        [["view"], "prose"],
         ["exercise"],
     ]
     assert [row.n_text for row in rows] == [3, 1, 1]

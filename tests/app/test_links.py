@@ -71,6 +71,7 @@ def test_only_the_embedded_view_may_be_framed_and_nothing_else_is_opened_by_that
         opened.replace("frame-ancestors *", "frame-ancestors 'none'")
         == (client.get("/").headers["Content-Security-Policy"])
     )
+    assert "data-own" not in page.get_data(as_text=True)
     unknown = client.get("/embed/s/abcdefgh")
     assert unknown.status_code == 404
     assert data_of(unknown.get_data(as_text=True))["error"]["code"] == "E-REQUEST-UNKNOWN"

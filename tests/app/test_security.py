@@ -21,6 +21,33 @@ def test_every_answer_carries_the_policy(client, path):
     assert headers["Referrer-Policy"] == "no-referrer"
 
 
+def policy(client, path: str) -> str:
+    return client.get(path).headers["Content-Security-Policy"]
+
+
+def test_the_view_of_a_fragment_is_framed_by_this_site_only(client):
+    answer = client.get("/embed")
+    assert answer.status_code == 200
+    assert "data-own" in answer.get_data(as_text=True)
+    opened = answer.headers["Content-Security-Policy"]
+    assert "frame-ancestors 'self';" in opened
+    closed = opened.replace("frame-ancestors 'self'", "frame-ancestors 'none'")
+    assert closed == policy(client, "/")
+
+
+def test_a_lesson_shows_frames_of_this_site_only_and_no_other_page_shows_any(client):
+    assert policy(client, "/learn/70-fusion") == f"{policy(client, '/')}; frame-src 'self'"
+    for path in ("/", "/learn", "/glossary", "/embed", "/embed/s/abcdefgh"):
+        assert "frame-src" not in policy(client, path)
+
+
+def test_the_view_of_a_fragment_is_kept_by_the_browser_with_its_policy(client):
+    tag = client.get("/embed").headers["ETag"]
+    again = client.get("/embed", headers={"If-None-Match": tag})
+    assert again.status_code == 304
+    assert "frame-ancestors 'self'" in again.headers["Content-Security-Policy"]
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

@@ -1,4 +1,4 @@
-// The blocks with results: graphs, passes, experiments, schedules, plans, and links to the playground.
+// The blocks with results: graphs, passes, experiments, schedules and plans.
 import { el } from "../elements/dom.js";
 import { showProblem } from "../panes/shell/problem.js";
 import { highlight } from "../text/highlight.js";
@@ -7,7 +7,6 @@ import { experimentLab } from "./experiment.js";
 import { motionContent } from "./motion/motion.js";
 import { pictureOf } from "./picture.js";
 import { planPicture } from "./plan_picture.js";
-import { playgroundAddress } from "./view_link.js";
 
 /**
  * @typedef {import("../wire.js").LessonBlock} LessonBlock
@@ -222,27 +221,4 @@ function pythonLab(found, source) {
     found.output !== "" && el("h4", {}, word("lab.output")),
     found.output !== "" && el("pre", { class: "lab-code", tabIndex: 0 }, el("code", {}, found.output)),
   ].filter((each) => each instanceof Node);
-}
-
-/**
- * Return the link of a view block to the playground.
- * @param {BlockData} data
- * @param {Named} named
- * @returns {Node[]}
- */
-export function viewContent({ view, is_sample: isSample }, named) {
-  if (!view) return [];
-  const name = isSample ? view.of.replace(/^sample:/, "") : view.of;
-  const texts = isSample ? {} : (named(name)?.texts ?? {});
-  const graph = texts.after ?? texts.graph ?? "";
-  const says = el("p", {}, view.words || word("view.says", { pane: view.pane, of: name, pipeline: view.pipeline }));
-  if (!isSample && !graph) return [says, el("p", { class: "lab-note" }, word("view.waiting"))];
-  const href = playgroundAddress({
-    ...(isSample ? { sample: name } : { graph }),
-    pipeline: view.pipeline,
-    pane: view.pane,
-    select: view.select,
-    stage: view.step,
-  });
-  return [says, el("p", {}, el("a", { class: "button", href, target: "_blank", rel: "opener" }, word("view.open")))];
 }

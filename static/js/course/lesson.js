@@ -3,11 +3,12 @@ import { el, part, partOf, presentResult } from "../elements/dom.js";
 import { word } from "../text/words.js";
 import { mountExercise } from "./exercise.js";
 import { fillFigures } from "./figures.js";
-import { labContent, problemBox, viewContent } from "./labs.js";
+import { labContent, problemBox } from "./labs.js";
 import { note, progressIn } from "./progress.js";
 import { mountPrediction, mountWhy } from "./questions.js";
 import { resultsOf, startRun } from "./run.js";
 import { mountSteps } from "./steps.js";
+import { createView } from "./view.js";
 
 /**
  * @typedef {object} BlockData what the page contains about a block
@@ -66,6 +67,9 @@ export function mountLesson(root) {
   // The text of each block, before its results replace it.
   const labs = /** @type {HTMLElement[]} */ ([...root.querySelectorAll("section.lab")]);
   const sources = new Map(labs.map((each) => [each, each.querySelector("code")?.textContent?.trimEnd() ?? ""]));
+  const views = new Map(
+    labs.filter((each) => each.dataset.kind === "view").map((each) => [each, createView(dataOf(each))]),
+  );
   /** What each block shows now, so its content is made only once per run. @type {Map<HTMLElement, string>} */
   const shown = new Map();
   /** Number of runs, and the run to which the results belong. */
@@ -74,6 +78,9 @@ export function mountLesson(root) {
 
   /** Whether the prediction that covers a result was neither made nor skipped. @param {string | undefined} prediction */
   const isCovered = (prediction) => Boolean(prediction) && progressIn(lesson)?.predictions[prediction ?? ""] === undefined;
+
+  const named = (/** @type {string} */ name) => resultsOf(run.found, ofName.get(name)?.block ?? -1);
+  const hasRun = () => run.state === "done" || run.state === "failed";
 
   function showResults() {
     for (const lab of labs) showLab(lab);
@@ -88,18 +95,17 @@ export function mountLesson(root) {
     const found = resultsOf(run.found, block.block);
     const body = part(lab, "body");
     const says = part(lab, "state");
-    const named = (/** @type {string} */ name) => resultsOf(run.found, ofName.get(name)?.block ?? -1);
-    const viewReady = block.is_sample || block.kind !== "view" || named(block.view?.of ?? "") !== null;
-    const isReady = block.kind === "view" ? viewReady : found !== null;
-    const next = isCovered(lab.dataset.covered) ? "covered" : isReady ? `run ${foundIn}` : "waiting";
-    const isWaiting = next === "waiting" && run.state !== "failed";
+    const next = isCovered(lab.dataset.covered) ? "covered" : found !== null ? `run ${foundIn}` : "waiting";
+    const view = views.get(lab);
+    const isReady = view ? view.show(body, named, hasRun()) : next !== "waiting";
+    const isWaiting = !isReady && run.state !== "failed";
     says.textContent = isWaiting ? word("lesson.lab-waiting") : "";
     lab.toggleAttribute("data-waiting", isWaiting);
+    if (view) return;
     const before = shown.get(lab);
     if (before === next) return;
     shown.set(lab, next);
     if (next === "covered") body.replaceChildren(cover(lab.dataset.covered ?? ""));
-    else if (block.kind === "view") body.replaceChildren(...viewContent(block, named));
     else if (found) body.replaceChildren(...labContent(found, block, sources.get(lab) ?? ""));
     else if (before === "covered") body.replaceChildren(el("p", { class: "lab-note" }, word("lesson.lab-waiting")));
   }

@@ -1,5 +1,5 @@
 // Links into the playground: a pane on a graph of the lesson, with the whole state in the URL.
-import { START, toFragment } from "../state/url.js";
+import { START, toFragment, tooLong } from "../state/url.js";
 
 /**
  * @typedef {object} Wanted
@@ -16,8 +16,22 @@ import { START, toFragment } from "../state/url.js";
  * @param {Wanted} wanted
  * @returns {string}
  */
-export function playgroundAddress({ graph = "", sample = "", pipeline = "default", pane = "steps", select = "", stage = 0 }) {
-  const place = {
+export const playgroundAddress = (wanted) => `/#${toFragment(placeOf(wanted))}`;
+
+/**
+ * Return the address of the read-only view of a state, for a frame in a page of this site; "" if the text of the
+ * graph is too long for an address.
+ * @param {Wanted} wanted
+ * @returns {string}
+ */
+export function viewAddress(wanted) {
+  const place = placeOf(wanted);
+  return tooLong(place).length ? "" : `/embed#${toFragment(place)}`;
+}
+
+/** @param {Wanted} wanted */
+function placeOf({ graph = "", sample = "", pipeline = "default", pane = "steps", select = "", stage = 0 }) {
+  return {
     ...START,
     screen: /** @type {const} */ ("walk"),
     model: sample ? `sample:${sample}` : "written",
@@ -28,5 +42,4 @@ export function playgroundAddress({ graph = "", sample = "", pipeline = "default
     selection: select ? [select] : [],
     at: select,
   };
-  return `/#${toFragment(place)}`;
 }

@@ -95,13 +95,34 @@ export function putChildren(parent, children) {
   parent.append(...children.slice(kept));
 }
 
+/** Whether the page is in a frame of another page. */
+export const isFramed = () => globalThis.window !== undefined && window.parent !== window;
+
+/**
+ * Scroll an element into view. In a frame, only the boxes of this page scroll: the browser would also scroll
+ * the page around the frame, under the eyes of its reader.
+ * @param {Element} element
+ */
+export function bringIntoView(element) {
+  if (!isFramed()) return element.scrollIntoView({ block: "nearest" });
+  const { scrollMarginTop, scrollMarginBottom } = getComputedStyle(element);
+  for (let box = element.parentElement; box; box = box.parentElement) {
+    if (!/auto|scroll/.test(getComputedStyle(box).overflowY)) continue;
+    const inner = element.getBoundingClientRect();
+    const outer = box.getBoundingClientRect();
+    const above = inner.top - (parseFloat(scrollMarginTop) || 0) - outer.top;
+    const below = inner.bottom + (parseFloat(scrollMarginBottom) || 0) - outer.bottom;
+    box.scrollTop += above < 0 ? above : Math.max(0, Math.min(above, below));
+  }
+}
+
 /**
  * Scroll an element into view with the next frame, which lays out the page anyway; scrolling at once
  * would force a second layout.
  * @param {Element | null | undefined} element
  */
 export function revealSoon(element) {
-  if (element) requestAnimationFrame(() => element.scrollIntoView({ block: "nearest" }));
+  if (element) requestAnimationFrame(() => bringIntoView(element));
 }
 
 /**

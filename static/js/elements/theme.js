@@ -28,11 +28,25 @@ export function toggleTheme() {
 
 /** Apply the stored choice, and follow changes of the system's theme. */
 export function startTheme() {
-  const stored = localStorage.getItem(STORED);
-  if (stored === "light" || stored === "dark") document.documentElement.dataset.theme = stored;
+  applyStored();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
     document.dispatchEvent(new CustomEvent("themechange")),
   );
+}
+
+/** Follow the theme that the reader chooses in other pages of this site, such as the page around a frame. */
+export function followTheme() {
+  addEventListener("storage", ({ key }) => {
+    if (key !== STORED && key !== null) return;
+    applyStored();
+    document.dispatchEvent(new CustomEvent("themechange"));
+  });
+}
+
+function applyStored() {
+  const stored = localStorage.getItem(STORED);
+  if (stored === "light" || stored === "dark") document.documentElement.dataset.theme = stored;
+  else delete document.documentElement.dataset.theme;
 }
 
 /**

@@ -1,5 +1,5 @@
 // Pointer input on the drawing: drag to pan, wheel or two fingers to zoom, click to select.
-import { listen } from "../elements/dom.js";
+import { isFramed, listen } from "../elements/dom.js";
 import { zoomAt } from "./camera.js";
 
 /**
@@ -80,6 +80,8 @@ export function mountPointer(canvas, hooks) {
       pointercancel: onUp,
       pointerleave: () => hooks.hover(null),
       wheel: (event) => {
+        // In a frame, the wheel scrolls the page around it until the drawing has the focus.
+        if (isFramed() && !event.ctrlKey && document.activeElement !== canvas) return;
         event.preventDefault();
         // Convert lines and pages to pixels; a pinch on a trackpad sets ctrlKey.
         const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;

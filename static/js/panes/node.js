@@ -1,6 +1,6 @@
 // The pane Node: definition and origin of the selected node, with its kernels and buffers.
 import { breakNames } from "../elements/breaks.js";
-import { clone, closest, el, listen, part } from "../elements/dom.js";
+import { bringIntoView, clone, closest, el, listen, part } from "../elements/dom.js";
 import { formatBytes } from "../text/format.js";
 import { nameOf, valueOf } from "../graph/labels.js";
 import { asFamily } from "../elements/families.js";
@@ -48,7 +48,8 @@ export function mountNode(root, state) {
       ...madeOf(page),
     );
     breakNames(body);
-    if (page.edge) body.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    const current = page.edge ? body.querySelector("[aria-current]") : null;
+    if (current) bringIntoView(current);
   }
 
   return together(

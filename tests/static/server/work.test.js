@@ -23,8 +23,9 @@ test("only one module of the playground sends requests that start jobs, and one 
   );
 });
 
-test("an embedded view can start no job except the compilation of its link", () => {
+test("an embedded view can start no job except the compilation of its link, and findings in this site's pages", () => {
   const uses = texts["embed.js"].match(/(?<!import \{ )\bwork\b(?! \} from|\.js)/g);
-  assert.equal(uses?.length, 1);
+  assert.equal(uses?.length, 2);
   assert.match(texts["embed.js"], /createCompiler\(state, work\.submit\)/);
+  assert.match(texts["embed.js"], /mountEmbed\(main, state, layouter, isOwn \? work : null\)/);
 });

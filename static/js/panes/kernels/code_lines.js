@@ -1,5 +1,5 @@
 // A list of linked lines of code: the pointer previews a line, a click or Enter pins it, arrows walk.
-import { closest, el, listen } from "../../elements/dom.js";
+import { bringIntoView, closest, el, listen } from "../../elements/dom.js";
 import { highlight } from "../../text/highlight.js";
 
 /** @typedef {import("../../text/links.js").Linked} Linked */
@@ -43,7 +43,7 @@ export function mountCodeLines(root, name, label, { pick, point }) {
     rows[cursor]?.removeAttribute("data-cursor");
     cursor = Math.max(0, Math.min(rows.length - 1, line));
     rows[cursor]?.setAttribute("data-cursor", "");
-    rows[cursor]?.scrollIntoView({ block: "nearest" });
+    if (rows[cursor]) bringIntoView(rows[cursor]);
     list()?.setAttribute("aria-activedescendant", `${prefix}-${cursor}`);
     point(cursor);
   }

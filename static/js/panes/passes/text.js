@@ -1,7 +1,7 @@
 // A line diff between the texts of a stage's graph and of another stage's graph.
 import { bindButtons, bindSwitch, isOn, watchSwitch } from "../../state/bindings.js";
 import { asProblem } from "../../jobs/compile.js";
-import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
+import { bringIntoView, clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
 import { selectNode, selectedIds } from "../../state/selection.js";
 import { inSlices } from "../../elements/slices.js";
 import { chosenBase, comparedWith } from "../../results/snapshots.js";
@@ -105,7 +105,7 @@ export function mountText(root, state) {
       line.toggleAttribute("data-selected", selected);
       if (selected) first ??= line;
     }
-    if (isSought) first?.scrollIntoView({ block: "nearest" });
+    if (isSought && first) bringIntoView(first);
     if (first) isSought = false;
   }
 

@@ -1,45 +1,51 @@
-// An embedded view: the drawing, a slider for the passes, and a pane, initially the pane of the link.
-import { clone, closest, el, listen, part, partOf } from "../../elements/dom.js";
+// An embedded view: the drawing, a slider for the passes, and a pane, initially the pane of the link. If only one
+// of both fits, other sites first show the drawing, and this site's own pages first show the pane.
+import { clone, closest, listen, part, partOf } from "../../elements/dom.js";
 import { nextStage, stageTitle } from "../../results/stages.js";
 import { together } from "../../state/state.js";
 import { PLACE_KEYS, toFragment } from "../../state/url.js";
 import { word } from "../../text/words.js";
 import { mountGraph } from "../graph/graph.js";
 import { PANES, mountPane, panesOf } from "../index.js";
+import { mountAbsent } from "./absent.js";
 
 /**
  * @param {HTMLElement} root
  * @param {import("../../state/page.js").PageState} state
  * @param {import("../../graph/layout.js").Layouter} layouter
+ * @param {import("../../jobs/finding.js").Requests | null} own requests of a view in this site's own pages, else null
  * @returns {() => void}
  */
-export function mountEmbed(root, state, layouter) {
+export function mountEmbed(root, state, layouter, own) {
   root.replaceChildren(clone("embed"));
   const embed = part(root, "embed");
+  if (own) show(embed, "pane");
   part(root, "model").textContent = state.get().result?.model.name ?? "";
   const slider = partOf(root, "slider", HTMLInputElement);
-  const shown = panesOf(state.get());
   let stopPane = () => {};
   const go = (/** @type {1 | -1} */ by) => {
     const { result, stage } = state.get();
     if (result) state.set({ stage: nextStage(result.stages, stage, by, false) });
   };
+
+  /** Show the pane of the state: first the pane of the link, then the panes to which it leads. */
+  function showPane() {
+    const page = state.get();
+    const shown = panesOf(page);
+    const gone = PANES.find((each) => each.id === page.pane && "finds" in each && !shown.includes(each));
+    const pane = gone ?? shown.find(({ id }) => id === page.pane) ?? shown[0];
+    for (const name of ["pane-name", "pane-title"]) part(root, name).textContent = word(`pane.${pane.id}`);
+    stopPane();
+    const place = part(root, "pane");
+    place.replaceChildren();
+    stopPane =
+      gone && "finds" in gone ? mountAbsent(place, state, gone.kind, own, showPane) : mountPane(pane, place, state);
+  }
+
   return together(
     mountGraph(part(root, "graph"), state, layouter).stop,
     () => stopPane(),
-    // The view has the pane of the link, and the panes to which that pane leads.
-    state.watch(["pane"], (page) => {
-      const gone = PANES.find((each) => each.id === page.pane && "finds" in each && !shown.includes(each));
-      const pane = gone ?? shown.find(({ id }) => id === page.pane) ?? shown[0];
-      for (const name of ["pane-name", "pane-title"])
-        part(root, name).textContent = word(`pane.${pane.id}`);
-      stopPane();
-      stopPane = () => {};
-      part(root, "pane").replaceChildren(
-        ...(gone ? [el("p", { class: "pane-empty" }, word("embed.gone"))] : []),
-      );
-      if (!gone) stopPane = mountPane(pane, part(root, "pane"), state);
-    }),
+    state.watch(["pane"], showPane),
     listen(slider, { input: () => state.set({ stage: Number(slider.value) }) }),
     listen(part(root, "previous"), { click: () => go(-1) }),
     listen(part(root, "next"), { click: () => go(1) }),

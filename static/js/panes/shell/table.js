@@ -1,6 +1,6 @@
 // Sortable tables, used by panes with lists.
 import { breakNames } from "../../elements/breaks.js";
-import { closest, el, listen } from "../../elements/dom.js";
+import { bringIntoView, closest, el, listen } from "../../elements/dom.js";
 import { together } from "../../state/state.js";
 import { mountPreview } from "../passes/preview.js";
 
@@ -130,7 +130,7 @@ export function mountTable(root, state, { name, caption, columns, keyOf, onPick,
         line.toggleAttribute("data-selected", selected);
         if (selected) first ??= line;
       }
-      if (scroll) first?.scrollIntoView({ block: "nearest" });
+      if (scroll && first) bringIntoView(first);
     },
   };
 }

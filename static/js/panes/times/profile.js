@@ -1,6 +1,6 @@
 // Profile of a run: a flame chart by provenance, and every kernel with its lower bound.
 import { api } from "../../server/api.js";
-import { clone, el, listen, part, partOf } from "../../elements/dom.js";
+import { bringIntoView, clone, el, listen, part, partOf } from "../../elements/dom.js";
 import { declaredFigure, figure } from "../../elements/figures.js";
 import { flameOf, naturalGrouping } from "../../charts/flame_map.js";
 import { formatPercent, formatRatio, formatSeconds } from "../../text/format.js";
@@ -60,7 +60,7 @@ function show(root, state, profile) {
     keyOf: (/** @type {Row} */ { kernel }) => String(kernel.kernel),
     onPick: ({ kernel }) => {
       state.set(selectKernel(kernel));
-      part(root, "diagnosis").scrollIntoView({ block: "nearest" });
+      bringIntoView(part(root, "diagnosis"));
     },
     originsOf: ({ kernel }) => kernel.origins,
     columns: columnsOf(profile.machine.is_measured),
