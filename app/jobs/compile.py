@@ -32,6 +32,7 @@ from app.wire import kernels, programs
 from app.wire.links import kernel_links
 from app.wire.neighbours import neighbours
 from app.wire.shapes.facts import Host
+from compiler.codegen.debug import Listings
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.machine.keep import machine_of
@@ -70,7 +71,7 @@ class _Job:
         self.summary["host"] = host_facts()
         machine = machine_of(options_of(self.request).target)
         self.recorder = Recorder(results, self.summary, machine)
-        self.listing = ""
+        self.listings: Listings | None = None
         self.phase_name = ""
         self.phase_start = perf_counter()
         self.shapes: Shapes = {}
@@ -167,10 +168,10 @@ class _Job:
                 self.results.write("profile", profile)
             self.ready("measure")
         self.phase("listing")
-        for name, payload in programs.assembly(program):
-            self.results.write(name, payload)
-            if name == programs.LISTING:
-                self.listing = programs.listing_text(payload)
+        if program.kernels:
+            self.listings = programs.listings_of(program)
+            for name, payload in programs.assembly(program, self.listings.plain):
+                self.results.write(name, payload)
         self.ready("listing")
         if runs_here and self.options["check"]:
             self.phase("check")
@@ -187,8 +188,10 @@ class _Job:
 
     def relate(self, program: Program) -> None:
         """Store the links between lines, and the fusion verdict of each edge."""
-        for name, payload in kernel_links(program, self.options["threads"], self.listing):
-            self.results.write(name, payload)
+        if self.listings is not None:
+            threads = self.options["threads"]
+            for name, payload in kernel_links(program, threads, self.listings):
+                self.results.write(name, payload)
         first = self.recorder.graphs[0].graph
         stages, ways = self.recorder.event_stages, self.recorder.event_ways
         answers = neighbours(first, program.trace, stages, ways)
