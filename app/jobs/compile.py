@@ -6,6 +6,7 @@ import platform
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import Any
@@ -238,12 +239,20 @@ def inspect_model(task: Task, results: Results) -> None:
 
 def versions() -> dict[str, str]:
     """Return the versions that affect a result."""
-    found = {"compilarium": compiler.__version__, "python": platform.python_version()}
+    return {
+        "compilarium": compiler.__version__,
+        "python": platform.python_version(),
+        **_package_versions(),
+    }
+
+
+@cache
+def _package_versions() -> Mapping[str, str]:
+    """Return the versions of installed packages; reading the facts about a package is slow."""
+    found: dict[str, str] = {}
     for package in ("onnx", "numpy", "llvmlite"):
-        try:
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return found
 
 
