@@ -6,6 +6,7 @@ import platform
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import Any
@@ -32,6 +33,7 @@ from app.wire import kernels, programs
 from app.wire.links import kernel_links
 from app.wire.neighbours import neighbours
 from app.wire.shapes.facts import Host
+from compiler.codegen.debug import Listings
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.machine.keep import machine_of
@@ -70,7 +72,7 @@ class _Job:
         self.summary["host"] = host_facts()
         machine = machine_of(options_of(self.request).target)
         self.recorder = Recorder(results, self.summary, machine)
-        self.listing = ""
+        self.listings: Listings | None = None
         self.phase_name = ""
         self.phase_start = perf_counter()
         self.shapes: Shapes = {}
@@ -167,10 +169,10 @@ class _Job:
                 self.results.write("profile", profile)
             self.ready("measure")
         self.phase("listing")
-        for name, payload in programs.assembly(program):
-            self.results.write(name, payload)
-            if name == programs.LISTING:
-                self.listing = programs.listing_text(payload)
+        if program.kernels:
+            self.listings = programs.listings_of(program)
+            for name, payload in programs.assembly(program, self.listings.plain):
+                self.results.write(name, payload)
         self.ready("listing")
         if runs_here and self.options["check"]:
             self.phase("check")
@@ -187,8 +189,10 @@ class _Job:
 
     def relate(self, program: Program) -> None:
         """Store the links between lines, and the fusion verdict of each edge."""
-        for name, payload in kernel_links(program, self.options["threads"], self.listing):
-            self.results.write(name, payload)
+        if self.listings is not None:
+            threads = self.options["threads"]
+            for name, payload in kernel_links(program, threads, self.listings):
+                self.results.write(name, payload)
         first = self.recorder.graphs[0].graph
         stages, ways = self.recorder.event_stages, self.recorder.event_ways
         answers = neighbours(first, program.trace, stages, ways)
@@ -235,12 +239,20 @@ def inspect_model(task: Task, results: Results) -> None:
 
 def versions() -> dict[str, str]:
     """Return the versions that affect a result."""
-    found = {"compilarium": compiler.__version__, "python": platform.python_version()}
+    return {
+        "compilarium": compiler.__version__,
+        "python": platform.python_version(),
+        **_package_versions(),
+    }
+
+
+@cache
+def _package_versions() -> Mapping[str, str]:
+    """Return the versions of installed packages; reading the facts about a package is slow."""
+    found: dict[str, str] = {}
     for package in ("onnx", "numpy", "llvmlite"):
-        try:
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return found
 
 

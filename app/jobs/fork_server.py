@@ -6,8 +6,8 @@ takes a few milliseconds. Requests and answers are JSON lines on a socket, one r
 `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`. See fork_server_process.py for
 the code of the fork server.
 
-The memory of a child contains no secrets. The fork server starts with a fixed environment, opens no
-file of the server, and receives no data about jobs.
+The memory of a child contains no secrets. The fork server starts with a fixed environment, opens
+only files of the program, and receives no data about jobs.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ _PIPE_BYTES = 1024 * 1024
 WORKER, READER = "worker", "reader"
 """The roles of children: a worker runs one task, a reader reads texts until its end."""
 
+RUNS_JOBS = "runs-jobs"
+"""The argument of a fork server whose children run jobs."""
+
 ENVIRONMENT: Mapping[str, str] = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "LANG": "C.UTF-8",
@@ -48,13 +51,22 @@ ENVIRONMENT: Mapping[str, str] = {
 
 
 class ForkServer:
-    """Creates forks of a process `python -m module`, started at the first `fork` or `warm_up`."""
+    """Creates forks of a process `python -m module`, started at the first `fork` or `warm_up`.
+
+    If the forks run jobs, the process first compiles some samples, which takes about a second.
+    """
 
     def __init__(
-        self, module: str, log_folder: Path, environment: Mapping[str, str] = ENVIRONMENT
+        self,
+        module: str,
+        log_folder: Path,
+        environment: Mapping[str, str] = ENVIRONMENT,
+        *,
+        runs_jobs: bool = True,
     ) -> None:
         self.module, self.log_folder = module, log_folder
         self.environment = environment
+        self.arguments = (RUNS_JOBS,) if runs_jobs else ()
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
         self.door: Door | None = None
@@ -98,7 +110,7 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         with theirs, (self.log_folder / "fork-server.txt").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", self.module],
+                [sys.executable, "-m", self.module, *self.arguments],
                 stdin=theirs.fileno(),
                 stdout=log,
                 stderr=log,

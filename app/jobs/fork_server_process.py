@@ -1,7 +1,8 @@
 """The fork server: a process that has imported the compiler, and forks on request.
 
-The process imports all modules before the first fork, so children start at once. A child enters its
-enclosure before it reads anything else. The process ends when the server ends.
+The process imports all modules before the first fork, so children start at once. If its children
+run jobs, it also compiles some samples (trial.py). A child enters its enclosure before it reads
+anything else. The process ends when the server ends.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +21,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from app.jobs import enclosure
-from app.jobs.fork_server import READER, WORKER
+from app.jobs.fork_server import READER, RUNS_JOBS, WORKER
 from app.jobs.frames import frame
 from app.jobs.worker import Work, work_once
 from compiler.errors import CompileError
@@ -157,7 +159,10 @@ if __name__ == "__main__":
     from app.jobs.kinds import WORKS, warm_up
     from app.jobs.machine_facts import load_facts
     from app.jobs.reader import read_texts
+    from app.jobs.trial import compile_samples
 
     warm_up()
     load_facts()
+    if RUNS_JOBS in sys.argv:
+        compile_samples()
     serve(WORKS, read_texts)

@@ -18,7 +18,7 @@ from app.jobs import bisect, export, run, tune
 from app.jobs.bisect import BisectRequest, bisect_compiled
 from app.jobs.check import CheckRequest, check_compiled
 from app.jobs.comparison import ComparisonRequest, compare_compiled
-from app.jobs.compile import compile_model, host_facts, inspect_model
+from app.jobs.compile import compile_model, host_facts, inspect_model, versions
 from app.jobs.export import ExportRequest, export_stage
 from app.jobs.judge import judge_answer
 from app.jobs.lesson import run_lesson
@@ -99,3 +99,4 @@ def warm_up() -> None:
     assert compiler.runtime.build.__doc__, "and the way to machine code"
     assert course.exercises.__doc__, "and the kinds of exercises"
     host_facts()
+    versions()

@@ -50,7 +50,8 @@ class JobQueue:
         self.folder = self.blobs.path(JOBS)
         self.estimates = Estimates(settings.n_workers)
         self.limits = Limits(settings.queue_limit, settings.queued_per_client, self.estimates)
-        self.runner = Runner(settings, settings.data_folder / "logs", self.peek)
+        logs, has_supervisor = settings.data_folder / "logs", settings.has_supervisor
+        self.runner = Runner(settings, logs, self.peek, runs_jobs=has_supervisor)
         self.supervisor: Supervisor | None = None
         self.stored = StoredJobs.of(settings, database)
         self.interests = Interests()

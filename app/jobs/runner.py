@@ -32,16 +32,26 @@ _N_LOGS = 50
 
 
 class Runner:
-    """Runs jobs; `find` returns a job by its id."""
+    """Runs jobs; `find` returns a job by its id.
 
-    def __init__(self, settings: Settings, logs: Path, find: Callable[[str], Job]) -> None:
+    Without `runs_jobs`, its fork server only forks the processes that check texts.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        logs: Path,
+        find: Callable[[str], Job],
+        *,
+        runs_jobs: bool = True,
+    ) -> None:
         self.logs = logs
         self.limits = Limits(
             settings.job_limit_s, settings.memory_limit_bytes, settings.output_limit_bytes
         )
         self.blobs = blobs_of(settings)
         self.maker = TaskMaker(Places.of(settings, find))
-        self.fork_server = ForkServer(settings.worker_module, logs)
+        self.fork_server = ForkServer(settings.worker_module, logs, runs_jobs=runs_jobs)
         self.slot = MeasuringSlot(machine=MachineSlot())
         self.isolation = Isolation(is_waived=settings.unsandboxed_local)
         self.numbers = itertools.count()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from app.wire import VERSION
 from app.wire.programs import first_kernels, split_assembly, split_llvm
 from app.wire.shapes.stages import KernelLinks
 from app.wire.texts import LINES_KEPT
-from compiler.codegen import jit
-from compiler.codegen.debug import with_locations, without_locations
+from compiler.codegen.debug import Listings, without_locations
 from compiler.codegen.llvm import function_lines
 from compiler.runtime.program import Program
 from compiler.runtime.thunks.kernels import KernelInfo
@@ -29,17 +28,14 @@ def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list
 
 
 def kernel_links(
-    program: Program, threads: int, assembly: str
+    program: Program, threads: int, made: Listings
 ) -> Iterator[tuple[str, KernelLinks]]:
     """Yield name and payload of each kernel's links; kernels with the same function share one.
 
-    `assembly` is the program's assembly, passed in because its generation is slow.
+    `made` is the program's assembly, passed in because its generation is slow.
     """
-    if not program.kernels:
-        return
-    llvm = str(program.emit("llvm"))
-    texts = split_llvm(llvm)
-    asm = asm_links(program, split_assembly(assembly), llvm)
+    texts = split_llvm(str(program.emit("llvm")))
+    asm = asm_links(made)
     for number, k in first_kernels(program):
         text = texts.get(k.symbol)
         yield (
@@ -53,16 +49,15 @@ def kernel_links(
         )
 
 
-def asm_links(program: Program, plain: Mapping[str, str], llvm: str) -> dict[str, list[int]]:
+def asm_links(made: Listings) -> dict[str, list[int]]:
     """For each function, map each assembly line to the LLVM IR line that it implements, or to -1.
 
     If debug locations change a function's assembly, its list is empty, because links could be
     wrong.
     """
-    functions = {k.symbol for k in program.kernels if k.symbol}
-    located = jit.assembly(with_locations(llvm, functions), program.target)
+    plain = split_assembly(made.plain)
     found: dict[str, list[int]] = {}
-    for name, text in split_assembly(located).items():
+    for name, text in split_assembly(made.located).items():
         kept, of = without_locations(text.split("\n"))
         wanted = plain.get(name, "").split("\n")
         found[name] = of[: len(wanted)] if kept[: len(wanted)] == wanted else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from app.wire import VERSION
 from app.wire.identities import Identified
@@ -14,6 +14,7 @@ from app.wire.shapes import Payload
 from app.wire.shapes.jobs import LaunchOrder, Memory, Method, TypedName
 from app.wire.shapes.stages import KernelPart, KernelText, OnnxNode, Provenance, ScheduleStep
 from app.wire.texts import cut_text
+from compiler.codegen.debug import Listings, listings
 from compiler.codegen.listing import own_lines
 from compiler.errors import CompileError
 from compiler.figures import memory
@@ -64,11 +65,14 @@ def texts(program: Program) -> Iterator[tuple[str, Payload]]:
                 yield f"kernel-{number}-{part}", payload
 
 
-def assembly(program: Program) -> Iterator[tuple[str, Payload]]:
-    """Yield names and payloads of the assembly, in total and by kernel; its generation is slow."""
-    if not program.kernels:
-        return
-    text = str(program.emit("asm"))
+def listings_of(program: Program) -> Listings:
+    """Return the assembly of a program, also with debug locations; its generation is slow."""
+    symbols = {k.symbol for k in program.kernels if k.symbol}
+    return listings(str(program.emit("llvm")), symbols, program.target)
+
+
+def assembly(program: Program, text: str) -> Iterator[tuple[str, Payload]]:
+    """Yield names and payloads of a program's assembly, in total and by kernel."""
     yield _download("asm", text)
     functions = split_assembly(text)
     for number, k in first_kernels(program):
@@ -78,14 +82,6 @@ def assembly(program: Program) -> Iterator[tuple[str, Payload]]:
 
 class _Download(Payload):
     text: str
-
-
-LISTING = "download-asm"
-
-
-def listing_text(payload: Payload) -> str:
-    """Return the text of the part `LISTING`."""
-    return cast(_Download, payload)["text"]
 
 
 def _download(kind: str, text: str) -> tuple[str, _Download]:

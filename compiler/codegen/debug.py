@@ -1,7 +1,8 @@
 """The mapping of assembly lines to lines of a function's LLVM text.
 
 LLVM's code generator preserves debug locations. In a copy of the module, the debug location of each
-instruction is its line number. The assembly of the copy contains these locations.
+instruction is its line number. The assembly of the copy contains these locations. Without them, it
+is the assembly of the module, except for AArch64: there, LLVM combines other loads and stores.
 """
 
 from __future__ import annotations
@@ -9,11 +10,52 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from compiler.codegen.jit import assembly
+from compiler.dataclass import dataclass
+from compiler.targets.target import Target
+
 _DEFINE = re.compile(r'define\b[^@]*@(?:"([^"]+)"|([\w.$-]+))\(')
 _METADATA = re.compile(r"^!(\d+) = ", re.MULTILINE)
 _LOCATION = re.compile(r"\s+\.loc\s+\d+\s+(\d+)\b")
-_ADDED = re.compile(r"\s+\.(loc|cfi_\w+|file)\b|\.L(tmp|func_begin)\d+:")
+_ADDED = re.compile(r"\s+\.(loc|cfi_\w+|file\s+\d)\b|\.L(tmp|func_begin)\d+:")
 """Matches directives that occur only in listings with debug locations."""
+_SECTION = re.compile(r"\s+\.(text\b|section\s+(?P<debug>\.debug_)?)")
+_UNCHANGED = ("x86_64", "riscv64")
+"""The machines whose code is the same with debug locations, in ELF files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listings:
+    """The assembly of a module, and that of its copy with debug locations in some functions."""
+
+    plain: str
+    located: str
+
+
+def listings(ir: str, symbols: Collection[str], target: Target) -> Listings:
+    """Return both listings of a module whose functions never unwind.
+
+    LLVM generates the code only once for machines whose code is the same with debug locations.
+    """
+    located = assembly(with_locations(ir, symbols), target)
+    kind, _, system = target.triple.partition("-")
+    if kind in _UNCHANGED and "linux" in system:
+        return Listings(_without_debug_information(located), located)
+    return Listings(assembly(ir, target), located)
+
+
+def _without_debug_information(located: str) -> str:
+    """Remove debug locations and the sections of debug information from the assembly of a
+    module."""
+    kept: list[str] = []
+    is_debug = False
+    for line in located.split("\n"):
+        section = _SECTION.match(line)
+        if section:
+            is_debug = section["debug"] is not None
+        if not is_debug and not _ADDED.match(line):
+            kept.append(line)
+    return "\n".join(kept).rstrip("\n") + "\n"
 
 
 def with_locations(ir: str, symbols: Collection[str]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.codegen.debug import with_locations, without_locations
-from compiler.codegen.jit import assembly, code_bytes
+from compiler.codegen.debug import listings, without_locations
+from compiler.codegen.jit import code_bytes
 from compiler.codegen.listing import Counts, counts, own_lines
 from compiler.codegen.llvm import function_lines
 from compiler.codegen.module import module_of
@@ -53,10 +53,10 @@ def code_of(made: Scheduled, target: Target) -> Code:
     except NotLowerable as e:
         raise CompileError("E-LIMIT-CODE", str(e)) from e
     module = module_of([function], "", target)
-    plain = _function_of(assembly(module, target))
+    both = listings(module, {SYMBOL}, target)
+    plain = _function_of(both.plain)
     text = function.text
-    located = _function_of(assembly(with_locations(module, {SYMBOL}), target))
-    kept, came = without_locations(located)
+    kept, came = without_locations(_function_of(both.located))
     return Code(
         "\n".join(made.moves),
         str(made.kernel),

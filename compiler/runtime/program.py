@@ -68,6 +68,22 @@ class Specialised:
     parameters: Mapping[str, Array]
 
 
+@dataclass(frozen=True, slots=True)
+class _Predicted:
+    """Predictions, and the kernels, graph and other facts from which they follow."""
+
+    kernels: tuple[KernelInfo, ...]
+    graph: Graph
+    given: tuple[int, Machine, float]
+    found: dict[str, Prediction]
+
+    def is_of(
+        self, kernels: tuple[KernelInfo, ...], graph: Graph, given: tuple[int, Machine, float]
+    ) -> bool:
+        """Return whether the predictions follow from these objects and facts."""
+        return self.kernels is kernels and self.graph is graph and self.given == given
+
+
 Specialise = Callable[[Shapes, Mapping[str, Array]], Specialised]
 """Function that compiles code for given input shapes and for given elements of parameter inputs."""
 
@@ -100,6 +116,8 @@ class Program:
         self._parameters: tuple[str, ...] = ()
         """Inputs whose elements are constants of the code; known after the specialisation."""
         self._n_parameter_sets = 0
+        self._predicted: dict[float, _Predicted] = {}
+        """The last predictions by overhead: a measurement in batches needs them for each batch."""
         self._lock = Lock()
         self._improving: Thread | None = None
         self.keeping: Thread | None = None
@@ -213,7 +231,13 @@ class Program:
         graph = bound[0].sized.graph if len(bound) == 1 else self.graph
         arena_bytes = self.memory.peak_bytes
         cores = machine.of_cores(min(self._built.threads, self.target.n_cores))
-        return predictions(self.kernels, graph, arena_bytes, cores, overhead_seconds)
+        kernels = self.kernels
+        given = (arena_bytes, cores, overhead_seconds)
+        last = self._predicted.get(overhead_seconds)
+        if last is None or not last.is_of(kernels, graph, given):
+            found = predictions(kernels, graph, *given)
+            last = self._predicted[overhead_seconds] = _Predicted(kernels, graph, given, found)
+        return dict(last.found)
 
     @property
     def memory(self) -> Plan:

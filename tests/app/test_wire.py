@@ -9,7 +9,14 @@ from onnx import TensorProto
 import compiler
 from app.wire.identities import Identified
 from app.wire.kernels import kernel_rows, running_row
-from app.wire.programs import assembly, provenance, split_assembly, split_llvm, texts
+from app.wire.programs import (
+    assembly,
+    listings_of,
+    provenance,
+    split_assembly,
+    split_llvm,
+    texts,
+)
 from app.wire.requests import JobRequest
 from app.wire.steps import steps_payload
 from app.wire.texts import cut_text, shortened
@@ -124,7 +131,10 @@ def test_a_kernel_names_the_texts_that_it_has():
     )
     program = compiler.compile(made.SerializeToString())
     (row,) = kernel_rows(program, Identified(program.graph))
-    written = {*dict(texts(program)), *dict(assembly(program))}
+    written = {
+        *dict(texts(program)),
+        *dict(assembly(program, listings_of(program).plain)),
+    }
     assert {f"kernel-0-{part}" for part in row["parts"]} == {
         name for name in written if name.startswith("kernel-0-")
     }

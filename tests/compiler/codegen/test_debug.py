@@ -6,12 +6,14 @@ import re
 
 import pytest
 
+import compiler
+from app.samples import sample_graph
 from compiler.codegen import jit
-from compiler.codegen.debug import with_locations, without_locations
+from compiler.codegen.debug import listings, with_locations, without_locations
 from compiler.codegen.llvm import function_lines, function_text
 from compiler.codegen.module import module_of
 from compiler.loops.text import parse_kernel
-from compiler.targets.target import host
+from compiler.targets.target import by_name, host, names
 
 _SCALED = """kernel scaled(x: f32[3,700] input, y: f32[3,700] output) {
   register total: f32[1]
@@ -85,3 +87,31 @@ def test_functions_that_were_not_asked_for_keep_their_text():
     located = with_locations(module, {"scaled"})
     assert "define void @run() {\n  ret void\n}" in located
     assert located.count("!dbg") > 10
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("sample", ["digits_cnn", "digits_lstm", "digits_transformer"])
+def test_the_plain_listing_of_a_module_is_its_assembly(sample: str, name: str) -> None:
+    """LLVM generates the code only once, with debug locations, so these must change nothing."""
+    program = compiler.compile(sample_graph(sample), target=name, threads=2, trace=False)
+    symbols = {k.symbol for k in program.kernels if k.symbol}
+    made = listings(str(program.emit("llvm")), symbols, program.target)
+    assert made.plain == program.emit("asm")
+    assert made.located != made.plain
+
+
+def test_code_is_generated_once_where_locations_leave_it_unchanged(monkeypatch) -> None:
+    written = function_text(parse_kernel(_SCALED), "scaled", host())
+    n_calls = {}
+    for name in ("x86-64-v3", "riscv64-v256", "aarch64", "apple-m1"):
+        target, seen = by_name(name), []
+        ir = module_of([written], "", target)
+
+        def counted(ir, target, seen=seen):
+            seen.append(target)
+            return jit.assembly(ir, target)
+
+        monkeypatch.setattr("compiler.codegen.debug.assembly", counted)
+        listings(ir, {"scaled"}, target)
+        n_calls[name] = len(seen)
+    assert n_calls == {"x86-64-v3": 1, "riscv64-v256": 1, "aarch64": 2, "apple-m1": 2}

@@ -1,12 +1,15 @@
 """Tests of predicted kernel times: the memory levels of operands, and their cost."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from onnx import TensorProto, helper
 
 import compiler
+from compiler.machine import keep
 from compiler.machine.machine import estimated
+from compiler.machine.roofline import Prediction
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.predict import predictions
 from compiler.targets.target import by_name
@@ -116,3 +119,21 @@ def test_threads_multiply_the_speeds_of_a_core_so_bounds_stay_bounds() -> None:
     assert two.l3_bytes == MACHINE.l3_bytes, "all cores share it"
     assert two.launch_seconds == MACHINE.launch_seconds
     assert MACHINE.of_cores(1) is MACHINE
+
+
+def test_the_batches_of_a_measurement_share_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = compiler.compile(CHAIN, pipeline="none")
+    inputs = random_inputs(program.source, 0)
+    calls: list[float] = []
+
+    def counted(*given: Any) -> dict[str, Prediction]:
+        calls.append(given[-1])
+        return predictions(*given)
+
+    monkeypatch.setattr("compiler.runtime.predict.predictions", counted)
+    first, second = (program.profile(inputs, repeat=1).predicted for _ in range(2))
+    assert first == second
+    assert len(calls) == 1
+    assert program.predictions != first, "the overhead of a launch is smaller than that of a call"
+    monkeypatch.setattr(keep, "_given", (MACHINE, 0.0))
+    assert program.profile(inputs, repeat=1).predicted != first, "the speeds have changed"
