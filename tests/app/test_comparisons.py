@@ -9,6 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.jobs.comparison import ComparisonRequest
+from compiler.bench.versus import N_COPIES
 from tests.app.conftest import QUICK, compiled_job, started
 
 MEASURED = {**QUICK, "measure": True}
@@ -39,7 +40,7 @@ def test_both_programs_are_timed_and_the_unfused_one_is_not_faster(real, pair):
     assert found["low"] <= found["ratio"] <= found["high"]
     assert found["verdict"] in ("slower", "same")
     assert found["is_native"]
-    assert (found["n_copies"], found["threads"]) == (12, 1)
+    assert (found["n_copies"], found["threads"]) == (N_COPIES, 1)
     for side, job in (("a", a), ("b", b)):
         kernels = real.get(f"/api/v1/jobs/{job}/result").get_json()["kernels"]
         assert [k["kernel"] for k in found[side]["kernels"]] == list(range(len(kernels)))

@@ -18,6 +18,7 @@ STEP_MS = 60_000
 
 
 LONG = (
+    "test_lessons.py",
     "test_accessibility.py",
     "test_playground.py",
     "test_usability.py",
@@ -25,7 +26,6 @@ LONG = (
     "test_read_only.py",
     "test_sharing.py",
     "test_compare.py",
-    "test_lessons.py",
 )
 """The files that take longest. They run first, because otherwise one worker runs them last while
 the others idle."""

@@ -15,7 +15,13 @@ from tests.browser.reader import Reader
 LESSON, STEP = "70-fusion", 3
 """A lesson, and its step with the view of the pane Kernels with the node y."""
 PAGE_OF_VIEW = re.compile(r"/embed(#|$)")
-_BOX = "(each) => { const b = each.getBoundingClientRect(); return [b.y, b.width, b.height]; }"
+# The position is relative to the step, because the window may scroll.
+_BOX = """
+(each) => {
+  const {y, width, height} = each.getBoundingClientRect();
+  return [y - each.closest(".lesson-step").getBoundingClientRect().y, width, height];
+}
+"""
 _ADD_FRAMES = """
 (addresses) => {
   for (const address of addresses) {
