@@ -28,16 +28,15 @@ _ENDING_S = 5.0
 
 def compile_samples() -> None:
     """Compile the models of the trial, and discard the results. A failure is only logged."""
-    found = samples()
+    found, others = samples(), {*threading.enumerate()}
     for name in MODELS:
         if name in found:
             try:
                 compile_model(_task(found[name]), Results(_discard, _LIMITS.output_bytes))
             except Exception:  # children then compile their first model without a trial
                 traceback.print_exc()
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread():
-            thread.join(_ENDING_S)  # the threads that have run LLVM end by themselves
+    for thread in {*threading.enumerate()} - others:
+        thread.join(_ENDING_S)  # the threads that have run LLVM end by themselves
     gc.collect()
 
 
