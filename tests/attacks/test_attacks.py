@@ -94,7 +94,11 @@ def test_there_are_many_attacks_and_most_are_known_to_work() -> None:
 
 
 def test_a_survivor_and_a_changed_file_are_seen(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()", "mark-of-a-test"], stdin=-1) as process:
+    command = [sys.executable, "-c", "input('ready')", "mark-of-a-test"]
+    with subprocess.Popen(command, stdin=-1, stdout=-1) as process:
+        assert process.stdout is not None
+        # Popen returns while the kernel still loads the program; /proc may have no command yet.
+        assert process.stdout.read(5) == b"ready"
         assert str(process.pid) in survivor("mark-of-a-test")
     assert survivor("mark-of-a-test") == ""
     canary = tmp_path / "canary"

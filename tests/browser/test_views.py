@@ -34,10 +34,13 @@ _ADD_FRAMES = """
 
 
 def at_view(page: Page) -> Reader:
-    """Open the step with the view; the lesson has run."""
+    """Open the step with the view; the lesson has run, and its pictures have their final size."""
     reader = Reader(page, LESSON, keys=False)
     page.goto(f"/learn/{LESSON}#step-{STEP}")
     reader.wait_for_run()
+    drawings = reader.step.locator(".lab-drawing")
+    expect(drawings).not_to_have_count(0)
+    expect(drawings.locator(".picture")).to_have_count(drawings.count())
     return reader
 
 
