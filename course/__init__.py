@@ -1,7 +1,7 @@
 """The lesson engine: reads lessons, runs their blocks, judges answers, and checks lessons.
 
-    format -> graphs -> quantities -> movement -> placed -> compile_times -> modelled_products
-    -> loop_counts -> cache_lines -> lane_counts -> machine_code -> multiplications -> frames
+    format -> graphs -> kernel_codes -> quantities -> modelled_products -> loop_counts
+    -> cache_lines -> lane_counts -> frames
     -> student -> blocks -> judging -> exercises -> lessons -> catalogue -> checking
 
 A part imports only from earlier parts. `judging` finds the kinds of exercises in their registry,

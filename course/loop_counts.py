@@ -13,7 +13,7 @@ from compiler.loops.verify import verify_kernel
 from compiler.schedule.assemble import Scheduled, assemble
 from compiler.schedule.language.replay import replay
 from compiler.targets.options import CodeOptions
-from course.quantities import fixed_target
+from course.quantities.subject import fixed_target
 
 MOST_LINES = 200
 """Maximum number of lines of a schedule."""

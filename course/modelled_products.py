@@ -19,7 +19,7 @@ from compiler.schedule.policies.tiles import (
     tile_cycles,
 )
 from compiler.tuning.space import Knob, Point, Space
-from course.quantities import fixed_target
+from course.quantities.subject import fixed_target
 
 ROWS = tuple(range(1, 17))
 VECTORS = tuple(range(1, 9))

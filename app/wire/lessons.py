@@ -12,7 +12,8 @@ from app.wire.shapes import lessons as shapes
 from app.wire.small_graphs import drawings
 from course.blocks.results import Results
 from course.blocks.run import Ran
-from course.quantities import Amount, quantity_named
+from course.quantities.amount import Amount
+from course.quantities.quantity import quantity_named
 
 _MOST_STEPS = 200
 _MOST_ROUNDS = 400

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from course import movement
 from course.blocks.experiment import experiment
 from course.blocks.graph import graph
 from course.blocks.pipeline import pipeline
@@ -16,8 +15,6 @@ from course.blocks.shown import exercise, view
 from course.format.kind import Kind
 from course.format.lesson import Lesson
 from course.format.parse import parse_lesson
-
-__all__ = ["BLOCKS", "movement", "read_lesson"]
 
 BLOCKS: Mapping[str, Kind] = {
     kind.name: kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from compiler.dataclass import dataclass
@@ -16,16 +16,16 @@ from compiler.passes.pipeline.text import parse_pipeline
 from compiler.place.place import SCHEDULERS
 from compiler.place.platform_text import shipped
 from compiler.targets.target import TARGETS
-from course import machine_code, multiplications
 from course.blocks.results import Results, Run
-from course.compile_times import compile_times
 from course.format.kind import NAME, block_kind
 from course.format.toml import Table, read_toml
-from course.placed import Devices, PlacedSubject
-from course.quantities import Amount, Subject, measured, quantity_named, ratio_of
-
-DECLARED = (machine_code, multiplications)
-"""Modules that declare further quantities."""
+from course.quantities.amount import Amount, ratio_of
+from course.quantities.compile_times import compile_times
+from course.quantities.devices import Devices, PlacedSubject
+from course.quantities.kernel_code import depends_on_target
+from course.quantities.quantity import Quantity, quantity_named
+from course.quantities.run_times import measured
+from course.quantities.subject import Subject
 
 _CASE = ("of", "sizes", "pipeline", "threads", "precision", "schedule", "order", "memory_limit",
          "devices", "scheduler", "ahead", "buckets", "run", "target", "words")  # fmt: skip
@@ -92,7 +92,7 @@ def read_experiment(body: str, where: Where) -> Experiment:
     ratios = {name: _ratio(t, measure, cases) for name, t in table.each("ratio").items()}
     if not measure or not cases or len(cases) > MOST_CASES:
         raise table.fail(f"an experiment has a measure, and from 1 to {MOST_CASES} cases")
-    others = [q for q in measure if not machine_code.depends_on_target(q)]
+    others = [q for q in measure if not depends_on_target(q)]
     if others and any(c.target for c in cases.values()):
         raise table.fail(f"{', '.join(others)} cannot be measured for another target")
     for name in (*cases, *ratios):
@@ -196,30 +196,56 @@ def experiment(
     """
     subjects = {name: _subject(run, case, of) for name, case in plan.cases.items()}
     chosen = [quantity_named(q) for q in plan.measure]
-    amounts: dict[str, Amount] = {}
-    for q in chosen:
-        if q.needs in ("graph", "devices", "numbers") or (run.seconds and q.needs == "code"):
-            amounts |= {f"{case}.{q.name}": q.of(s) for case, s in subjects.items()}
+    amounts = _counted(run, chosen, subjects) | _compiled(run, chosen, subjects)
+    times, rounds = _timed(run, chosen, subjects)
+    amounts |= times
+    wanted = {f"{case}.{q.name}" for q in chosen for case in subjects} | plan.ratios.keys()
+    amounts |= _quotients(plan.ratios, amounts)
     data: dict[str, Any] = {
         "cases": {n: {"pipeline": c.pipeline, "words": c.words} for n, c in plan.cases.items()},
         "draw": draw,
+        **({"rounds": rounds} if rounds else {}),
     }
-    if run.seconds and any(q.needs == "compiling" for q in chosen):
-        compiled = compile_times(subjects, run.alone)
-        amounts |= {f"{case}.compile_seconds": a for case, a in compiled.items()}
+    return Results(amounts, data=data, omitted=frozenset(wanted - amounts.keys()))
+
+
+Subjects = Mapping[str, Subject]
+
+
+def _counted(run: Run, chosen: Iterable[Quantity], subjects: Subjects) -> dict[str, Amount]:
+    """Return the quantities that are equal in each run; code needs a run that measures."""
+    needs = ("graph", "devices", "numbers", *(["code"] if run.seconds else []))
+    counted = [q for q in chosen if q.needs in needs]
+    return {f"{case}.{q.name}": q.of(s) for q in counted for case, s in subjects.items()}
+
+
+def _compiled(run: Run, chosen: Iterable[Quantity], subjects: Subjects) -> dict[str, Amount]:
+    if not run.seconds or all(q.needs != "compiling" for q in chosen):
+        return {}
+    times = compile_times(subjects, run.alone)
+    return {f"{case}.compile_seconds": amount for case, amount in times.items()}
+
+
+def _timed(
+    run: Run, chosen: Iterable[Quantity], subjects: Subjects
+) -> tuple[dict[str, Amount], dict[str, tuple[float, ...]]]:
+    """Return the timed quantities, and the times of all rounds by case."""
     timed = [q.name for q in chosen if q.needs == "time"]
-    if timed and run.seconds:
-        times, rounds = measured(subjects, run.seconds, run.alone)
-        amounts |= {f"{case}.{q}": a for q in timed for case, a in times.items()}
-        data["rounds"] = rounds
-    omitted = {f"{case}.{q.name}" for q in chosen for case in subjects} - amounts.keys()
-    for name_, r in plan.ratios.items():
+    if not timed or not run.seconds:
+        return {}, {}
+    times, rounds = measured(subjects, run.seconds, run.alone)
+    return {f"{case}.{q}": a for q in timed for case, a in times.items()}, rounds
+
+
+def _quotients(ratios: Mapping[str, Ratio], amounts: Mapping[str, Amount]) -> dict[str, Amount]:
+    """Return the quotients whose two amounts exist."""
+    found: dict[str, Amount] = {}
+    for name, r in ratios.items():
         pairs = zip(r.over, (r.quantity, r.per), strict=True)
         over, under = (amounts.get(f"{case}.{q}") for case, q in pairs)
         if over is not None and under is not None:
-            amounts[name_] = ratio_of(over, under)
-    omitted |= plan.ratios.keys() - amounts.keys()
-    return Results(amounts, data=data, omitted=frozenset(omitted))
+            found[name] = ratio_of(over, under)
+    return found
 
 
 def _subject(run: Run, case: Case, of: str) -> Subject:
@@ -235,7 +261,7 @@ def _subject(run: Run, case: Case, of: str) -> Subject:
     if case.buckets:
         options["buckets"] = dict(case.buckets)
     if case.target:
-        options[machine_code.OPTION] = case.target
+        options["target"] = case.target
     if case.schedules:
         options["schedules"] = dict(case.schedules)
     if case.schedule:

@@ -6,7 +6,8 @@ from compiler.ir.types import open_symbols
 from course.blocks.results import Results, Run, or_error
 from course.format.kind import block_kind
 from course.graphs import read_graph
-from course.quantities import Subject, counted
+from course.quantities.quantity import counted
+from course.quantities.subject import Subject
 
 WITHOUT_SIZES = ("nodes", "parameters", "contractions", "copies", "weight_bytes", "stored_bytes")
 """The quantities of a graph with open sizes; all others need numbers."""

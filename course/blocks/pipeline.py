@@ -12,7 +12,9 @@ from compiler.trace import Event
 from course.blocks.results import Results, Run
 from course.format.kind import block_kind
 from course.frames.rewriting import rewriting_picture
-from course.quantities import Amount, Subject, counted
+from course.quantities.amount import Amount
+from course.quantities.quantity import counted
+from course.quantities.subject import Subject
 
 
 @block_kind(body="text")

@@ -15,7 +15,7 @@ from course.blocks.results import Results, Run
 from course.format.kind import block_kind
 from course.frames.placing import placing_picture
 from course.graphs import lines_from
-from course.quantities import Amount
+from course.quantities.amount import Amount
 
 MOST_BUFFERS = 2_000
 

@@ -9,7 +9,7 @@ from course.blocks.results import Results, Run
 from course.format.kind import block_kind
 from course.format.references import Reference, parse_reference
 from course.format.toml import Table, read_toml
-from course.quantities import Amount
+from course.quantities.amount import Amount
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph
 from course.format.lesson import Block, Lesson
 from course.format.references import Reference
-from course.quantities import FILTERS, Alone, Amount
+from course.quantities.amount import FILTERS, Amount
+from course.quantities.run_times import Alone
 
 Load = Callable[[str], Graph]
 """A function from the name of a sample to its graph."""

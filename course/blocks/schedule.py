@@ -14,7 +14,8 @@ from course.frames.walk import walk_picture
 from course.graphs import lines_from
 from course.lane_counts import lane_counts
 from course.loop_counts import counts, loops_text, scheduled
-from course.quantities import Amount, Subject
+from course.quantities.amount import Amount
+from course.quantities.subject import Subject
 
 
 @block_kind(body="text")

@@ -1,6 +1,6 @@
 """Kinds of exercises, one declaration each.
 
-Importing this package declares every kind, and the quantity `multiplications` for their goals.
+Importing this package declares every kind.
 """
 
 from course.exercises.bucket_sizes import write_buckets
@@ -14,7 +14,6 @@ from course.exercises.prediction import predict
 from course.exercises.rules import fix_rule, write_rule
 from course.exercises.schedule_search import write_cost_model, write_search
 from course.exercises.schedule_text import edit_schedule
-from course.multiplications import multiplications as multiplications
 
 __all__ = [
     "edit_schedule",

@@ -13,7 +13,8 @@ from course.exercises.declaration import TEXT, exercise_kind
 from course.format.toml import Table
 from course.judging.graphs import GraphCase, read_case
 from course.judging.judgement import Judgement
-from course.quantities import Quantity, Subject, quantity_named
+from course.quantities.quantity import Quantity, quantity_named
+from course.quantities.subject import Subject
 
 _NUMBER = re.compile(r"-?\d[\d,_ ]{0,30}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?\Z")
 

@@ -24,7 +24,7 @@ from course.judging.arrays import arrays_to_json
 from course.judging.judgement import Judgement, Score
 from course.lane_counts import LaneCounts, lane_counts
 from course.loop_counts import counts, loops_text, scheduled, unscheduled
-from course.quantities import TARGET
+from course.quantities.subject import TARGET
 
 MOST_ITERATIONS = 200_000
 """Maximum number of statements that a judge interprets."""

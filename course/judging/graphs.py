@@ -24,7 +24,8 @@ from course.graphs import filled_in, read_graph, variants
 from course.judging.arrays import arrays_to_json, inputs_from_json
 from course.judging.judgement import Judgement, Score
 from course.judging.session import error_of
-from course.quantities import Subject, quantity_named
+from course.quantities.quantity import quantity_named
+from course.quantities.subject import Subject
 
 ROUND_SECONDS = 2.0
 """The time for the random inputs of one graph."""

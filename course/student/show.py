@@ -7,7 +7,7 @@ import math
 from compiler.errors import CompileError
 from compiler.figures.figure import TEXTS, Unit
 from course.format.kind import NAME
-from course.quantities import Amount
+from course.quantities.amount import Amount
 
 _shown: dict[str, Amount] = {}
 

@@ -9,7 +9,7 @@ import pytest
 from compiler.errors import CompileError
 from compiler.schedule.policies.tiles import choose_tile
 from course.modelled_products import Product, wrong_pairs
-from course.quantities import fixed_target
+from course.quantities.subject import fixed_target
 from course.student.tuning import GeneticSearch, RandomSearch, Search
 
 FLAT, LARGE = Product(7, 1200, 900), Product(240, 400, 600)

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from course.compile_times import CACHE
+from course.quantities.compile_times import CACHE
 from tests.course.lessons import error_of, ran, values
 
 PRODUCT = """```graph {name=product}

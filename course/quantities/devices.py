@@ -17,7 +17,8 @@ from compiler.place.problem import one_device_seconds
 from compiler.place.schedule import Schedule
 from compiler.place.simulate import Conduct
 from compiler.place.tasks import TaskGraph
-from course.quantities import Subject, quantity
+from course.quantities.quantity import quantity
+from course.quantities.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""The multiplications of a graph, which depend on the algorithms of its convolutions.
-
-Importing this module declares the quantity.
-"""
+"""The multiplications of a graph, which depend on the algorithms of its convolutions."""
 
 from __future__ import annotations
 
@@ -13,7 +10,8 @@ from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType, Type
 from compiler.ops.convolution.winograd import ALGORITHMS
 from compiler.passes.engine.cost import node_cost
-from course.quantities import Subject, quantity
+from course.quantities.quantity import quantity
+from course.quantities.subject import Subject
 
 Types = Mapping[str, Type]
 

@@ -1,12 +1,12 @@
-"""Tests of the quantities of data movement."""
+"""Tests of the quantities of nodes of one kind."""
 
 from __future__ import annotations
 
 import pytest
 
-from course.blocks.all import BLOCKS
 from course.graphs import read_graph
-from course.quantities import Subject, counted
+from course.quantities.quantity import counted
+from course.quantities.subject import Subject
 
 TURNED = """
 graph turned(x: f32[6,40], w: f32[6,30]) {
@@ -19,7 +19,6 @@ graph turned(x: f32[6,40], w: f32[6,30]) {
 
 
 def test_only_copies_to_other_positions_are_movements() -> None:
-    assert "experiment" in BLOCKS, "the blocks declare the quantities"
     found = counted(Subject(read_graph(TURNED, "test")))
     moved, product = 2 * 6 * 40 * 4, (6 * 40 + 6 * 30 + 40 * 30) * 4
     assert found["movements"].value == 1

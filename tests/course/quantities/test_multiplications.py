@@ -7,8 +7,8 @@ import pytest
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import parse_pipeline
 from course.graphs import read_graph
-from course.multiplications import multiplications
-from course.quantities import Subject
+from course.quantities.multiplications import multiplications
+from course.quantities.subject import Subject
 
 PIPELINE = "fuse,assign_layout,choose_algorithms"
 

@@ -7,7 +7,10 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager, nullcontext
 from time import process_time
 
-from course.quantities import Alone, Amount, Subject, median_of, quantity
+from course.quantities.amount import Amount, median_of
+from course.quantities.quantity import quantity
+from course.quantities.run_times import Alone
+from course.quantities.subject import Subject
 
 N_COMPILATIONS = 6
 """The number of timed compilations of a program, after one that is not timed.
