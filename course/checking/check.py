@@ -147,6 +147,7 @@ def _prose(lesson: Lesson, folder: LessonFolder) -> Iterator[Problem]:
         hint = f"shorten them: at most {prose.MEAN_SENTENCE:g} on average"
         yield Problem(Where(lesson.source), message, hint)
     yield from prose.unused_terms(lesson)
+    yield from prose.repeated_verdicts(lesson)
 
 
 def _exercises(report: Report, lesson: Lesson, folder: LessonFolder, tell: Tell) -> None:

@@ -25,6 +25,7 @@ _MARK = re.compile(r"^\s*(?:#+|>|[-*+]|\d+\.)\s+", re.MULTILINE)
 _FIGURE = re.compile(r"(?<![\w.,-])\d+(?:[.,]\d+)*(?![\w-])(?:\s*%)?")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"”)*_]*\s+|\n\s*\n")
 _WORD = re.compile(r"[\w'-]*\w")
+_VERDICT = re.compile(r"(Yes|No|Right|Wrong|Correct|Exactly)[.,!:]")
 
 
 def _blank(pattern: re.Pattern[str], text: str, keep: str = "") -> str:
@@ -125,3 +126,17 @@ def words_of_blocks(lesson: Lesson) -> Iterator[tuple[Block, str]]:
         elif block.kind == "why":
             yield block, block.content.ask
             yield from ((block, a.feedback) for a in block.content.answers)
+
+
+def repeated_verdicts(lesson: Lesson) -> Iterator[Problem]:
+    """Yield feedback of predictions that begins with a verdict.
+
+    The page writes the verdict, and shows the feedback of the right choice after a wrong or
+    skipped prediction, too.
+    """
+    for block in lesson.blocks:
+        for choice in block.content.choices if block.kind == "predict" else ():
+            found = _VERDICT.match(choice.feedback)
+            if found:
+                message = f"the feedback of a prediction begins with {found[0]!r}"
+                yield Problem(lesson.where(block), message, "give the reason only")

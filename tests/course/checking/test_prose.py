@@ -7,15 +7,18 @@ from pathlib import Path
 import pytest
 
 from compiler.errors import Where
+from course.blocks.all import read_lesson
 from course.checking.prose import (
     broken_links,
     long_sentences,
     mean_words,
     n_words,
+    repeated_verdicts,
     sentences,
     typed_figures,
 )
 from course.format.lesson import Prose
+from tests.course.lessons import lesson_text
 
 
 @pytest.mark.parametrize(
@@ -75,3 +78,29 @@ def test_links_lead_somewhere(target: str, fits: bool, tmp_path: Path) -> None:
     (folder / "picture.svg").write_text("")
     found = list(broken_links(Prose(f"See [this]({target}).\n", 3), "lesson.md", folder))
     assert (not found) == fits
+
+
+PREDICTION = """
+```predict {{name=guess}}
+ask = "Are there more?"
+
+[[choice]]
+text = "Yes"
+when = "counted.a.nodes > 3"
+feedback = "{}"
+
+[[choice]]
+text = "No"
+when = "counted.a.nodes <= 3"
+feedback = "Not all of them count."
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("feedback", "n_problems"),
+    [("Yes. Each one counts.", 1), ("Right: each one counts.", 1), ("Yes-men count.", 0)],
+)
+def test_the_feedback_of_a_prediction_repeats_no_verdict(feedback: str, n_problems: int) -> None:
+    lesson = read_lesson(lesson_text(PREDICTION.format(feedback)))
+    assert len(list(repeated_verdicts(lesson))) == n_problems
