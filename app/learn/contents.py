@@ -152,8 +152,10 @@ def _steps(shown: Shown, catalogue: Catalogue) -> Iterator[StepShown]:
         lambda target: _address(target, catalogue), lambda name: covers.get(name, "")
     )
     places = {id(b): i for i, b in enumerate(lesson.blocks)}
+    of_panes = {i: covers.get(b.name, "") for i, b in enumerate(lesson.blocks)}
+    of_panes |= _covers_of_views(lesson)
     for number, step in enumerate(lesson.steps):
-        items = list(_items(step, shown, markdown, covers, places))
+        items = list(_items(step, shown, markdown, of_panes, places))
         kinds = frozenset(i.kind for i in items)
         yield StepShown(number, step.title, list(rows_of(items)), kinds)
 
@@ -168,11 +170,28 @@ def _covers(lesson: Lesson) -> dict[str, str]:
     return found
 
 
+def _covers_of_views(lesson: Lesson) -> dict[int, str]:
+    """Map the positions of views to the last earlier prediction about the same graph.
+
+    The panes of such a view contain the results of the experiment that decides.
+    """
+    graphs = {b.name: b.options.get("of") for b in lesson.blocks if b.kind == "experiment"}
+    asked: dict[object, str] = {}
+    found: dict[int, str] = {}
+    for i, block in enumerate(lesson.blocks):
+        if block.kind == "predict":
+            sources = block.content.sources & graphs.keys()
+            asked |= {graphs[source]: block.name for source in sources}
+        elif block.kind == "view" and block.options.get("of") in asked:
+            found[i] = asked[block.options["of"]]
+    return found
+
+
 def _items(
     step: Step,
     shown: Shown,
     markdown: Markdown,
-    covers: Mapping[str, str],
+    covers: Mapping[int, str],
     places: Mapping[int, int],
 ) -> Iterator[Item]:
     for part in step.parts:
@@ -180,7 +199,7 @@ def _items(
             if part.text.strip():
                 yield Item("prose", markdown.render(part.text))
             continue
-        covered = covers.get(part.name, "") if part.kind in PANES else ""
+        covered = covers[places[id(part)]] if part.kind in PANES else ""
         data = _block_data(part, shown, markdown)
         yield Item(part.kind, Markup(), part, places[id(part)], covered, data)
 

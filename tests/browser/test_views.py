@@ -38,10 +38,18 @@ def at_view(page: Page) -> Reader:
     reader = Reader(page, LESSON, keys=False)
     page.goto(f"/learn/{LESSON}#step-{STEP}")
     reader.wait_for_run()
+    uncover(reader)
     drawings = reader.step.locator(".lab-drawing")
     expect(drawings).not_to_have_count(0)
     expect(drawings.locator(".picture")).to_have_count(drawings.count())
     return reader
+
+
+def uncover(reader: Reader) -> None:
+    """Show the results of the step that a prediction covers, unless the reader has decided."""
+    covers = reader.step.get_by_role("button", name="Show without a prediction")
+    if covers.count():
+        covers.first.click()
 
 
 def shown(reader: Reader) -> Frame:
@@ -78,6 +86,24 @@ def test_a_view_shows_its_pane_with_the_selection_in_a_place_of_fixed_size(page:
     expect(link).not_to_have_attribute("href", re.compile("stage="))
 
 
+def test_a_prediction_covers_the_view_of_its_graph(page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    reader = Reader(page, LESSON, keys=False)
+    page.goto(f"/learn/{LESSON}#step-{STEP}")
+    reader.wait_for_run()
+    lab = reader.step.locator("section.lab[data-kind=view]")
+    lab.scroll_into_view_if_needed()
+    expect(lab).to_contain_text("A prediction comes first")
+    expect(lab.locator("iframe")).to_have_count(0)
+    assert not [url for url in asked if PAGE_OF_VIEW.search(url)]
+    lab.get_by_role("button", name="Go to the question").click()
+    expect(page.locator("#predict-guess_traffic")).to_be_visible()
+    page.goto(f"/learn/{LESSON}#step-{STEP}")
+    uncover(reader)
+    shown(reader)
+
+
 def test_views_out_of_sight_load_nothing_and_a_view_asks_for_one_job(page: Page) -> None:
     asked: list[Request] = []
     page.on("request", lambda request: asked.append(request))
@@ -89,6 +115,7 @@ def test_views_out_of_sight_load_nothing_and_a_view_asks_for_one_job(page: Page)
     assert not [r.url for r in asked if "/embed" in r.url]
     asked.clear()
     page.goto(f"/learn/{LESSON}#step-{STEP}")
+    uncover(reader)
     shown(reader)
     starts = [r.url.split("/api/v1")[1] for r in asked if r.method == "POST"]
     assert [each for each in starts if each.startswith("/jobs")] == ["/jobs?reuse=1"]

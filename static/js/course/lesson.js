@@ -96,12 +96,12 @@ export function mountLesson(root) {
     const body = part(lab, "body");
     const says = part(lab, "state");
     const next = isCovered(lab.dataset.covered) ? "covered" : found !== null ? `run ${foundIn}` : "waiting";
-    const view = views.get(lab);
+    const view = next === "covered" ? undefined : views.get(lab);
     const isReady = view ? view.show(body, named, hasRun()) : next !== "waiting";
     const isWaiting = !isReady && run.state !== "failed";
     says.textContent = isWaiting ? word("lesson.lab-waiting") : "";
     lab.toggleAttribute("data-waiting", isWaiting);
-    if (view) return;
+    if (view) return void shown.delete(lab);
     const before = shown.get(lab);
     if (before === next) return;
     shown.set(lab, next);
