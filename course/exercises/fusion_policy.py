@@ -14,7 +14,7 @@ from compiler.trace import Log
 from course.exercises.declaration import exercise_kind
 from course.format.toml import Table
 from course.graphs import read_graph
-from course.judging.graphs import GraphCase, GraphJudge, read_cases, reply_to
+from course.judging.graphs import GraphCase, GraphJudge, given_cases, read_cases, reply_to
 from course.judging.judgement import Judgement
 from course.student.execute import Student
 
@@ -83,7 +83,7 @@ def _kernels(value: Any) -> list[Node]:
     return [n for n in graph.nodes if n.op == "fusion"] if graph is not None else []
 
 
-@exercise_kind(read=read_policy, reply=reply_of_policy)
+@exercise_kind(gives=given_cases, read=read_policy, reply=reply_of_policy)
 def write_policy(j: Judgement, settings: PolicySettings, text: str) -> None:
     """Write a fusion policy: a function `policy(graph, limits, log)` that returns a `Plan`.
 

@@ -10,7 +10,7 @@ from compiler.ir.graph import Graph
 from compiler.trace import Log
 from course.exercises.declaration import exercise_kind
 from course.format.toml import Table
-from course.judging.graphs import GraphCase, GraphJudge, read_cases, reply_to
+from course.judging.graphs import GraphCase, GraphJudge, given_cases, read_cases, reply_to
 from course.judging.judgement import Judgement
 from course.student.execute import Student
 
@@ -39,7 +39,7 @@ def reply_of_pass(student: Student, settings: PassSettings, question: Mapping[st
     return reply_to(transform, question, settings.error)
 
 
-@exercise_kind(read=read_pass, reply=reply_of_pass)
+@exercise_kind(gives=given_cases, read=read_pass, reply=reply_of_pass)
 def write_pass(j: Judgement, settings: PassSettings, text: str) -> None:
     """Write a graph pass: a function `run(graph, log)` that returns a graph.
 

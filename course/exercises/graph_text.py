@@ -40,7 +40,7 @@ def read_spec(t: Table) -> GraphSettings:
     return GraphSettings(case, t.texts("without", ()), error, moderate)
 
 
-@exercise_kind(read=read_spec, file=TEXT)
+@exercise_kind(read=read_spec, file=TEXT, gives=lambda s: [s.case.given()])
 def write_graph(j: Judgement, settings: GraphSettings, text: str) -> None:
     """Write the text of a graph that computes the same as a given graph.
 

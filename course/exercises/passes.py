@@ -9,6 +9,7 @@ from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import parse_pipeline
 from course.exercises.declaration import TEXT, exercise_kind
 from course.format.toml import Table
+from course.judging.exercise import Given
 from course.judging.graphs import GraphCase, read_cases, score_goals
 from course.judging.judgement import Judgement
 
@@ -31,7 +32,14 @@ def read_order(t: Table) -> OrderSettings:
     return OrderSettings(cases, t.texts("passes", ()), t.integer("most", 30))
 
 
-@exercise_kind(read=read_order, file=TEXT)
+def given_order(settings: OrderSettings) -> list[Given]:
+    """Return the passes to choose from, and the graphs."""
+    passes = "\n".join(settings.passes)
+    choice = [Given("The passes to choose from", passes, "")] if passes else []
+    return [*choice, *(case.given() for case in settings.cases)]
+
+
+@exercise_kind(read=read_order, file=TEXT, gives=given_order)
 def order_passes(j: Judgement, settings: OrderSettings, text: str) -> None:
     """Choose and order passes to reach a count: nodes, kernels, bytes.
 

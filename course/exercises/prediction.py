@@ -57,7 +57,7 @@ def read_prediction(t: Table) -> PredictSettings:
     return PredictSettings(case, pipeline, quantity, t.number("within", 0.0), mistakes)
 
 
-@exercise_kind(read=read_prediction, file=TEXT)
+@exercise_kind(read=read_prediction, file=TEXT, gives=lambda s: [s.case.given()])
 def predict(j: Judgement, settings: PredictSettings, text: str) -> None:
     """Predict a quantity of a graph after passes, as a number in the base unit.
 

@@ -13,7 +13,7 @@ from compiler.compute.computation import Computation
 from compiler.compute.evaluate import evaluate
 from compiler.compute.text import parse_computation
 from compiler.dataclass import dataclass
-from compiler.errors import CompileError
+from compiler.errors import CODES, CompileError
 from compiler.loops.interpret import interpret
 from compiler.loops.nodes import Kernel
 from compiler.targets.target import Target, by_name
@@ -21,6 +21,7 @@ from course.cache_lines import LINE_BYTES, misses
 from course.exercises.declaration import TEXT, exercise_kind
 from course.format.toml import Table
 from course.judging.arrays import arrays_to_json
+from course.judging.exercise import Given
 from course.judging.judgement import Judgement, Score
 from course.lane_counts import LaneCounts, lane_counts
 from course.loop_counts import counts, loops_text, scheduled, unscheduled
@@ -28,6 +29,9 @@ from course.quantities.subject import TARGET
 
 MOST_ITERATIONS = 200_000
 """Maximum number of statements that a judge interprets."""
+
+HINT = "compare with the loops that the task shows"
+"""The hint for errors of moves; the general hint names panes that a lesson does not have."""
 
 ON_TARGET = tuple(f.name for f in fields(LaneCounts))
 """The goals that depend on the machine's registers."""
@@ -77,7 +81,18 @@ def _is_simulated(kernel: Kernel, cache_bytes: int) -> bool:
     return misses(kernel, cache_bytes) is not None
 
 
-@exercise_kind(read=read_schedule, file=TEXT)
+def given_schedule(settings: ScheduleSettings) -> list[Given]:
+    """Return the computation with the goals, and its loops without any move."""
+    computation = settings.computation
+    goals = tuple(f"{name} ≤ {most:,g}" for name, most in settings.goals.items())
+    loops = loops_text(unscheduled(computation, frozenset()).kernel)
+    return [
+        Given(f"computation {computation.name}", str(computation), "computation", goals),
+        Given("its loops without a schedule", loops, "loops"),
+    ]
+
+
+@exercise_kind(read=read_schedule, file=TEXT, gives=given_schedule)
 def edit_schedule(j: Judgement, settings: ScheduleSettings, text: str) -> None:
     """Edit the schedule of a kernel until its loops reach a goal.
 
@@ -89,7 +104,10 @@ def edit_schedule(j: Judgement, settings: ScheduleSettings, text: str) -> None:
     try:
         made = scheduled(text, settings.computation, frozenset())
     except CompileError as e:
-        j.refused("the moves", e.moved_to(replace(e.where, source=TEXT)))
+        hint = HINT if e.hint == CODES[e.code].hint else e.hint
+        where = replace(e.where, source=TEXT)
+        error = CompileError(e.code, e.message, where=where, notes=e.notes, hint=hint)
+        j.refused("the moves", error)
         return
     moves = [line.call.move for line in made.lines]
     missing = [m for m in settings.uses if m not in moves]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compiler.dataclass import dataclass
@@ -12,19 +12,39 @@ from course.format.toml import Table
 CODE = "E-EXERCISE-FORM"
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A text that an exercise gives, such as a graph, with the goals for it in words.
+
+    `language` selects the highlighting: "written" for graphs, "loops" for loop nests, "" for words.
+    """
+
+    title: str
+    text: str
+    language: str = "written"
+    goals: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the text as data."""
+        return {"title": self.title, "text": self.text, "language": self.language,
+                "goals": list(self.goals)}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ExerciseKind:
     """A kind of exercise.
 
     `file` is the name of the answer's file. `read` turns the settings of an exercise into a typed
-    value. `judge` adds tests and scores to a judgement. `reply` answers a question in the process
-    that runs the student's code; it is None for answers without code.
+    value. `gives` returns the texts that the page shows with the task. `judge` adds tests and
+    scores to a judgement. `reply` answers a question in the process that runs the student's code;
+    it is None for answers without code.
     """
 
     name: str
     words: str
     file: str
     read: Callable[[Table], Any]
+    gives: Callable[[Any], Sequence[Given]]
     judge: Callable[[Any, Any, str], None]
     reply: Callable[[Any, Any, Mapping[str, Any]], Any] | None
 
@@ -69,6 +89,7 @@ class Exercise:
             "task": self.task,
             "hints": list(self.hints),
             "settings": dict(self.settings),
+            "given": [each.to_json() for each in self.declared.gives(self.typed_settings())],
             "skeleton": self.skeleton,
             "file": self.declared.file,
         }

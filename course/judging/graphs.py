@@ -8,7 +8,7 @@ smallest that fails. The judge's process confirms the failure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from compiler.bisect.reduce import Case, reduce_case
 from compiler.check.feeds import OUT_OF_RANGE
@@ -22,8 +22,10 @@ from compiler.trace import Log
 from course.format.toml import Table
 from course.graphs import filled_in, read_graph, variants
 from course.judging.arrays import arrays_to_json, inputs_from_json
+from course.judging.exercise import Given
 from course.judging.judgement import Judgement, Score
 from course.judging.session import error_of
+from course.quantities.amount import Amount
 from course.quantities.quantity import quantity_named
 from course.quantities.subject import Subject
 
@@ -59,6 +61,18 @@ class GraphCase:
             name = f"{self.name} ({words})" if words else self.name
             found.append((name, values, read_graph(filled_in(self.text, values), self.name)))
         return found
+
+    def given(self) -> Given:
+        """Return the graph as the page shows it: with its goals, and the values of its holes."""
+        holes = {"T": self.types, **{name: map(str, s) for name, s in self.sizes.items()}}
+        values = [f"{{{name}}} is {' or '.join(each)}" for name, each in holes.items() if each]
+        goals = [f"{q.replace('_', ' ')} ≤ {_text(q, most)}" for q, most in self.goals.items()]
+        same = ["must stay the same"] if self.same else []
+        return Given(self.name, self.text.strip(), goals=(*goals, *same, *values))
+
+
+def _text(quantity: str, value: float) -> str:
+    return Amount(value, quantity_named(quantity).unit).text()
 
 
 def read_case(t: Table, number: int) -> GraphCase:
@@ -97,6 +111,20 @@ def read_cases(t: Table) -> tuple[GraphCase, ...]:
     if not found:
         raise t.fail("an exercise needs at least one graph")
     return found
+
+
+class WithCases(Protocol):
+    """Settings with graphs."""
+
+    @property
+    def cases(self) -> Sequence[GraphCase]:
+        """The graphs."""
+        ...
+
+
+def given_cases(settings: WithCases) -> list[Given]:
+    """Return the graphs of settings as the page shows them."""
+    return [case.given() for case in settings.cases]
 
 
 def reply_to(transform: Transform, question: Mapping[str, Any], budget: float) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal, Protocol
 
 from compiler.dataclass import dataclass
@@ -48,12 +48,16 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A deterministic score: a quantity, and the largest value that reaches the goal."""
+    """A deterministic score: a quantity, and the largest value that reaches the goal.
+
+    `test` is the name of the test that compares the value with the goal.
+    """
 
     name: str
     value: float
     unit: Unit
     goal: float
+    test: str = ""
 
     @property
     def reached(self) -> bool:
@@ -69,8 +73,8 @@ class Score:
 
     def to_json(self) -> dict[str, Any]:
         """Return the score as data."""
-        return {"name": self.name, "value": self.value, "unit": self.unit, "goal": self.goal,
-                "reached": self.reached}  # fmt: skip
+        return {"test": self.test, "name": self.name, "value": self.value, "unit": self.unit,
+                "goal": self.goal, "reached": self.reached}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -106,7 +110,7 @@ class Judgement:
 
     def score(self, test: str, score: Score) -> None:
         """Record a score, and the test that it reaches its goal."""
-        self.scores.append(score)
+        self.scores.append(replace(score, test=test))
         (self.passed if score.reached else self.failed)(test, score.words)
 
     def ask(self, questions: Sequence[Question]) -> Sequence[Reply]:

@@ -12,6 +12,7 @@ The decorator is that of the compiler, except that it asks for no example and re
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any as Anything
 
 from compiler.errors import CompileError
@@ -65,7 +66,19 @@ def rule(
             hint = "give the function exactly the placeholders of the pattern as parameters"
             raise CompileError("E-ANSWER-FORM", message, hint=hint)
         words, place = body.__doc__ or "", f"{code.co_filename}:{code.co_firstlineno}"
-        return Rule(body.__name__, pattern, body, words, place, "", "", error, single_use, result)
+
+        @wraps(body)
+        def replacement(*values: Anything, **named: Anything) -> Anything:
+            found = body(*values, **named)
+            if isinstance(found, type):
+                message = f"{body.__name__} returned the class {found.__name__}"
+                hint = f'make a value of it, such as {found.__name__}("the reason")'
+                raise CompileError("E-ANSWER-FORM", message, hint=hint)
+            return found
+
+        return Rule(
+            body.__name__, pattern, replacement, words, place, "", "", error, single_use, result
+        )
 
     return declare
 

@@ -465,9 +465,10 @@ export interface Counterexample {
 export interface JudgedTest {
   name: string; passed: boolean; message: string; counterexample?: Counterexample;
 }
-/** A deterministic score, and the largest value that reaches the goal; `text` has both. */
+/** A deterministic score of a test, and the largest value that reaches the goal. */
 export interface JudgedScore {
-  name: string; value: number | null; unit: string; goal: number | null; reached: boolean;
+  test: string; name: string; value: number | null; unit: string; goal: number | null;
+  reached: boolean;
 }
 /** The verdict on an answer, with its tests in order, and the output of the answer's code. */
 export interface Judgement {

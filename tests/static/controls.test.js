@@ -47,7 +47,7 @@ const CONTROLS = {
   "help.html": { single: "reader" },
   "kernels.html": { side: "kernels", "selected-only": "kernels-selected" },
   "learn.html": { file: "acts" },
-  "profile.html": { by: "flame" },
+  "profile.html": { "": "shown", by: "flame" },
   "run.html": {
     source: "acts",
     numbers: "acts",

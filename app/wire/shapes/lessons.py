@@ -273,8 +273,9 @@ class JudgedTest(TypedDict):
 
 
 class JudgedScore(TypedDict):
-    """A deterministic score, and the largest value that reaches the goal; `text` has both."""
+    """A deterministic score of a test, and the largest value that reaches the goal."""
 
+    test: str
     name: str
     value: float | None
     unit: str

@@ -191,7 +191,7 @@ export function clearPlace({ plot, points }, y, width) {
       (p) => p.x + p.r < end - width || p.x - p.r > end || p.y + p.r < top || p.y - p.r > top + NAME_HIGH,
     );
   };
-  for (let end = right; end - width > (plot.left + plot.right) / 2; end -= 8)
+  for (let end = right; end - width > plot.left + 4; end -= 8)
     for (const isAbove of [true, false]) if (isClear(end, isAbove)) return { x: end, isAbove };
   return { x: right, isAbove: true };
 }

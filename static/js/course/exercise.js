@@ -4,7 +4,7 @@ import { answers } from "../server/course.js";
 import { asProblem } from "../jobs/compile.js";
 import { word } from "../text/words.js";
 import { mountAnswer } from "./answer.js";
-import { givenGraphs } from "./given.js";
+import { givenTexts } from "./given.js";
 import { judge, prepareJudge } from "./judge.js";
 import { code, problemBox } from "./labs.js";
 import { note, progressIn, untried } from "./progress.js";
@@ -49,7 +49,7 @@ export function mountExercise(root, lesson, data, decided) {
     },
     submit: () => void submit(),
   });
-  part(root, "given").replaceChildren(...givenGraphs(exercise));
+  part(root, "given").replaceChildren(...givenTexts(exercise));
 
   function save() {
     clearTimeout(saving);

@@ -27,7 +27,7 @@ export function experimentLab(found, draw) {
     parts.push(
       el("dl", { class: "lab-ratios" }, ...ratios.flatMap(([name, { text }]) => [el("dt", {}, name), el("dd", {}, text)])),
     );
-  if (found.cases.some(({ rounds }) => rounds.length)) parts.push(el("p", { class: "lab-note" }, word("lab.times-note")));
+  if (draw !== "table" && found.cases.some(({ rounds }) => rounds.length)) parts.push(el("p", { class: "lab-note" }, word("lab.times-note")));
   return parts;
 }
 

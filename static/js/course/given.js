@@ -1,33 +1,19 @@
-// What an exercise gives: its graphs as text, with the goals for each.
+// What an exercise gives: its graphs, computations and lists, each with the goals for it.
 import { el } from "../elements/dom.js";
-import { word } from "../text/words.js";
 import { code } from "./labs.js";
 
-/** @typedef {{name?: string, text?: string, goals?: Record<string, number>, same?: boolean}} Given */
-
 /**
- * Return the graphs of an exercise, each in a fold with its goals.
+ * Return the texts that an exercise gives, each in a fold; the first fold is open, and so are short lists.
  * @param {import("./judge.js").Exercise} exercise
  * @returns {HTMLElement[]}
  */
-export function givenGraphs(exercise) {
-  const settings = exercise.settings;
-  const graphs = Array.isArray(settings?.graph) ? /** @type {Given[]} */ (settings.graph) : [];
-  return graphs
-    .filter(({ text }) => typeof text === "string")
-    .map(({ name, text = "", goals = {}, same }, i) => {
-      const wanted = Object.entries(goals).map(([quantity, value]) => `${quantity.replace(/_/g, " ")} ≤ ${value}`);
-      if (same) wanted.push(word("exercise.same"));
-      return el(
-        "details",
-        { class: "lab-details", open: i === 0 },
-        el(
-          "summary",
-          {},
-          name ?? word("exercise.graph", { n: i + 1 }),
-          wanted.length > 0 && el("span", { class: "exercise-goals" }, wanted.join(", ")),
-        ),
-        code(text.trim()),
-      );
-    });
+export function givenTexts({ given = [] }) {
+  return given.map(({ title, text, language, goals }, i) =>
+    el(
+      "details",
+      { class: "lab-details", open: i === 0 || language !== "written" },
+      el("summary", {}, title, goals.length > 0 && el("span", { class: "exercise-goals" }, goals.join(", "))),
+      code(text, language),
+    ),
+  );
 }

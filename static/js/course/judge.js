@@ -13,6 +13,7 @@ import { judgeInPage, NoPython, warmPython } from "./python/judge_in_page.js";
  * @property {string} file name of the answer's file
  * @property {string} skeleton
  * @property {Record<string, any>} [settings]
+ * @property {{title: string, text: string, language: string, goals: string[]}[]} [given] texts shown with the task
  *
  * @typedef {object} JudgeRequest
  * @property {Exercise} exercise

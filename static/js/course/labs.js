@@ -75,10 +75,12 @@ export function code(text, language = "written") {
     el(
       "code",
       {},
-      ...rows.flatMap((row, i) => [
-        ...highlight(language, row).map(([kind, each]) => (kind ? el("span", { class: `token-${kind}` }, each) : each)),
-        i < rows.length - 1 ? "\n" : "",
-      ]),
+      ...rows.map((row) => {
+        const parts = highlight(language, row).map(([kind, each]) => (kind ? el("span", { class: `token-${kind}` }, each) : each));
+        const line = el("span", { class: "code-row" }, ...parts, "\n");
+        line.style.setProperty("--indent", String(row.search(/\S|$/)));
+        return line;
+      }),
     ),
   );
 }

@@ -75,8 +75,12 @@ export function mountSteps(root, { lesson, n_steps: n }, tasks) {
     const exercises = tasks.filter(({ kind }) => kind === "exercise");
     const { state } = stateOf(progressIn(lesson), exercises.length);
     const open = exercises.filter((task) => !task.isDone()).length;
-    part(root, "end-says").textContent =
-      state === "done" ? word("lesson.all-done") : open ? word("lesson.some-left", { n: open }) : "";
+    const questions = tasks.filter((task) => task.kind !== "exercise" && !task.isDone()).length;
+    part(root, "end-says").textContent = open
+      ? word("lesson.some-left", { n: open })
+      : questions
+        ? word("lesson.questions-left", { n: questions })
+        : state === "done" ? word("lesson.all-done") : "";
   }
 
   back.addEventListener("click", () => go(current - 1));

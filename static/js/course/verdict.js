@@ -35,7 +35,7 @@ export function verdictContent(found, exercise) {
   const head = el(
     "p",
     { class: "verdict-head" },
-    el("strong", {}, word(`exercise.${found.verdict}`)),
+    el("strong", {}, word(`exercise.${found.verdict === "error" && passed.length ? "failed" : found.verdict}`)),
     found.tests.length > 0 &&
       el("span", { class: "muted" }, word("exercise.tests", { n: found.tests.length, passed: passed.length })),
   );
@@ -57,12 +57,16 @@ export function verdictContent(found, exercise) {
 
 /** @param {JudgedTest} test */
 function row({ name, passed, message }) {
+  // The message of a score begins with its quantity, which may also end the name of the test.
+  const [quantity] = message.split(": ");
+  const isRepeated = quantity !== message && name.replace(/_/g, " ").endsWith(quantity);
+  const says = isRepeated ? message.slice(quantity.length + 2) : message;
   return el(
     "li",
     { "data-passed": String(passed) },
     el("span", { class: "verdict-mark", "aria-hidden": "true" }, passed ? "✓" : "✗"),
     el("span", { class: "visually-hidden" }, word(passed ? "exercise.passed" : "exercise.failed"), ": "),
-    el("span", {}, el("strong", {}, name), message ? `: ${message}` : ""),
+    el("span", {}, el("strong", {}, name), says ? `: ${says}` : ""),
   );
 }
 
@@ -71,12 +75,12 @@ function scores(list) {
   return el(
     "dl",
     { class: "verdict-scores" },
-    ...list.map(({ name, value, unit, goal, reached }) => {
+    ...list.map(({ test, name, value, unit, goal, reached }) => {
       const text = (/** @type {number | null} */ each) => (each === null ? "∞" : (UNITS[unit] ?? formatCount)(each));
       return el(
         "div",
         { "data-reached": String(reached) },
-        el("dt", {}, name.replace(/_/g, " ")),
+        el("dt", { title: test }, name.replace(/_/g, " ")),
         el("dd", {}, el("strong", {}, text(value)), " ", el("span", { class: "muted" }, word("exercise.goal", { goal: text(goal) }))),
       );
     }),

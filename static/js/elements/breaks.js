@@ -2,7 +2,7 @@
 // narrow column breaks names inside words.
 
 /** Names that may exceed a narrow column; shorter texts stay whole. */
-const LONG = 14;
+const LONG = 12;
 const JOINT = /(?<=[\p{L}\p{N}][_./:]+)(?=[\p{L}\p{N}])/u;
 
 /**

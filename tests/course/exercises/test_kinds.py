@@ -202,3 +202,21 @@ def test_a_schedule_has_goals_on_a_target() -> None:
     assert "registers: " not in messages(answer)
     refused = judged("edit_schedule", "", target="pdp-11")
     assert "pdp-11" in messages(refused)
+
+
+def test_a_rule_that_returns_a_class_is_told_to_make_a_value() -> None:
+    text = SAMPLES["write_rule"].solution.replace("return x", "return Skip")
+    answer = judged("write_rule", text.replace("import Any,", "import Any, Skip,"))
+    assert answer["error"]["message"] == "drop_negations returned the class Skip"
+    assert answer["error"]["hint"] == 'make a value of it, such as Skip("the reason")'
+
+
+def test_the_hint_for_a_wrong_move_names_what_a_lesson_shows() -> None:
+    answer = judged("edit_schedule", "Y: vectorize(no_such_loop)")
+    assert answer["error"]["hint"] == "compare with the loops that the task shows"
+
+
+def test_a_score_names_its_test() -> None:
+    answer = judged("write_rule", SAMPLES["write_rule"].solution)
+    names = [test["name"] for test in answer["tests"]]
+    assert {score["test"] for score in answer["scores"]} <= set(names)

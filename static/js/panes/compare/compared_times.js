@@ -100,8 +100,13 @@ function verdict(found) {
       el("p", {}, el("strong", {}, verdictWords(found, NAMES))),
       axis(found),
       timesTable(rows, NAMES),
-      el("p", { class: "muted" }, [how, ...limits(found).map(([key, share]) => word(key, { share }))].join(" ")),
       el("p", { class: isUndisturbed(disturbance) ? "muted" : "disturbed" }, unbroken(disturbance.words)),
+      el(
+        "details",
+        { class: "about-figures" },
+        el("summary", {}, word("comparing.how")),
+        el("p", { class: "muted" }, [how, ...limits(found).map(([key, share]) => word(key, { share }))].join(" ")),
+      ),
     ),
   ];
 }
