@@ -11,6 +11,8 @@ import { svg } from "./svg.js";
  */
 
 const [WIDTH, HEIGHT] = [240, 22];
+/** Maximum number of quantities in columns, if there are fewer cases. */
+const MOST_COLUMNS = 4;
 /** Maximum number of dots of one bar. */
 const DOTS = 60;
 
@@ -36,38 +38,34 @@ function caseWords({ words, pipeline }) {
   return el("span", { class: "muted" }, words || word("lab.pipeline", { pipeline }));
 }
 
-/** @param {LessonBlock} found */
+/**
+ * Return a table with the cases as rows; many quantities of few cases are rows instead.
+ * @param {LessonBlock} found
+ */
 function table({ cases, measure, amounts }) {
+  const ofCase = (/** @type {LessonCase} */ each, /** @type {"row" | "col"} */ scope) =>
+    el("th", { scope, class: scope === "col" ? "number" : "" }, each.name, " ", caseWords(each));
+  const amount = (/** @type {LessonCase} */ each, /** @type {LessonMeasure} */ { name }) => cell(amounts[`${each.name}.${name}`]);
+  const isWide = measure.length > MOST_COLUMNS && cases.length < measure.length;
+  const heads = isWide ? cases.map((each) => ofCase(each, "col")) : measure.map((each) => heading(each, "col"));
+  const rows = isWide
+    ? measure.map((quantity) => [heading(quantity, "row"), ...cases.map((each) => amount(each, quantity))])
+    : cases.map((each) => [ofCase(each, "row"), ...measure.map((quantity) => amount(each, quantity))]);
   return el(
     "div",
     { class: "table-wrap", tabIndex: 0, role: "group", "aria-label": word("lab.case") },
     el(
       "table",
-      { class: "table lab-table" },
-      el(
-        "thead",
-        {},
-        el("tr", {}, el("th", { scope: "col" }, word("lab.case")), ...measure.map((each) => heading(each))),
-      ),
-      el(
-        "tbody",
-        {},
-        ...cases.map((each) =>
-          el(
-            "tr",
-            {},
-            el("th", { scope: "row" }, each.name, " ", caseWords(each)),
-            ...measure.map(({ name }) => cell(amounts[`${each.name}.${name}`])),
-          ),
-        ),
-      ),
+      { class: "table lab-table", "data-quantities": isWide ? "rows" : "columns" },
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, isWide ? word("lab.quantity") : word("lab.case")), ...heads)),
+      el("tbody", {}, ...rows.map((cells) => el("tr", {}, ...cells))),
     ),
   );
 }
 
-/** @param {LessonMeasure} measure */
-function heading({ name, words }) {
-  return el("th", { scope: "col", class: "number", title: words }, plain(name));
+/** @param {LessonMeasure} measure @param {"row" | "col"} scope */
+function heading({ name, words }, scope) {
+  return el("th", { scope, class: scope === "col" ? "number" : "", title: words }, plain(name));
 }
 
 const plain = (/** @type {string} */ name) => name.replace(/_/g, " ");
