@@ -66,6 +66,20 @@ MODELS_AND_GRAPHS = Section(
             "XLA, TVM: layout",
         ),
         Term(
+            "contiguous",
+            "of elements: one after another in memory, without gaps",
+            "`compiler/ir/types.py`",
+            "NumPy: C-contiguous",
+        ),
+        Term(
+            "stride",
+            "the distance in memory from an element to the next one along an axis; of a window, its "
+            "step along an axis",
+            "`compiler/ir/types.py`",
+            "NumPy: strides; ONNX: attribute strides",
+            is_marked=False,
+        ),
+        Term(
             "blocked layout",
             "a layout that stores small blocks of channels together, for instance `c16` for blocks "
             "of 16 channels",
@@ -173,6 +187,12 @@ PASSES_AND_RULES = Section(
         ),
         Term(
             "preset", "a pipeline with a name", "`compiler/passes/pipeline/presets/`", "LLVM: `-O2`"
+        ),
+        Term(
+            "fixed point",
+            "a graph that a pass, or a group of passes, leaves unchanged",
+            "`compiler/passes/pipeline/`",
+            "MLIR: fixed point of the greedy rewriter",
         ),
         Term(
             "alias",

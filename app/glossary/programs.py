@@ -100,6 +100,25 @@ LOOPS_AND_CODE = Section(
             ),
         ),
         Term(
+            "lane",
+            "the place of one element in a vector register; one instruction computes all lanes",
+            "`compiler/targets/`",
+            "LLVM: vector element; CUDA: lane of a warp",
+            forms=("lanes",),
+        ),
+        Term(
+            "register tile",
+            "a tile of sums that stay in registers while a kernel adds all their terms",
+            "`compiler/schedule/`",
+            "BLIS: micro-tile",
+        ),
+        Term(
+            "latency",
+            "the time from the start of an instruction to the moment when others can use its result",
+            "`compiler/machine/`",
+            "LLVM: latency of a scheduling model",
+        ),
+        Term(
             "tile",
             "a block of the iterations of a loop nest, small enough for registers or a cache",
             "`compiler/schedule/`",
@@ -137,6 +156,12 @@ MEMORY_AND_RUNNING = Section(
             "memory for a value between its first write and its last read",
             "`compiler/memory/`",
             "XLA: buffer, allocation slice",
+        ),
+        Term(
+            "in place",
+            "of a node: its result takes the memory of an operand that nothing reads afterwards",
+            "`compiler/memory/`",
+            "XLA: input-output aliasing; MLIR: in-place bufferization",
         ),
         Term(
             "plan",
