@@ -206,19 +206,34 @@ def test_a_view_follows_the_theme_and_is_accessible_at_two_widths(page: Page) ->
             assert found == [], (width, theme)
 
 
-def test_a_pane_with_a_job_of_its_own_runs_it_on_request(page: Page) -> None:
+def test_the_pane_of_a_view_runs_a_job_of_its_own(page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda r: asked.append(r.url) if r.method == "POST" else None)
     page.goto("/embed#v=1&screen=walk&model=sample:digits_mlp&pipeline=fuse&pane=devices")
-    pane = page.locator("#pane")
-    expect(pane).to_contain_text("a job of its own", timeout=COMPILE_MS)
-    assert len(asked) == 1
-    pane.get_by_role("button", name="Run it here").click()
-    expect(pane.locator("[data-part=body]")).to_have_attribute(
+    expect(page.locator("#pane [data-part=body]")).to_have_attribute(
         "data-placed", re.compile("gpu"), timeout=COMPILE_MS
     )
     assert len(asked) == 2
     assert asked[1].endswith("/placements")
+
+
+def test_a_reader_starts_a_job_again_that_a_pane_could_not_start(page: Page, watch: Watch) -> None:
+    watch.expect("answer 429|429")
+    problem = {"code": "E-LIMIT-RATE", "message": "at most 600 such requests are accepted"}
+
+    def refuse(route: Route) -> None:
+        route.fulfill(status=429, json={"version": 1, "error": problem})
+
+    page.route("**/placements", refuse)
+    page.goto("/embed#v=1&screen=walk&model=sample:digits_mlp&pipeline=fuse&pane=devices")
+    pane = page.locator("#pane")
+    expect(pane.get_by_role("alert")).to_contain_text(problem["message"], timeout=COMPILE_MS)
+    expect(pane).to_contain_text("a job of its own")
+    page.unroute("**/placements")
+    pane.get_by_role("button", name="Run it here").click()
+    expect(pane.locator("[data-part=body]")).to_have_attribute(
+        "data-placed", re.compile("gpu"), timeout=COMPILE_MS
+    )
 
 
 def test_the_address_of_a_view_without_a_model_says_so(page: Page) -> None:

@@ -23,6 +23,7 @@ export function mountEmbed(root, state, layouter, own) {
   part(root, "model").textContent = state.get().result?.model.name ?? "";
   const slider = partOf(root, "slider", HTMLInputElement);
   let stopPane = () => {};
+  let isFirst = true;
   const go = (/** @type {1 | -1} */ by) => {
     const { result, stage } = state.get();
     if (result) state.set({ stage: nextStage(result.stages, stage, by, false) });
@@ -39,7 +40,10 @@ export function mountEmbed(root, state, layouter, own) {
     const place = part(root, "pane");
     place.replaceChildren();
     stopPane =
-      gone && "finds" in gone ? mountAbsent(place, state, gone.kind, own, showPane) : mountPane(pane, place, state);
+      gone && "finds" in gone
+        ? mountAbsent(place, state, gone.kind, own, showPane, isFirst)
+        : mountPane(pane, place, state);
+    isFirst = false;
   }
 
   return together(
