@@ -48,8 +48,8 @@ def test_results_and_figures_are_covered_until_the_prediction(page: Page) -> Non
     figure = reader.step.locator('[data-figure="trips.fused.bytes"]')
     expect(figure).to_have_text("?")
     cover = reader.step.locator(".lab-cover")
-    expect(cover).to_have_count(1)
-    cover.get_by_role("button", name="Go to the question").click()
+    expect(cover).to_have_count(2)  # of the experiment, and of the view
+    cover.first.get_by_role("button", name="Go to the question").click()
     expect(reader.step).to_have_attribute("data-step", "1")
     expect(reader.step.locator("input[name=number]")).to_be_focused()
     reader.step.locator("input[name=number]").fill("4.2 MB")
@@ -136,6 +136,7 @@ def test_a_view_opens_the_playground_in_its_state(page: Page) -> None:
     reader = Reader(page, "70-fusion", keys=False)
     reader.open()
     page.goto("/learn/70-fusion#step-3")
+    reader.step.get_by_role("button", name="Show without a prediction").first.click()
     link = reader.step.get_by_role("link", name="Open in the playground")
     page.goto(str(link.get_attribute("href")))
     expect(page.locator('[data-part="walk"]')).to_be_visible(timeout=RUN_MS)
