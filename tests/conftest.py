@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,11 +32,12 @@ _LAST = "browser"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=_turn)
+    items.sort(key=lambda item: _turn(item.path))
 
 
-def _turn(item: pytest.Item) -> int:
-    folder = item.path.relative_to(REPOSITORY / "tests").parts[0]
+@cache
+def _turn(path: Path) -> int:
+    folder = path.relative_to(REPOSITORY / "tests").parts[0]
     return {_FIRST: 0, _LAST: 2}.get(folder, 1)
 
 

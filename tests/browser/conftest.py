@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,14 +33,16 @@ the others idle."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents:
+        if _turn(item.path):
             item.add_marker(pytest.mark.browser)
-    items.sort(key=lambda item: _turn(item.path) if here in item.path.parents else 0)
+    items.sort(key=lambda item: _turn(item.path))
 
 
+@cache
 def _turn(path: Path) -> int:
+    if Path(__file__).parent not in path.parents:
+        return 0
     return 1 + (LONG.index(path.name) if path.name in LONG else len(LONG))
 
 
