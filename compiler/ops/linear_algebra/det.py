@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,27 @@ def det(x: Tensor) -> TensorType:
 
 @det.reference
 def _(x: Array) -> Array:
-    return rounded(np.linalg.det(widened(x)), x)
+    # The elimination of the generated code: LAPACK leaves open what infinities and NaN become.
+    n = x.shape[-1]
+    rows = widened(x).reshape(prod(x.shape[:-2]), n, n).copy()
+    total = np.ones(len(rows), rows.dtype)
+    matrices = np.arange(len(rows))
+    for c in range(n):
+        best = _largest(rows[:, c:, c]) + c
+        rows[matrices, c], rows[matrices, best] = rows[matrices, best], rows[matrices, c]
+        pivot = rows[:, c, c]
+        total = np.where(best > c, -total, total) * pivot
+        used = pivot != 0.0
+        factors = rows[used, c + 1 :, c] / pivot[used, None]
+        rows[used, c + 1 :, c + 1 :] -= factors[:, :, None] * rows[used, c, None, c + 1 :]
+    return rounded(total.reshape(x.shape[:-2]), x)
+
+
+def _largest(columns: Array) -> Array:
+    """Return the positions of the pivots: no element is larger than NaN, and NaN than none."""
+    sizes = np.abs(columns)
+    found = np.where(np.isnan(sizes), -1.0, sizes).argmax(axis=1)
+    return np.where(np.isnan(sizes[:, 0]), 0, found)
 
 
 @det.cost
