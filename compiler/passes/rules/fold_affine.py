@@ -17,13 +17,14 @@ from compiler.passes.rules.affine_matmul import MATMUL_RULES
 from compiler.passes.rules.affine_pad import PAD_RULES
 from compiler.passes.rules.affine_signs import SIGN_RULES
 from compiler.passes.rules.affine_table import TABLE_RULES
-from compiler.passes.rules.arithmetic import combined, objection_to, reshaped
+from compiler.passes.rules.arithmetic import combined, is_finite, objection_to, reshaped
 from compiler.passes.rules.calls import o
 from compiler.passes.rules.negated_constants import subtract_constant
 from compiler.passes.rules.quotients import divide_by_constant, divide_by_power_of_two
 from compiler.passes.rules.reassociate import merge_additions, merge_multiplications
 
 X, C = Any("x"), Const("c")
+INFINITE = "the scale is not finite, so the scaled shift could be NaN"
 
 
 @rule(
@@ -82,6 +83,8 @@ def batch_norm_is_affine(
     for made in (scales, shifts):
         if objection := objection_to(made, *parts):
             return Skip(objection)
+    if not is_finite(scales):
+        return Skip(INFINITE)
     shape = (s.stored.type.n_elements, *(1,) * (x.rank - 2))
     return Because(
         o.add(o.mul(x, reshaped(scales, shape)), reshaped(shifts, shape)),
@@ -132,6 +135,8 @@ def scale_through_affine(
     """Fold a scale after a scale and a shift into both constants: (x*a+b)*c = x*(a*c) + b*c."""
     if not x.dtype.is_float:
         return Skip(f"products of {x.dtype} may overflow")
+    if not is_finite(c.stored):
+        return Skip(INFINITE)
     scale = combined(np.multiply, a.stored, c.stored)
     shift = combined(np.multiply, b.stored, c.stored)
     for made, old in ((scale, a), (shift, b)):

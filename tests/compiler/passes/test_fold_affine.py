@@ -339,3 +339,38 @@ def test_every_fold_is_marked_as_rounding_differently_and_says_how_much_it_saves
         "8 scales folded into 216 weights; saves 1.31 kB of traffic"
     )
     assert fold(graph(LIGHT), inexact=False)[0] == graph(LIGHT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        """
+        graph g(x: f32[2,3,4]) {
+          const s: f32[3] = literal(1.0,inf,-inf)
+          const b: f32[3] = literal(0.5,1.0,-1.0)
+          const m: f32[3] = literal(1.0,0.25,2.0)
+          const v: f32[3] = literal(4.0,1.0,0.25)
+          y: f32[2,3,4] = batch_norm(x, s, b, m, v, epsilon=0.0)
+          return y
+        }
+        """,
+        """
+        graph g(x: f32[2,3]) {
+          const a: f32[3] = literal(1.0,2.0,3.0)
+          const b: f32[3] = literal(0.5,1.0,-1.0)
+          const c: f32[3] = literal(inf,2.0,-inf)
+          p: f32[2,3] = mul(x, a)
+          q: f32[2,3] = add(p, b)
+          r: f32[2,3] = mul(q, c)
+          return r
+        }
+        """,
+    ],
+    ids=["statistics", "a scale and a shift"],
+)
+def test_an_infinite_scale_stays_behind_the_shift(text: str) -> None:
+    g = graph(text)
+    after, log = fold(g)
+    assert after == g
+    [step] = log.steps
+    assert step.because == "the scale is not finite, so the scaled shift could be NaN"
