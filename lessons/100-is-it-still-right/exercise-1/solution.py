@@ -14,7 +14,7 @@ def drop_negations(x):
 @rule(o.transpose(o.transpose(X, perm=P), perm=Q))
 def merge_transposes(x, p, q):
     """Two transposes in a row are one. Axis i of a transpose by p is axis p[i] of its operand."""
-    # solution: return o.transpose(x, perm=tuple(q[i] for i in p))
+    # solution: return o.transpose(x, perm=tuple(p.index(i) for i in q))
     return o.transpose(x, perm=tuple(p[i] for i in q))
     # end of the solution
 
