@@ -73,8 +73,8 @@ MODELS_AND_GRAPHS = Section(
         ),
         Term(
             "stride",
-            "the distance in memory from an element to the next one along an axis; of a window, its "
-            "step along an axis",
+            "the distance in memory from an element to the next one along an axis; of a window, "
+            "its step along an axis",
             "`compiler/ir/types.py`",
             "NumPy: strides; ONNX: attribute strides",
             is_marked=False,

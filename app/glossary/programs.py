@@ -114,7 +114,7 @@ LOOPS_AND_CODE = Section(
         ),
         Term(
             "latency",
-            "the time from the start of an instruction to the moment when others can use its result",
+            "the time from the start of an instruction until others can use its result",
             "`compiler/machine/`",
             "LLVM: latency of a scheduling model",
         ),
