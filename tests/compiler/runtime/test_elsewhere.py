@@ -37,3 +37,19 @@ def test_a_fused_product_is_made_for_every_target(name: str) -> None:
     assert len(made.llvm_lines) == len(made.llvm.split("\n"))
     assert len(made.asm_lines) in (0, len(made.asm.split("\n")))
     assert max(made.asm_lines, default=0) < len(made.llvm.split("\n"))
+
+
+LONG_CONV = """
+graph g(x: f32[1,512,1603]) {
+  const w: f32[512,512,3] = seeded(1, 0.05)
+  c: f32[1,512,801] = conv(x, w, strides=[2], pads=[0,0], dilations=[1])
+  y: f32[1,512,801] = gelu(c)
+  return y
+}
+"""
+
+
+def test_a_wide_tile_with_a_long_epilogue_is_machine_code() -> None:
+    program = compiler.compile(compiler.parse(LONG_CONV), target="x86-64-v4")
+    assert [k.because for k in program.kernels if not k.native] == []
+    assert len(str(program.emit("llvm"))) > 1_000_000, "the case no longer has a long kernel"
