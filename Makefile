@@ -13,7 +13,8 @@ WORKERS ?= 3
 BASE ?= HEAD
 # Workers take test files in collection order: contracts first, browser tests last, the longest of them first.
 # A timeout terminates the worker of a test that does not end, even in native code, and names the test.
-SHARED = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --timeout 400 --timeout-method thread
+# xdist waits for ever after it replaces a crashed worker, so the others do its files.
+SHARED = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --timeout 400 --timeout-method thread
 # A dump of stacks during a long test can crash CPython: only quick tests have it.
 LONG = -o faulthandler_timeout=0
 SEED ?= 1

@@ -225,7 +225,9 @@ def test_a_reader_starts_a_job_again_that_a_pane_could_not_start(page: Page, wat
         route.fulfill(status=429, json={"version": 1, "error": problem})
 
     page.route("**/placements", refuse)
-    page.goto("/embed#v=1&screen=walk&model=sample:digits_mlp&pipeline=dead_code_elimination,fuse&pane=devices")
+    page.goto(
+        "/embed#v=1&screen=walk&model=sample:digits_mlp&pipeline=dead_code_elimination,fuse&pane=devices"
+    )
     pane = page.locator("#pane")
     expect(pane.get_by_role("alert")).to_contain_text(problem["message"], timeout=COMPILE_MS)
     expect(pane).to_contain_text("a job of its own")
