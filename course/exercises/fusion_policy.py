@@ -83,7 +83,7 @@ def _kernels(value: Any) -> list[Node]:
     return [n for n in graph.nodes if n.op == "fusion"] if graph is not None else []
 
 
-@exercise_kind(gives=given_cases, read=read_policy, reply=reply_of_policy)
+@exercise_kind(read=read_policy, gives=given_cases, reply=reply_of_policy)
 def write_policy(j: Judgement, settings: PolicySettings, text: str) -> None:
     """Write a fusion policy: a function `policy(graph, limits, log)` that returns a `Plan`.
 

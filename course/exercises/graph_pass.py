@@ -39,7 +39,7 @@ def reply_of_pass(student: Student, settings: PassSettings, question: Mapping[st
     return reply_to(transform, question, settings.error)
 
 
-@exercise_kind(gives=given_cases, read=read_pass, reply=reply_of_pass)
+@exercise_kind(read=read_pass, gives=given_cases, reply=reply_of_pass)
 def write_pass(j: Judgement, settings: PassSettings, text: str) -> None:
     """Write a graph pass: a function `run(graph, log)` that returns a graph.
 

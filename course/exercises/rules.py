@@ -68,7 +68,7 @@ def _judge(j: Judgement, settings: RuleSettings) -> None:
             j.failed(f"{name} applies", f"the rule {name} matches nothing in any of the graphs")
 
 
-@exercise_kind(gives=given_cases, read=read_rules, reply=reply_of_rules)
+@exercise_kind(read=read_rules, gives=given_cases, reply=reply_of_rules)
 def write_rule(j: Judgement, settings: RuleSettings, text: str) -> None:
     """Write a rewrite rule: a pattern, and its replacement.
 
@@ -78,7 +78,7 @@ def write_rule(j: Judgement, settings: RuleSettings, text: str) -> None:
     _judge(j, settings)
 
 
-@exercise_kind(gives=given_cases, read=read_rules, reply=reply_of_rules)
+@exercise_kind(read=read_rules, gives=given_cases, reply=reply_of_rules)
 def fix_rule(j: Judgement, settings: RuleSettings, text: str) -> None:
     """Find and fix the wrong rule among several.
 

@@ -16,7 +16,7 @@ CODE = "E-EXERCISE-FORM"
 class Given:
     """A text that an exercise gives, such as a graph, with the goals for it in words.
 
-    `language` selects the highlighting: "written" for graphs, "loops" for loop nests, "" for words.
+    `language` selects the highlighting: "written" for graphs, "computation", "loops", "" for words.
     """
 
     title: str

@@ -55,7 +55,7 @@ def _(x: Array) -> Array:
 
 
 def _largest(columns: Array) -> Array:
-    """Return the positions of the pivots: no element is larger than NaN, and NaN than none."""
+    """Return the first positions of the largest magnitudes; each comparison with NaN is false."""
     sizes = np.abs(columns)
     found = np.where(np.isnan(sizes), -1.0, sizes).argmax(axis=1)
     return np.where(np.isnan(sizes[:, 0]), 0, found)

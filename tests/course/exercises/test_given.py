@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from course.judging.exercise import exercise_of
+from course.judging.exercise import Exercise, exercise_of
 from course.lessons import LessonFolder
 
 LESSONS = Path(__file__).resolve().parents[3] / "lessons"
@@ -20,7 +20,9 @@ EXERCISES = [
 @pytest.mark.parametrize(
     ("lesson", "name", "exercise"), EXERCISES, ids=[f"{a}/{b}" for a, b, _ in EXERCISES]
 )
-def test_an_exercise_shows_the_graphs_and_loops_of_its_task(lesson, name, exercise) -> None:
+def test_an_exercise_shows_the_graphs_and_loops_of_its_task(
+    lesson: str, name: str, exercise: Exercise
+) -> None:
     given = {each["title"]: each["text"] for each in exercise.to_json()["given"]}
     graphs = exercise.settings.get("graph", [])
     for graph in graphs if isinstance(graphs, list) else [graphs]:
